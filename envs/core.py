@@ -1,0 +1,126 @@
+"""What a game is: a frozen record of facts, kernels on flat arrays, and a text face.
+
+A game file defines kernels (``@njit`` functions on ``(state, i, ...)``), a few text functions and one factory that returns a
+``Game``; ``register("name-v0", "package.module:factory")`` makes it reachable through every face. The faces (AEC, parallel,
+batched, Gymnasium vector, text) are written once, in this package, and know no game.
+
+Letters: N games side by side, i a row among them, P players, A actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aliases import Action, Player, State
+
+__all__ = ["Game", "GameInfo", "Kernels"]
+
+
+@dataclass(frozen=True)
+class GameInfo:
+    """Facts about a game that never change while it is played.
+
+    Attributes:
+        name: without version, e.g. ``"tictactoe"``.
+        version: rises when observation, action numbering or reward changes, never for speed.
+        players: P.
+        num_actions: A; action numbers are 0..A-1.
+        observation_shape: of one player's observation, without any leading axis.
+        observation_dtype: NumPy name, e.g. ``"int8"``.
+        observation_low, observation_high: bounds of the Box.
+        max_cycles: turns (turn-based) or ticks (simultaneous) after which the game surely has ended.
+        simultaneous: all players act in each tick; otherwise one mover a turn.
+    """
+
+    name: str
+    version: int
+    players: int
+    num_actions: int
+    observation_shape: tuple[int, ...]
+    observation_dtype: str
+    observation_low: float
+    observation_high: float
+    max_cycles: int
+    simultaneous: bool = False
+
+    @property
+    def id(self) -> str:
+        """``"tictactoe-v0"``."""
+        return f"{self.name}-v{self.version}"
+
+    @property
+    def agents(self) -> list[str]:
+        """PettingZoo's names of the seats: ``["player_0", ...]``."""
+        return [f"player_{p}" for p in range(self.players)]
+
+
+class Kernels(NamedTuple):
+    """The verbs: ``@njit`` functions, nothing allocated, no Python random numbers.
+
+    Attributes:
+        reset: ``(state, i, seed: uint64) -> None`` writes row i; all randomness of the game follows from the seed.
+        mover: ``(state, i) -> int`` the seat to move (turn-based; simultaneous games return -1).
+        legal: ``(state, i, player, mask [A] int8) -> None`` writes the whole mask; zeros for who is not to move.
+        step: ``(state, i, actions [P] int32, rewards [P] float32) -> Status``; a turn-based game reads ``actions[mover]``.
+            The caller guarantees a legal action and a running game; rewards arrive zeroed and hold this transition's.
+        observe: ``(state, i, player, out [observation_shape]) -> None`` writes the whole of ``out``.
+        key: ``(state, i) -> uint64`` a hash of all that the future depends on (seed and history that no rule reads are left
+            out): equal keys mean the same position with the same player to move.
+    """
+
+    reset: Callable[..., None]
+    mover: Callable[..., int]
+    legal: Callable[..., None]
+    step: Callable[..., int]
+    observe: Callable[..., None]
+    key: Callable[..., int]
+
+
+@dataclass(frozen=True)
+class Game:
+    """Rules and text face of one game, configured.
+
+    Attributes:
+        info: the facts.
+        kernels: the verbs.
+        new_state: ``n -> State`` allocates n rows; configuration that the kernels read is written into them.
+        rules: what a person is told before the game, one short paragraph.
+        describe: ``(state, i, player) -> str`` the position and the legal actions, as a person would be told them.
+        compact: ``(state, i, player) -> str`` the same facts in as few characters as are unambiguous; for small models.
+        action_to_text: ``(state, i, action) -> str`` how that action is written in this position.
+        parse_action: ``(state, i, text) -> int``; raises InvalidAction, IllegalAction or AmbiguousAction.
+        config: keyword arguments the factory was called with, as plain data.
+    """
+
+    info: GameInfo
+    kernels: Kernels
+    new_state: Callable[[int], State]
+    rules: str
+    describe: Callable[[State, int, Player], str]
+    compact: Callable[[State, int, Player], str]
+    action_to_text: Callable[[State, int, Action], str]
+    parse_action: Callable[[State, int, str], Action]
+    config: dict[str, Any]
+
+    def mover(self, state: State, i: int) -> Player:
+        """The seat to move in row i (turn-based games)."""
+        return int(self.kernels.mover(state, i))
+
+    def legal_mask(self, state: State, i: int, player: Player) -> NDArray[np.int8]:
+        """[A] int8, 1 = legal for that player in row i."""
+        mask = np.zeros(self.info.num_actions, np.int8)
+        self.kernels.legal(state, i, player, mask)
+        return mask
+
+    def legal_actions(self, state: State, i: int, player: Player) -> list[Action]:
+        """The same as a list of action numbers, ascending."""
+        return [int(a) for a in np.flatnonzero(self.legal_mask(state, i, player))]
+
+    def key(self, state: State, i: int) -> int:
+        """A 64-bit hash of the position in row i, the player to move included."""
+        return int(self.kernels.key(state, i))

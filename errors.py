@@ -1,0 +1,109 @@
+"""Every error that coterie raises on purpose.
+
+The tree (each also inherits the built-in error a caller would expect)::
+
+    CoterieError
+    ├── UsageError (ValueError)            a bad name, flag, field or value; the command line exits with code 2
+    │   ├── UnknownName                    no such game / model / scheme / agent; carries a suggestion
+    │   └── MissingExtra (ImportError)     a feature needs an extra; says which line to type
+    ├── ActionError (ValueError)           an answer that cannot be played
+    │   ├── InvalidAction                  not an action of this game at all
+    │   ├── IllegalAction                  an action, but not now
+    │   └── AmbiguousAction                could mean several actions
+    ├── StateError (ValueError)            a state blob that is truncated, of another game or of another version
+    ├── ModelError (ValueError)            a model that cannot be found, loaded or used as a causal language model
+    ├── RunError (RuntimeError)            a run folder that cannot be read, written or resumed
+    └── CollapseError (RuntimeError)       training stopped itself: entropy, illegal share, KL or a non-finite loss
+
+Each message names what came, the state it met, and the way out.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "ActionError",
+    "AmbiguousAction",
+    "CollapseError",
+    "CoterieError",
+    "IllegalAction",
+    "InvalidAction",
+    "MissingExtra",
+    "ModelError",
+    "RunError",
+    "StateError",
+    "UnknownName",
+    "UsageError",
+    "did_you_mean",
+]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``" Did you mean 'x'?"`` for the closest known name, else ``""``."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+class CoterieError(Exception):
+    """Root of the tree."""
+
+
+class UsageError(CoterieError, ValueError):
+    """A bad name, flag, field or value."""
+
+
+class UnknownName(UsageError):
+    """A name that is not registered.
+
+    Args:
+        kind: what was looked up ("environment", "model", "scheme", ...).
+        name: what came.
+        known: what there is.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        listed = ", ".join(names) if names else "none"
+        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, names)} Known: {listed}.")
+        self.kind, self.name, self.known = kind, name, names
+
+
+class MissingExtra(UsageError, ImportError):
+    """A feature whose optional packages are not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs the package {package!r}. Type: pip install 'coterie[{extra}]'")
+
+
+class ActionError(CoterieError, ValueError):
+    """An answer that cannot be played."""
+
+
+class InvalidAction(ActionError):
+    """Not an action of this game at all."""
+
+
+class IllegalAction(ActionError):
+    """An action of this game, but not one that can be played now."""
+
+
+class AmbiguousAction(ActionError):
+    """A text that could mean several actions."""
+
+
+class StateError(CoterieError, ValueError):
+    """A state blob that is truncated, of another game or of another version."""
+
+
+class ModelError(CoterieError, ValueError):
+    """A model that cannot be found, loaded or used as a causal language model."""
+
+
+class RunError(CoterieError, RuntimeError):
+    """A run folder that cannot be read, written or resumed."""
+
+
+class CollapseError(CoterieError, RuntimeError):
+    """Training stopped itself because the policy collapsed or the loss is not finite."""
