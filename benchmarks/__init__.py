@@ -1,0 +1,1 @@
+"""Benchmarks: one file a room; each prints JSON lines for `coterie bench`."""

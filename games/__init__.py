@@ -1,0 +1,1 @@
+"""Games as plain functions: ``from coterie.games.tictactoe import play``."""
