@@ -1,1 +1,92 @@
-"""Benchmarks: one file a room; each prints JSON lines for `coterie bench`."""
+"""Benchmarks, one file a room: ``benchmarks/envs.py``, ``policy.py``, ``train.py``.
+
+Each defines ``measurements() -> Iterator[Measurement]``; ``coterie bench ROOM [--json]`` imports it, runs it and prints a line for
+each measurement as it comes. A peer (another library that does the same work) is measured in the same run where it is
+installed: a ratio taken in one run says more than two rates taken on two days.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import UnknownName
+
+__all__ = ["ROOMS", "Measurement", "measurements", "median_rate"]
+
+ROOMS = ("envs", "policy", "train")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One figure.
+
+    Attributes:
+        name: what was done, e.g. ``"tictactoe batched"``.
+        rate: how often a second (or another number, as ``unit`` says).
+        unit: e.g. ``"steps/s"``.
+        threads: how many threads worked.
+        peer: the library that did the same work in the same run, or ``""``.
+        peer_rate: its rate, or None.
+        more: anything else worth a column: workload, sizes, version; plain data.
+    """
+
+    name: str
+    rate: float
+    unit: str
+    threads: int = 1
+    peer: str = ""
+    peer_rate: float | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ratio(self) -> float | None:
+        """Our rate over the peer's, or None without a peer."""
+        return self.rate / self.peer_rate if self.peer_rate else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for one JSON line: the fields, ``ratio``, then what ``more`` holds."""
+        row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "more"}
+        return {**row, "ratio": self.ratio, **self.more}
+
+    def __str__(self) -> str:
+        """One line for people."""
+        line = f"{self.name:<44} {_short(self.rate):>9} {self.unit:<14} {self.threads} thread{'s' * (self.threads != 1)}"
+        if self.peer_rate:
+            line += f"   {self.peer}: {_short(self.peer_rate)}, ratio {self.rate / self.peer_rate:.2f}"
+        return line + "".join(f"   {key} {value}" for key, value in self.more.items())
+
+
+def median_rate(work: Callable[[], int], repeats: int = 5) -> float:
+    """Median over ``repeats`` calls of (units of work that ``work()`` says it did) / seconds, after one unmeasured call."""
+    work()
+    rates = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        units = work()
+        rates.append(units / (time.perf_counter() - start))
+    return statistics.median(rates)
+
+
+def measurements(room: str) -> Iterator[Measurement]:
+    """The measurements of a room, one by one as they are taken.
+
+    Raises:
+        UnknownName: there is no such room.
+    """
+    if room not in ROOMS:
+        raise UnknownName("benchmark", room, ROOMS)
+    yield from importlib.import_module(f".{room}", __name__).measurements()
+
+
+def _short(number: float) -> str:
+    """12_345_678 -> ``12.3 M``."""
+    for factor, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if abs(number) >= factor:
+            return f"{number / factor:.3g}{letter}"
+    return f"{number:.3g}"
