@@ -13,7 +13,8 @@ The tree (each also inherits the built-in error a caller would expect)::
     ├── StateError (ValueError)            a state blob that is truncated, of another game or of another version
     ├── ModelError (ValueError)            a model that cannot be found, loaded or used as a causal language model
     ├── RunError (RuntimeError)            a run folder that cannot be read, written or resumed
-    └── CollapseError (RuntimeError)       training stopped itself: entropy, illegal share, KL or a non-finite loss
+    ├── CollapseError (RuntimeError)       training stopped itself: entropy, illegal share, KL or a non-finite loss
+    └── PlayerLeft                         the person at the terminal left the game
 
 Each message names what came, the state it met, and the way out.
 """
@@ -32,6 +33,7 @@ __all__ = [
     "InvalidAction",
     "MissingExtra",
     "ModelError",
+    "PlayerLeft",
     "RunError",
     "StateError",
     "UnknownName",
@@ -107,3 +109,7 @@ class RunError(CoterieError, RuntimeError):
 
 class CollapseError(CoterieError, RuntimeError):
     """Training stopped itself because the policy collapsed or the loss is not finite."""
+
+
+class PlayerLeft(CoterieError):
+    """The person at the terminal left the game."""

@@ -1,0 +1,64 @@
+"""A person at the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..errors import ActionError, PlayerLeft
+from .core import Decision, Turn
+
+__all__ = ["HumanAgent"]
+
+LEAVE = ("quit", "exit", "q")
+HELP = ("help", "rules", "?")
+
+
+class HumanAgent:
+    """Shows each position, reads a line and explains what was wrong with it until it is a legal action.
+
+    ``help`` tells the rules; ``quit`` or the end of the input leaves the game.
+
+    Args:
+        name: shown to others.
+        read: shows a prompt and returns a line without its end; raises EOFError where the input ends.
+        write: shows a text.
+    """
+
+    def __init__(
+        self, name: str = "human", read: Callable[[str], str] = input, write: Callable[[str], None] = print
+    ) -> None:
+        self.name = name
+        self._read, self._write = read, write
+        self._welcomed = False
+
+    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        """Ask for every turn, one after the other.
+
+        Raises:
+            PlayerLeft: ``quit`` was typed or the input ended.
+        """
+        return [self._ask(turn) for turn in turns]
+
+    def _ask(self, turn: Turn) -> Decision:
+        if not self._welcomed:
+            self._write("Type an action; 'help' tells the rules, 'quit' leaves.")
+            self._welcomed = True
+        self._write(f"\n{turn.describe()}")
+        while True:
+            try:
+                line = self._read("> ").strip()
+            except EOFError:
+                raise PlayerLeft(f"{self.name} left the game.") from None
+            if line.lower() in LEAVE:
+                raise PlayerLeft(f"{self.name} left the game.")
+            if line.lower() in HELP:
+                self._write(f"{turn.game.rules}\n\n{turn.describe()}")
+                continue
+            if not line:
+                continue
+            try:
+                return Decision(turn.parse_action(line), line)
+            except ActionError as error:
+                self._write(str(error))

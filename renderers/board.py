@@ -1,0 +1,146 @@
+"""What pictures of board games share: an off-screen canvas that draws smooth shapes, one palette, captions.
+
+Shapes are drawn at ``OVERSAMPLE`` times the size and scaled down, which smooths every edge alike. Coordinates are in
+pixels of the finished picture, as floats; x grows to the right, y downwards.
+
+Left out: windows and mouse input, which come with the games that need them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MissingExtra
+
+__all__ = ["OVERSAMPLE", "PALETTE", "Canvas", "Color", "Frame", "Palette", "captioned"]
+
+Frame: TypeAlias = NDArray[np.uint8]
+"""[H, W, 3] red, green, blue."""
+
+Color: TypeAlias = tuple[int, int, int]
+
+OVERSAMPLE: Final = 3
+
+
+class Palette(NamedTuple):
+    """Colours by what they are for, so that all games look like one family."""
+
+    background: Color = (24, 28, 38)
+    cell: Color = (37, 43, 58)
+    highlight: Color = (72, 68, 52)
+    faint: Color = (78, 88, 112)
+    text: Color = (214, 220, 232)
+    first: Color = (255, 122, 97)
+    second: Color = (84, 200, 190)
+    accent: Color = (250, 204, 84)
+
+
+PALETTE: Final = Palette()
+
+
+class Canvas:
+    """A picture in the making, [height, width] pixels.
+
+    Args:
+        width: pixels.
+        height: pixels; a square by default.
+        background: fills it.
+
+    Raises:
+        MissingExtra: pygame is not installed.
+    """
+
+    def __init__(self, width: int, height: int | None = None, background: Color = PALETTE.background) -> None:
+        self._pygame = _pygame()
+        self.width, self.height = width, height if height is not None else width
+        self._surface = self._pygame.Surface((self.width * OVERSAMPLE, self.height * OVERSAMPLE), depth=32)
+        self._surface.fill(background)
+
+    def rectangle(self, x: float, y: float, w: float, h: float, color: Color, radius: float = 0.0) -> None:
+        """A filled rectangle with round corners."""
+        rect = self._pygame.Rect(*(round(v * OVERSAMPLE) for v in (x, y, w, h)))
+        self._pygame.draw.rect(self._surface, color, rect, border_radius=round(radius * OVERSAMPLE))
+
+    def disc(self, x: float, y: float, radius: float, color: Color) -> None:
+        """A filled circle."""
+        self._pygame.draw.circle(self._surface, color, self._point(x, y), radius * OVERSAMPLE)
+
+    def ring(self, x: float, y: float, radius: float, width: float, color: Color, inside: Color) -> None:
+        """A circle line whose middle runs at ``radius``; ``inside`` is the colour of what lies under it."""
+        # Two discs: pygame's own thick circles leave holes between their rims.
+        self.disc(x, y, radius + width / 2, color)
+        self.disc(x, y, radius - width / 2, inside)
+
+    def stroke(self, start: tuple[float, float], end: tuple[float, float], width: float, color: Color) -> None:
+        """A straight line with round ends."""
+        (x0, y0), (x1, y1) = start, end
+        length = float(np.hypot(x1 - x0, y1 - y0)) or 1.0
+        dx, dy = (y1 - y0) / length * width / 2, (x0 - x1) / length * width / 2
+        corners = [(x0 + dx, y0 + dy), (x1 + dx, y1 + dy), (x1 - dx, y1 - dy), (x0 - dx, y0 - dy)]
+        self._pygame.draw.polygon(self._surface, color, [self._point(*corner) for corner in corners])
+        self.disc(x0, y0, width / 2, color)
+        self.disc(x1, y1, width / 2, color)
+
+    def text(
+        self, x: float, y: float, words: str, height: float, color: Color = PALETTE.text, anchor: float = 0.5
+    ) -> None:
+        """Words in one line, ``height`` pixels tall and centred on y; ``anchor`` 0 starts at x, 0.5 centres, 1 ends there."""
+        drawn = self._font(height).render(words, True, color)
+        w, h = drawn.get_size()
+        self._surface.blit(drawn, (round(x * OVERSAMPLE - w * anchor), round(y * OVERSAMPLE - h / 2)))
+
+    def text_width(self, words: str, height: float) -> float:
+        """How many pixels wide ``text`` would draw these words."""
+        return float(self._font(height).size(words)[0]) / OVERSAMPLE
+
+    def frame(self) -> Frame:
+        """The finished picture, [height, width, 3] uint8."""
+        small = self._pygame.transform.smoothscale(self._surface, (self.width, self.height))
+        return np.ascontiguousarray(self._pygame.surfarray.array3d(small).transpose(1, 0, 2))
+
+    def _font(self, height: float) -> Any:
+        return self._pygame.font.Font(None, max(1, round(height * OVERSAMPLE * 1.4)))
+
+    @staticmethod
+    def _point(x: float, y: float) -> tuple[float, float]:
+        return x * OVERSAMPLE, y * OVERSAMPLE
+
+
+def captioned(frame: Frame, parts: Sequence[tuple[str, Color]]) -> Frame:
+    """The picture with a line of words under it, each part in its own colour.
+
+    Args:
+        frame: [H, W, 3].
+        parts: what to write, from left to right, e.g. ``[("minimax", PALETTE.first), (" against ", PALETTE.text)]``.
+
+    Returns:
+        [H + about W / 11, W, 3].
+    """
+    width = frame.shape[1]
+    bar = Canvas(width, max(24, width // 11))
+    size = bar.height * 0.5
+    widths = [bar.text_width(words, size) for words, _ in parts]
+    shrink = min(1.0, 0.94 * width / max(sum(widths), 1.0))  # long names shrink the line instead of leaving the picture
+    x = (width - shrink * sum(widths)) / 2
+    for (words, color), part in zip(parts, widths, strict=True):
+        bar.text(x, bar.height * 0.42, words, size * shrink, color, anchor=0.0)
+        x += part * shrink
+    return np.concatenate([frame, bar.frame()])
+
+
+def _pygame() -> Any:
+    """The module, with fonts ready; its greeting on standard output is kept away."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            import pygame
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Drawing", "pygame", "render") from error
+    if not pygame.font.get_init():
+        pygame.font.init()
+    return pygame

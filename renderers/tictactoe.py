@@ -1,0 +1,47 @@
+"""Tic-tac-toe as a picture.
+
+Cells bear their action numbers until they are taken (columns first, as PettingZoo's tictactoe_v3 counts them)::
+
+    0 3 6
+    1 4 7
+    2 5 8
+"""
+
+from __future__ import annotations
+
+from ..aliases import State
+from ..envs.core import Game
+from ..envs.tictactoe import LINES, marks
+from .board import PALETTE, Canvas, Color, Frame
+
+__all__ = ["draw"]
+
+
+def draw(game: Game, state: State, i: int, size: int = 480) -> Frame:
+    """[size, size, 3] uint8: row i of ``state``, crosses for player 0, rings for player 1, a finished line marked.
+
+    Raises:
+        MissingExtra: pygame is not installed.
+    """
+    board = marks(state, i)
+    won = {cell for line in LINES if {board[c] for c in line} in ({"X"}, {"O"}) for cell in line}
+    canvas = Canvas(size)
+    gap = size * 0.022
+    side = (size - 4 * gap) / 3
+    for cell in range(9):
+        x, y = gap + (cell // 3) * (side + gap), gap + (cell % 3) * (side + gap)
+        ground = PALETTE.highlight if cell in won else PALETTE.cell
+        canvas.rectangle(x, y, side, side, ground, radius=side * 0.12)
+        _mark(canvas, board[cell], str(cell), x + side / 2, y + side / 2, side, ground)
+    return canvas.frame()
+
+
+def _mark(canvas: Canvas, mark: str, number: str, x: float, y: float, side: float, ground: Color) -> None:
+    reach, width = side * 0.26, side * 0.13
+    if mark == "X":
+        canvas.stroke((x - reach, y - reach), (x + reach, y + reach), width, PALETTE.first)
+        canvas.stroke((x - reach, y + reach), (x + reach, y - reach), width, PALETTE.first)
+    elif mark == "O":
+        canvas.ring(x, y, reach * 1.08, width, PALETTE.second, ground)
+    else:
+        canvas.text(x, y, number, side * 0.2, PALETTE.faint)
