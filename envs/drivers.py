@@ -1,0 +1,371 @@
+"""The loops over N games, written once: templates that ``jit.bind`` compiles for each game.
+
+The names ``reset mover legal step observe`` are free here: each bound copy finds a game's kernels under them, and the bound copies
+of the smaller templates. Letters: N games, P players (seats), A actions.
+
+One pass per row: step, count, restart, observe, mask. Rows never touch each other, so any split over threads gives the same games.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aliases import RUNNING, TERMINATED, TRUNCATED, Mask, State, Status
+from .core import Game
+from .jit import bind, kernel, source_hash
+from .rng import below, episode_seed, word
+
+__all__ = ["AUTORESET", "BLOCK", "POLICIES", "Arrays", "Drivers", "Limits", "drivers", "pick"]
+
+POLICIES = ("lose", "raise", "resample", "noop")
+LOSE, RAISE, RESAMPLE, NOOP = range(4)
+AUTORESET = ("NextStep", "SameStep", "Disabled")
+NEXT_STEP, SAME_STEP, DISABLED = range(3)
+BLOCK = 256
+"""Rows that a rollout plays to the end before it turns to the next ones: they stay in the nearest cache."""
+
+
+class Arrays(NamedTuple):
+    """What the faces keep beside a game's rows; turn-based shapes, then simultaneous ones.
+
+    Attributes:
+        player: [N] int32 the seat to move; -1 in simultaneous games.
+        mask: [N, A] or [N, P, A] int8.
+        observation: [N, ...] or [N, P, ...].
+        rewards: [N, P] float32.
+        terminated, truncated: [N] or [N, P] bool.
+        illegal: [N] or [N, P] bool, in this step.
+        ended: [N] bool, this step ended a game.
+        final_mask, final_observation: as mask and observation, of games that ended in this step.
+        status: [N] uint8.
+        cycles: [N] int32.
+        seed: [N] uint64.
+        episode: [N] uint32.
+        faults: [N, P] int32 illegal actions so far in this game.
+    """
+
+    player: NDArray[np.int32]
+    mask: NDArray[np.int8]
+    observation: NDArray[Any]
+    rewards: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    illegal: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
+    final_mask: NDArray[np.int8]
+    final_observation: NDArray[Any]
+    status: NDArray[np.uint8]
+    cycles: NDArray[np.int32]
+    seed: NDArray[np.uint64]
+    episode: NDArray[np.uint32]
+    faults: NDArray[np.int32]
+
+
+class Limits(NamedTuple):
+    """How to step: numbers that the drivers take as arguments.
+
+    Attributes:
+        illegal: index into POLICIES.
+        illegal_reward: added to the reward of whoever acted illegally.
+        max_cycles: truncate after that many.
+        autoreset: index into AUTORESET.
+    """
+
+    illegal: int
+    illegal_reward: float
+    max_cycles: int
+    autoreset: int
+
+
+@kernel
+def pick(mask: Mask, random_word: int) -> int:
+    """A legal action drawn uniformly; 0 where none is legal. No branch depends on the mask."""
+    actions = mask.shape[0]
+    legal_actions = 0
+    for a in range(actions):
+        legal_actions += int(mask[a])
+    if legal_actions == 0:
+        return 0
+    k = below(random_word, legal_actions)
+    seen = 0
+    action = 0
+    for a in range(actions):
+        seen += int(mask[a])
+        action += int(seen <= k)
+    return action
+
+
+# The names below are filled in by ``bind``.
+reset: Callable[..., None]
+mover: Callable[..., int]
+legal: Callable[..., None]
+step: Callable[..., int]
+observe: Callable[..., None]
+view: Callable[..., None]
+begin: Callable[..., None]
+advance: Callable[..., Status]
+sample: Callable[..., None]
+
+
+def _view_turns(state: State, b: Arrays, i: int) -> None:
+    """Refresh player, observation and mask of row i."""
+    p = mover(state, i)
+    b.player[i] = p
+    observe(state, i, p, b.observation[i])
+    if b.status[i] == RUNNING:
+        legal(state, i, p, b.mask[i])
+    else:
+        b.mask[i, :] = 0
+
+
+def _view_ticks(state: State, b: Arrays, i: int) -> None:
+    """Refresh observations and masks of row i."""
+    for p in range(b.rewards.shape[1]):
+        observe(state, i, p, b.observation[i, p])
+        if b.status[i] == RUNNING:
+            legal(state, i, p, b.mask[i, p])
+        else:
+            b.mask[i, p, :] = 0
+
+
+def _begin(state: State, b: Arrays, i: int) -> None:
+    """Start the game that (seed, episode) name in row i."""
+    reset(state, i, episode_seed(b.seed[i], b.episode[i]))
+    b.status[i] = RUNNING
+    b.cycles[i] = 0
+    b.faults[i, :] = 0
+
+
+def _advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np.int32], limits: Limits) -> Status:
+    """One turn in row i, without a restart: rewards, illegal, cycles and the status."""
+    p = b.player[i]
+    is_legal = 0 <= action < b.mask.shape[1] and b.mask[i, action] == 1
+    b.illegal[i] = not is_legal
+    status = RUNNING
+    if not is_legal:
+        b.faults[i, p] += 1
+        b.rewards[i, p] += np.float32(limits.illegal_reward)
+        if limits.illegal == RESAMPLE:
+            action = pick(b.mask[i], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i]))
+        elif limits.illegal == LOSE:
+            status = TERMINATED
+    if is_legal or limits.illegal == RESAMPLE:
+        acts[p] = action
+        status = step(state, i, acts, b.rewards[i])
+    b.cycles[i] += 1
+    if status == RUNNING and b.cycles[i] >= limits.max_cycles:
+        status = TRUNCATED
+    return status
+
+
+def _advance_ticks(
+    state: State, b: Arrays, i: int, actions: NDArray[np.int32], acts: NDArray[np.int32], limits: Limits
+) -> Status:
+    """One tick in row i, without a restart. A seat without a legal action is not asked: its action is ignored."""
+    wrong = False
+    for p in range(b.rewards.shape[1]):
+        action = actions[p]
+        asked = False
+        for a in range(b.mask.shape[2]):
+            asked |= b.mask[i, p, a] == 1
+        is_illegal = asked and not (0 <= action < b.mask.shape[2] and b.mask[i, p, action] == 1)
+        b.illegal[i, p] = is_illegal
+        if is_illegal and limits.illegal == RESAMPLE:
+            action = pick(b.mask[i, p], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i] * b.rewards.shape[1] + p))
+        elif is_illegal:
+            wrong = True
+        acts[p] = action if asked else 0
+    status = RUNNING
+    if not wrong:
+        status = step(state, i, acts, b.rewards[i])
+    elif limits.illegal == LOSE:
+        status = TERMINATED
+    for p in range(b.rewards.shape[1]):
+        if b.illegal[i, p]:
+            b.faults[i, p] += 1
+            b.rewards[i, p] += np.float32(limits.illegal_reward)
+    b.cycles[i] += 1
+    if status == RUNNING and b.cycles[i] >= limits.max_cycles:
+        status = TRUNCATED
+    return status
+
+
+def _finish_turns(state: State, b: Arrays, i: int) -> None:
+    """Keep the last observation of row i before it restarts."""
+    p = mover(state, i)
+    observe(state, i, p, b.final_observation[i])
+    b.final_mask[i, :] = 0
+    if b.truncated[i]:
+        legal(state, i, p, b.final_mask[i])
+
+
+def _finish_ticks(state: State, b: Arrays, i: int) -> None:
+    """Keep the last observations of row i before it restarts."""
+    for p in range(b.rewards.shape[1]):
+        observe(state, i, p, b.final_observation[i, p])
+        b.final_mask[i, p, :] = 0
+        if b.truncated[i, p]:
+            legal(state, i, p, b.final_mask[i, p])
+
+
+finish: Callable[..., None]
+
+
+def _row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int32], limits: Limits) -> int:
+    """One whole step of row i: advance, flags, restart, view. Returns 1 if a game ended."""
+    b.rewards[i, :] = 0
+    if b.status[i] != RUNNING:
+        b.illegal[i] = False
+        b.ended[i] = False
+        if limits.autoreset == NEXT_STEP:
+            b.episode[i] += 1
+            begin(state, b, i)
+            b.terminated[i] = False
+            b.truncated[i] = False
+            view(state, b, i)
+        return 0
+    status = advance(state, b, i, action, acts, limits)
+    b.terminated[i] = status == TERMINATED
+    b.truncated[i] = status == TRUNCATED
+    b.ended[i] = status != RUNNING
+    if status != RUNNING:
+        if limits.autoreset == SAME_STEP:
+            finish(state, b, i)
+            b.episode[i] += 1
+            begin(state, b, i)
+        else:
+            b.status[i] = status
+    view(state, b, i)
+    return 1 if status != RUNNING else 0
+
+
+row: Callable[..., int]
+
+
+def _step_rows(state: State, b: Arrays, actions: NDArray[np.int32], lo: int, hi: int, limits: Limits) -> None:
+    """Step rows lo..hi-1; actions [N] or [N, P]."""
+    acts = np.zeros(b.rewards.shape[1], np.int32)
+    for i in range(lo, hi):
+        row(state, b, i, actions[i], acts, limits)
+
+
+def _sample_turns(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
+    """A random legal action of row i into out [N]."""
+    out[i] = pick(b.mask[i], word(key, counter * b.mask.shape[0] + i))
+
+
+def _sample_ticks(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
+    """Random legal actions of row i into out [N, P]."""
+    n, players = out.shape
+    for p in range(players):
+        out[i, p] = pick(b.mask[i, p], word(key, (counter * n + i) * players + p))
+
+
+def _sample_rows(b: Arrays, key: int, counter: int, out: NDArray[np.int32], lo: int, hi: int) -> None:
+    """Random legal actions for rows lo..hi-1; draw number ``counter`` of generator ``key``."""
+    for i in range(lo, hi):
+        sample(b, i, key, counter, out)
+
+
+def _rollout(
+    state: State,
+    b: Arrays,
+    out: NDArray[np.int32],
+    key: int,
+    counter: int,
+    steps: int,
+    lo: int,
+    hi: int,
+    limits: Limits,
+    episodes: NDArray[np.int64],
+    returns: NDArray[np.float64],
+) -> None:
+    """``steps`` times sample and step, block by block; sums per block into episodes [blocks] and returns [blocks, P]."""
+    players = b.rewards.shape[1]
+    acts = np.zeros(players, np.int32)
+    for first in range(lo, hi, BLOCK):
+        last = min(first + BLOCK, hi)
+        block = first // BLOCK
+        for t in range(steps):
+            for i in range(first, last):
+                sample(b, i, key, counter + t, out)
+                episodes[block] += row(state, b, i, out[i], acts, limits)
+                for p in range(players):
+                    returns[block, p] += b.rewards[i, p]
+
+
+def _begin_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
+    """Start new games in some rows and clear their flags."""
+    for i in rows:
+        begin(state, b, i)
+        b.rewards[i, :] = 0
+        b.terminated[i] = False
+        b.truncated[i] = False
+        b.illegal[i] = False
+        b.ended[i] = False
+        view(state, b, i)
+
+
+def _view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
+    """Refresh what is seen of some rows whose state was written from outside."""
+    for i in rows:
+        view(state, b, i)
+
+
+@kernel
+def first_outside(actions: NDArray[np.int32], count: int) -> int:
+    """Index of the first number outside -1..count-1, or -1. Works on the flattened array."""
+    flat = actions.reshape(-1)
+    outside = 0
+    for j in range(flat.shape[0]):
+        outside += (flat[j] < -1) | (flat[j] >= count)
+    if outside == 0:
+        return -1
+    for j in range(flat.shape[0]):
+        if flat[j] < -1 or flat[j] >= count:
+            return j
+    return -1
+
+
+class Drivers(NamedTuple):
+    """A game's compiled loops; see the templates of the same names."""
+
+    begin_rows: Callable[..., None]
+    view_rows: Callable[..., None]
+    step_rows: Callable[..., None]
+    sample_rows: Callable[..., None]
+    rollout: Callable[..., None]
+
+
+def drivers(game: Game) -> Drivers:
+    """The loops for a game; made once per set of kernels and process, compiled at the first call."""
+    return _drivers(game.kernels, game.info.simultaneous, game.info.id)
+
+
+@lru_cache(maxsize=None)
+def _drivers(kernels: Any, simultaneous: bool, game_id: str) -> Drivers:
+    tag = f"{game_id.replace('-', '_')}_{source_hash(kernels)}"
+    links: dict[str, Callable[..., Any]] = dict(zip(kernels._fields, kernels, strict=True))
+
+    def add(name: str, template: Callable[..., Any]) -> Callable[..., Any]:
+        links[name] = bind(template, links, tag)
+        return links[name]
+
+    add("begin", _begin)
+    add("view", _view_ticks if simultaneous else _view_turns)
+    add("finish", _finish_ticks if simultaneous else _finish_turns)
+    add("advance", _advance_ticks if simultaneous else _advance_turns)
+    add("sample", _sample_ticks if simultaneous else _sample_turns)
+    add("row", _row)
+    return Drivers(
+        bind(_begin_rows, links, tag),
+        bind(_view_rows, links, tag),
+        bind(_step_rows, links, tag),
+        bind(_sample_rows, links, tag),
+        bind(_rollout, links, tag),
+    )

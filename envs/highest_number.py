@@ -1,0 +1,157 @@
+"""Highest number: everybody says a number at once, larger numbers win. The smallest simultaneous game.
+
+Per round a player gets (players beaten - players that beat it) / (P - 1): with two players +1, -1, or 0 when equal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
+from ..errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
+from .core import Game, GameInfo, Kernels
+from .jit import kernel
+from .rng import mix64
+
+__all__ = ["highest_number"]
+
+
+class Numbers(NamedTuple):
+    """N games.
+
+    Attributes:
+        rounds: [N, 2] int32 rounds played, rounds in all.
+        said: [N, P] int32 what each player said last; -1 before the first round.
+    """
+
+    rounds: NDArray[np.int32]
+    said: NDArray[np.int32]
+
+
+@kernel
+def reset(state: Numbers, i: int, seed: int) -> None:
+    """Nothing said yet; nothing is random."""
+    state.rounds[i, 0] = 0
+    state.said[i, :] = -1
+
+
+@kernel
+def mover(state: Numbers, i: int) -> Player:
+    """-1: all move at once."""
+    return -1
+
+
+@kernel
+def legal(state: Numbers, i: int, player: Player, mask: Mask) -> None:
+    """Every number, until the last round is over."""
+    mask[:] = 1 if state.rounds[i, 0] < state.rounds[i, 1] else 0
+
+
+@kernel
+def step(state: Numbers, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
+    """One round."""
+    players = actions.shape[0]
+    for p in range(players):
+        state.said[i, p] = actions[p]
+        beaten = 0
+        for q in range(players):
+            beaten += (actions[p] > actions[q]) - (actions[p] < actions[q])
+        rewards[p] = beaten / (players - 1)
+    state.rounds[i, 0] += 1
+    return RUNNING if state.rounds[i, 0] < state.rounds[i, 1] else TERMINATED
+
+
+@kernel
+def observe(state: Numbers, i: int, player: Player, out: NDArray[np.int32]) -> None:
+    """[P] what was said last, the observer's own number first, then the seats after it in turn."""
+    players = out.shape[0]
+    for k in range(players):
+        out[k] = state.said[i, (player + k) % players]
+
+
+@kernel
+def key(state: Numbers, i: int) -> int:
+    """Rounds that are left; nothing else bears on the future."""
+    return mix64(np.uint64(state.rounds[i, 1] - state.rounds[i, 0]))
+
+
+def describe(state: Numbers, i: int, player: Player) -> str:
+    """Round, what was said last, what may be said now."""
+    played, rounds = (int(n) for n in state.rounds[i])
+    lines = [f"Round {min(played + 1, rounds)} of {rounds}. You are player {player} of {state.said.shape[1]}."]
+    if played:
+        said = (f"player {p}: {int(n)}" + (" (you)" if p == player else "") for p, n in enumerate(state.said[i]))
+        lines.append(f"Said last: {', '.join(said)}.")
+    return "\n".join(lines)
+
+
+def compact(state: Numbers, i: int, player: Player) -> str:
+    """``P1 2/3 7,12>``: seat, rounds played and in all, what was said last by seat."""
+    played, rounds = (int(n) for n in state.rounds[i])
+    said = ",".join("-" if n < 0 else str(int(n)) for n in state.said[i])
+    return f"P{player} {played}/{rounds} {said}>"
+
+
+def action_to_text(state: Numbers, i: int, action: Action) -> str:
+    """The number, in decimals."""
+    return str(action)
+
+
+def _parse(state: Numbers, i: int, text: str, max_number: int) -> Action:
+    words = {w for w in "".join(c if c.isascii() and (c.isalnum() or c == "-") else " " for c in text).split() if w.isdigit()}
+    if len({int(w) for w in words}) > 1:
+        raise AmbiguousAction(f"{text!r} names several numbers. Answer with one number 0..{max_number}.")
+    if not words or int(next(iter(words))) > max_number:
+        raise InvalidAction(f"{text!r} names no number 0..{max_number}. Answer with one.")
+    if state.rounds[i, 0] >= state.rounds[i, 1]:
+        raise IllegalAction(f"{text!r} comes after the last of {int(state.rounds[i, 1])} rounds. The game is over.")
+    return int(words.pop())
+
+
+def _at_least(name: str, value: int, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise UsageError(f"highest_number: {name}={value!r} came; a whole number of at least {least} is needed.")
+    return int(value)
+
+
+def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> Game:
+    """Everybody says a number 0..max_number at once; larger numbers win.
+
+    Args:
+        max_number: the largest number.
+        players: P, at least 2.
+        rounds: how often.
+    """
+    high = _at_least("max_number", max_number, 1)
+    seats = _at_least("players", players, 2)
+    total = _at_least("rounds", rounds, 1)
+
+    def new_state(n: int) -> Numbers:
+        counts = np.zeros((n, 2), np.int32)
+        counts[:, 1] = total
+        return Numbers(counts, np.full((n, seats), -1, np.int32))
+
+    def describe_with_range(state: Numbers, i: int, player: Player) -> str:
+        over = state.rounds[i, 0] >= state.rounds[i, 1]
+        return describe(state, i, player) + ("\nThe game is over." if over else f"\nLegal actions: 0 to {high}.")
+
+    def parse_action(state: Numbers, i: int, text: str) -> Action:
+        return _parse(state, i, text, high)
+
+    return Game(
+        info=GameInfo("highest_number", 0, seats, high + 1, (seats,), "int32", -1, high, max_cycles=total, simultaneous=True),
+        kernels=Kernels(reset, mover, legal, step, observe, key),
+        new_state=new_state,
+        rules=(
+            f"Highest number: all {seats} players say a whole number from 0 to {high} at the same time, {total} round(s). "
+            "In a round you gain for every player whose number is smaller than yours and lose for every larger one."
+        ),
+        describe=describe_with_range,
+        compact=compact,
+        action_to_text=action_to_text,
+        parse_action=parse_action,
+        config={"max_number": high, "players": seats, "rounds": total},
+    )

@@ -1,0 +1,65 @@
+"""The one place that talks to numba: ``kernel`` compiles a function, ``bind`` makes a driver for a game.
+
+A driver (a loop that calls a game's kernels) is one template for all games. A closure over the kernels, or kernels passed as
+arguments, would never hit numba's disk cache: their pickles differ from process to process. ``bind`` instead makes a new function
+from the template's code, with the kernels as *globals* and a ``__qualname__`` of its own. Globals don't enter the cache key, so
+the name carries a hash of the source files that the kernels come from: a second process hits the cache, an edited rule misses it.
+
+With ``NUMBA_DISABLE_JIT=1`` everything here stays a plain Python function, which is how coverage is taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numba
+
+__all__ = ["bind", "disabled", "kernel", "source_hash"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def disabled() -> bool:
+    """True where ``NUMBA_DISABLE_JIT=1`` keeps kernels plain Python."""
+    return bool(numba.config.DISABLE_JIT)
+
+
+def kernel(function: Function) -> Function:
+    """``@njit`` as coterie uses it: lazy, cached on disk, without the GIL, division by zero as NumPy has it."""
+    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+
+
+@cache
+def _file_digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def source_hash(functions: Iterable[Callable[..., Any]]) -> str:
+    """12 hex digits over the source files of some kernels and of the random numbers they all may use."""
+    files = {str(Path(__file__).with_name("rng.py"))}
+    for function in functions:
+        files.add(inspect.getsourcefile(inspect.unwrap(getattr(function, "py_func", function))) or "")
+    digests = sorted(_file_digest(path) for path in files if path)
+    return hashlib.sha256("".join(digests).encode()).hexdigest()[:12]
+
+
+def bind(template: Callable[..., Any], links: dict[str, Callable[..., Any]], tag: str) -> Callable[..., Any]:
+    """Compile a copy of ``template`` whose globals ``links`` name a game's kernels.
+
+    Args:
+        template: a plain function that calls free names.
+        links: what those names mean, for this copy.
+        tag: makes the copy's name unique; holds ``source_hash`` so that the disk cache notices edits.
+    """
+    assert isinstance(template, FunctionType)
+    copy = FunctionType(template.__code__, template.__globals__ | links, template.__name__)
+    copy.__qualname__ = f"{template.__name__}__{tag}"
+    copy.__module__ = template.__module__
+    copy.__doc__ = template.__doc__
+    return kernel(copy)

@@ -1,0 +1,225 @@
+"""Games by name: ``register``, ``spec``, ``list_envs``, ``make_game``, ``make``, ``make_vec``.
+
+Entry points are strings, so that a game's file is read when it is first made and ``import coterie`` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from ..errors import UnknownName, UsageError, did_you_mean
+from .core import Game
+
+if TYPE_CHECKING:
+    from .aec import AECGame
+    from .parallel import ParallelGame
+    from .vec import VecEnv
+
+__all__ = [
+    "GameSpec",
+    "factory",
+    "list_envs",
+    "make",
+    "make_game",
+    "make_vec",
+    "register",
+    "register_with_pettingzoo",
+    "spec",
+]
+
+_ID = re.compile(r"^([a-z][a-z0-9_]*)-v([0-9]+)$")
+_PACKAGE = __name__.rsplit(".", 2)[0]
+_FACE_ARGUMENTS = (
+    "api",
+    "render_mode",
+    "text",
+    "illegal",
+    "illegal_reward",
+    "max_cycles",
+    "num_envs",
+    "num_threads",
+    "seed",
+    "autoreset_mode",
+)
+
+
+@dataclass(frozen=True)
+class GameSpec:
+    """A registration.
+
+    Attributes:
+        id: ``"tictactoe-v0"``.
+        entry_point: ``"package.module:factory"``; the factory returns a Game.
+        draw: ``"package.module:function"`` that paints a state, or None.
+    """
+
+    id: str
+    entry_point: str
+    draw: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Without version."""
+        return self.id.rsplit("-v", 1)[0]
+
+    @property
+    def version(self) -> int:
+        """The number after ``-v``."""
+        return int(self.id.rsplit("-v", 1)[1])
+
+
+_SPECS: dict[str, GameSpec] = {}
+
+
+def register(id: str, entry_point: str, draw: str | None = None) -> None:
+    """Make a game reachable through every face.
+
+    Args:
+        id: ``"name-vN"``, lower case.
+        entry_point: ``"package.module:factory"``.
+        draw: ``"package.module:function"`` for pictures.
+
+    Raises:
+        UsageError: a malformed id or entry point, or an id that is taken by another game.
+    """
+    if not _ID.match(id):
+        raise UsageError(f"The game id {id!r} does not read name-vN, e.g. 'tictactoe-v0'.")
+    for point in (entry_point, *([draw] if draw else [])):
+        if not re.match(r"^[\w.]+:\w+$", point):
+            raise UsageError(f"{point!r} does not read package.module:name, as register({id!r}, ...) needs it.")
+    new = GameSpec(id, entry_point, draw)
+    if _SPECS.get(id, new) != new:
+        raise UsageError(f"{id!r} is registered already, as {_SPECS[id].entry_point!r}. Raise the version or choose another name.")
+    _SPECS[id] = new
+
+
+def list_envs() -> list[str]:
+    """Ids of all registered games, sorted."""
+    return sorted(_SPECS)
+
+
+def spec(id: str) -> GameSpec:
+    """The registration of an id; a name without version means its newest.
+
+    Raises:
+        UnknownName: with the closest known name.
+    """
+    if id in _SPECS:
+        return _SPECS[id]
+    named = [s for s in _SPECS.values() if s.name == id]
+    if named:
+        return max(named, key=lambda s: s.version)
+    raise UnknownName("environment", id, _SPECS)
+
+
+def factory(id: str) -> Callable[..., Game]:
+    """The function that makes a game, imported now."""
+    module, _, name = spec(id).entry_point.partition(":")
+    try:
+        return cast("Callable[..., Game]", getattr(importlib.import_module(module), name))
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"The entry point {module}:{name} of {spec(id).id} cannot be loaded: {error}.") from error
+
+
+def make_game(id: str, **config: Any) -> Game:
+    """The rules of a registered game, configured.
+
+    Raises:
+        UnknownName: no such game.
+        UsageError: an argument that the game does not take.
+    """
+    maker = factory(id)
+    known = list(inspect.signature(maker).parameters)
+    for name in config:
+        if name not in known:
+            takes = f"It takes {', '.join(known)}." if known else "It takes none of its own."
+            hint = did_you_mean(name, [*known, *_FACE_ARGUMENTS])
+            raise UsageError(f"{spec(id).id} has no argument {name!r}.{hint} {takes}")
+    return maker(**config)
+
+
+def make(
+    id: str,
+    api: Literal["aec", "parallel"] = "aec",
+    render_mode: str | None = None,
+    text: bool = False,
+    illegal: str = "lose",
+    illegal_reward: float | None = None,
+    max_cycles: int | None = None,
+    **config: Any,
+) -> AECGame | ParallelGame:
+    """A PettingZoo environment.
+
+    Args:
+        id: a registered game.
+        api: ``"aec"`` or ``"parallel"``.
+        render_mode: one of the environment's ``metadata["render_modes"]``.
+        text: observations and actions are strings.
+        illegal: what an illegal action leads to: ``"lose"``, ``"raise"``, ``"resample"`` or ``"noop"``.
+        illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
+        max_cycles: truncate after that many turns (ticks).
+        **config: the game's own arguments.
+    """
+    faces = {"aec": ("aec", "AECGame"), "parallel": ("parallel", "ParallelGame")}
+    if api not in faces:
+        raise UnknownName("api", str(api), faces)
+    module, name = faces[api]
+    face = getattr(importlib.import_module(f".{module}", __package__), name)
+    return cast(
+        "AECGame | ParallelGame",
+        face(
+            make_game(id, **config),
+            render_mode=render_mode,
+            text=text,
+            illegal=illegal,
+            illegal_reward=illegal_reward,
+            max_cycles=max_cycles,
+            draw=spec(id).draw,
+        ),
+    )
+
+
+def make_vec(
+    id: str,
+    num_envs: int = 1,
+    num_threads: int = 1,
+    seed: int | None = None,
+    autoreset_mode: Any = "SameStep",
+    illegal: str = "lose",
+    illegal_reward: float | None = None,
+    max_cycles: int | None = None,
+    **config: Any,
+) -> VecEnv:
+    """N games side by side: arrays in, arrays out. See ``VecEnv`` for the meanings."""
+    from .vec import VecEnv
+
+    return VecEnv(
+        make_game(id, **config),
+        num_envs,
+        num_threads=num_threads,
+        seed=seed,
+        autoreset_mode=autoreset_mode,
+        illegal=illegal,
+        illegal_reward=illegal_reward,
+        max_cycles=max_cycles,
+    )
+
+
+def register_with_pettingzoo() -> None:
+    """Tell PettingZoo's registry our ids (``coterie/tictactoe-v0``), by string entry points: nothing heavy is imported."""
+    import pettingzoo
+
+    for id in list_envs():
+        module = f"{_PACKAGE}.envs.{spec(id).name}_v{spec(id).version}"
+        for api, attribute in (("aec", "env"), ("parallel", "parallel_env")):
+            name = f"coterie/{id}"
+            pettingzoo.register(api, id=name, entry_point=f"{module}:{attribute}")
+
+
+register("tictactoe-v0", f"{_PACKAGE}.envs.tictactoe:tictactoe", draw=f"{_PACKAGE}.renderers.tictactoe:draw")
+register("highest_number-v0", f"{_PACKAGE}.envs.highest_number:highest_number")

@@ -1,0 +1,213 @@
+"""Rows of game states: take, put, bytes. Openings, search, sibling branches and checkpoints rest on these four.
+
+A state is N games in one of two layouts: a structured array [N], or a NamedTuple of arrays with leading axis N (NamedTuples may
+nest). ``Snapshot`` is itself of the second layout: a game's rows plus the bookkeeping that every face keeps beside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aliases import RUNNING, TERMINATED, State
+from ..errors import StateError
+from .core import Game
+
+__all__ = ["Snapshot", "bare", "from_bytes", "layout_hash", "put", "rows_of", "size", "snapshot", "take", "to_bytes"]
+
+_MAGIC = b"COTERIE-STATE-1\n"
+
+
+class Snapshot(NamedTuple):
+    """n games in full: the rules' rows and what the faces keep beside them.
+
+    Attributes:
+        state: the game's own rows.
+        seed: [n] uint64 the row's seed; game number ``episode`` follows from both.
+        episode: [n] uint32 games started in this row since it was seeded, less one.
+        cycles: [n] int32 turns or ticks played in this game.
+        status: [n] uint8 RUNNING, TERMINATED or TRUNCATED.
+        rewards: [n, P] float32 the last transition's.
+        pending: [n, P] float32 rewards since a player last acted (PettingZoo's cumulative rewards).
+        illegal: [n, P] int32 illegal actions so far in this game.
+        gone: [n, P] bool players that have taken their closing ``step(None)``.
+    """
+
+    state: State
+    seed: NDArray[np.uint64]
+    episode: NDArray[np.uint32]
+    cycles: NDArray[np.int32]
+    status: NDArray[np.uint8]
+    rewards: NDArray[np.float32]
+    pending: NDArray[np.float32]
+    illegal: NDArray[np.int32]
+    gone: NDArray[np.bool_]
+
+
+def _leaves(state: State) -> list[NDArray[Any]]:
+    if isinstance(state, np.ndarray):
+        return [state]
+    if isinstance(state, tuple):
+        return [leaf for part in state for leaf in _leaves(part)]
+    raise StateError(
+        f"A state is a structured array or a NamedTuple of arrays, not {type(state).__name__}. Take one from get_state()."
+    )
+
+
+def size(state: State) -> int:
+    """Number of rows."""
+    return len(_leaves(state)[0])
+
+
+def rows_of(rows: Sequence[int] | NDArray[Any] | int | None, n: int) -> NDArray[np.intp]:
+    """Row numbers from a list, a bool mask [n], one number, or None for all; checked against n."""
+    if rows is None:
+        return np.arange(n)
+    index = np.atleast_1d(np.asarray(rows))
+    if index.dtype == np.bool_:
+        if len(index) != n:
+            raise StateError(f"A row mask has {len(index)} entries, but there are {n} rows.")
+        return np.flatnonzero(index)
+    if index.size == 0:
+        return np.zeros(0, np.intp)
+    if index.dtype.kind not in "iu" or index.ndim != 1:
+        raise StateError(f"Rows are whole numbers, not {index.dtype} of shape {index.shape}.")
+    if index.min() < -n or index.max() >= n:
+        raise StateError(f"Rows {index.min()}..{index.max()} asked for, but there are {n} rows.")
+    return np.where(index < 0, index + n, index).astype(np.intp)
+
+
+def _make(kind: type, parts: list[Any]) -> Any:
+    return kind(*parts) if hasattr(kind, "_fields") else tuple(parts)
+
+
+def take(state: State, rows: Sequence[int] | NDArray[Any] | int | None = None) -> State:
+    """A copy of some rows (all of them by default), in the same layout."""
+    if isinstance(state, np.ndarray):
+        return state.copy() if rows is None else state[rows_of(rows, len(state))]
+    _leaves(state)
+    return _make(type(state), [take(part, rows) for part in state])
+
+
+def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | None = None) -> None:
+    """Write the rows of ``source`` over ``rows`` of ``state``, in place; one source row fills all of them.
+
+    Raises:
+        StateError: the layouts or the numbers of rows differ.
+    """
+    if _layout(state) != _layout(source):
+        raise StateError("These rows have another layout: another game, configuration or version. Take them from an equal game.")
+    index = rows_of(rows, size(state))
+    if size(source) not in (1, len(index)):
+        raise StateError(f"{size(source)} rows came for {len(index)} places. Give as many rows as places, or one for all.")
+    for old, new in zip(_leaves(state), _leaves(source), strict=True):
+        old[index] = new
+
+
+def _layout(state: State) -> list[Any]:
+    if isinstance(state, np.ndarray):
+        return [state.dtype.descr, list(state.shape[1:])]
+    _leaves(state)
+    return [list(getattr(type(state), "_fields", ())), *(_layout(part) for part in state)]
+
+
+def layout_hash(state: State) -> str:
+    """16 hex digits over field names, types and shapes (without the number of rows)."""
+    return hashlib.sha256(json.dumps(_layout(state)).encode()).hexdigest()[:16]
+
+
+def snapshot(game: Game, state: State) -> Snapshot:
+    """Bare game rows, as games just begun: no cycle counted, no reward given. Rows without a legal action have ended."""
+    n, players = size(state), game.info.players
+    status = np.full(n, TERMINATED, np.uint8)
+    for i in range(n):
+        movers = range(players) if game.info.simultaneous else [game.mover(state, i)]
+        if any(game.legal_mask(state, i, player).any() for player in movers):
+            status[i] = RUNNING
+    return Snapshot(
+        state,
+        np.zeros(n, np.uint64),
+        np.zeros(n, np.uint32),
+        np.zeros(n, np.int32),
+        status,
+        np.zeros((n, players), np.float32),
+        np.zeros((n, players), np.float32),
+        np.zeros((n, players), np.int32),
+        np.zeros((n, players), np.bool_),
+    )
+
+
+def bare(state: State) -> State:
+    """The game's own rows of a Snapshot, or the state itself."""
+    return state.state if isinstance(state, Snapshot) else state
+
+
+def to_bytes(game: Game, state: State) -> bytes:
+    """Rows as bytes: a header (game id, layout hash, rows, checksum), then the arrays.
+
+    ``from_bytes`` of the same game and configuration gives equal rows, in any process.
+    """
+    payload = b"".join(np.ascontiguousarray(leaf).tobytes() for leaf in _leaves(state))
+    header = {
+        "id": game.info.id,
+        "kind": "snapshot" if isinstance(state, Snapshot) else "state",
+        "layout": layout_hash(state),
+        "rows": size(state),
+        "crc": zlib.crc32(payload),
+    }
+    return _MAGIC + json.dumps(header).encode() + b"\n" + payload
+
+
+def from_bytes(game: Game, blob: bytes) -> State:
+    """The rows that ``to_bytes`` wrote: a Snapshot or bare rows, whichever came.
+
+    Raises:
+        StateError: not a state, cut short or altered, of another game, version or configuration.
+    """
+    header, payload = _split(blob)
+    name, version = game.info.id.rsplit("-v", 1)
+    came = str(header["id"]).rsplit("-v", 1)
+    if came[0] != name:
+        raise StateError(f"This state is of the game {header['id']}, but {game.info.id} is played here.")
+    if came[-1] != version:
+        raise StateError(f"This state is of version {header['id']}, but {game.info.id} is played here: versions do not mix.")
+    n = int(header["rows"])
+    state = game.new_state(n)
+    if header["kind"] == "snapshot":
+        state = snapshot(game, game.new_state(0))._replace(state=state)
+        state = Snapshot(state.state, *(np.zeros((n, *part.shape[1:]), part.dtype) for part in state[1:]))
+    if layout_hash(state) != header["layout"]:
+        raise StateError(f"This state is of {header['id']} in another configuration or layout. Make the game with the same arguments.")
+    leaves = _leaves(state)
+    expected = sum(leaf.nbytes for leaf in leaves)
+    if len(payload) != expected:
+        raise StateError(f"This state is truncated: {len(payload)} bytes came, {expected} belong to {n} rows.")
+    if zlib.crc32(payload) != header["crc"]:
+        raise StateError("This state was altered: its checksum does not match.")
+    offset = 0
+    for leaf in leaves:
+        leaf[...] = np.frombuffer(payload, leaf.dtype, leaf.size, offset).reshape(leaf.shape)
+        offset += leaf.nbytes
+    return state
+
+
+def _split(blob: bytes) -> tuple[dict[str, Any], bytes]:
+    if not isinstance(blob, bytes | bytearray | memoryview):
+        raise StateError(f"A state blob is bytes, not {type(blob).__name__}.")
+    data = bytes(blob)
+    if not data.startswith(_MAGIC):
+        raise StateError(f"These {len(data)} bytes are no coterie state (or only its beginning). Write states with to_bytes().")
+    line, newline, payload = data[len(_MAGIC) :].partition(b"\n")
+    try:
+        header = json.loads(line) if newline else None
+    except ValueError:
+        header = None
+    if not isinstance(header, dict) or not {"id", "kind", "layout", "rows", "crc"} <= header.keys():
+        raise StateError(f"This state is truncated or altered: its header cannot be read ({len(data)} bytes came).")
+    return header, payload

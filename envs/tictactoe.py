@@ -1,0 +1,176 @@
+"""Tic-tac-toe. Three in a row wins.
+
+Actions, observation and rewards are those of PettingZoo's tictactoe_v3. Cells are numbered column by column::
+
+    0 | 3 | 6
+    --+---+--
+    1 | 4 | 7
+    --+---+--
+    2 | 5 | 8
+
+A set of cells is a 9-bit number, bit a for cell a.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
+from ..errors import AmbiguousAction, IllegalAction, InvalidAction
+from .core import Game, GameInfo, Kernels
+from .jit import kernel
+
+__all__ = ["tictactoe"]
+
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+FULL = 0b111_111_111
+
+DTYPE = np.dtype([("own", np.uint16), ("other", np.uint16), ("mover", np.uint8), ("over", np.uint8)])
+"""own, other: cells of the mover and of the other; mover: 0 is X and begins; over: 1 when the game has ended."""
+
+WON: NDArray[np.bool_] = np.array(
+    [any(all(cells >> c & 1 for c in line) for line in LINES) for cells in range(FULL + 1)], np.bool_
+)
+"""[512] whether a set of cells holds a line."""
+
+
+@kernel
+def reset(state: State, i: int, seed: int) -> None:
+    """Empty board, X to move; nothing is random."""
+    row = state[i]
+    row["own"] = 0
+    row["other"] = 0
+    row["mover"] = 0
+    row["over"] = 0
+
+
+@kernel
+def mover(state: State, i: int) -> Player:
+    """The seat to move."""
+    return state[i]["mover"]  # type: ignore[no-any-return]
+
+
+@kernel
+def legal(state: State, i: int, player: Player, mask: Mask) -> None:
+    """Empty cells, for the mover of a running game."""
+    row = state[i]
+    free = ~(row["own"] | row["other"]) & FULL
+    if row["over"] != 0 or row["mover"] != player:
+        free = 0
+    for cell in range(9):
+        mask[cell] = (free >> cell) & 1
+
+
+@kernel
+def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
+    """The mover marks a cell."""
+    row = state[i]
+    player = row["mover"]
+    marked = row["own"] | (1 << actions[player])
+    other = row["other"]
+    row["own"] = other
+    row["other"] = marked
+    row["mover"] = 1 - player
+    if WON[marked]:
+        rewards[player] = 1.0
+        rewards[1 - player] = -1.0
+        row["over"] = 1
+        return TERMINATED
+    if marked | other == FULL:
+        row["over"] = 1
+        return TERMINATED
+    return RUNNING
+
+
+@kernel
+def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None:
+    """[3, 3, 2] own marks, then the opponent's, as ``player`` sees them; cell a is [a // 3, a % 3]."""
+    row = state[i]
+    own, other = row["own"], row["other"]
+    if row["mover"] != player:
+        own, other = other, own
+    flat = out.reshape(18)
+    for cell in range(9):
+        flat[2 * cell] = (own >> cell) & 1
+        flat[2 * cell + 1] = (other >> cell) & 1
+
+
+@kernel
+def key(state: State, i: int) -> int:
+    """Both sets of cells and the mover, packed: equal keys are equal positions."""
+    row = state[i]
+    return np.uint64(np.int64(row["own"]) | np.int64(row["other"]) << 9 | np.int64(row["mover"]) << 18)  # type: ignore[no-any-return]
+
+
+def new_state(n: int) -> State:
+    """n empty boards."""
+    return np.zeros(n, DTYPE)
+
+
+def marks(state: State, i: int) -> str:
+    """Nine characters in action order: X, O or a dot."""
+    row = state[i]
+    sets = (int(row["own"]), int(row["other"]))
+    x, o = sets if row["mover"] == 0 else sets[::-1]
+    return "".join("X" if x >> c & 1 else "O" if o >> c & 1 else "." for c in range(9))
+
+
+def describe(state: State, i: int, player: Player) -> str:
+    """The board with the numbers of its empty cells, the player's mark and the legal actions."""
+    board = [str(c) if mark == "." else mark for c, mark in enumerate(marks(state, i))]
+    lines = [" " + " | ".join(board[row::3]) for row in range(3)]
+    free = _legal_cells(state, i, player)
+    ask = f"Legal actions: {' '.join(map(str, free))}." if free else "You have no move now."
+    return "\n---+---+---\n".join(lines) + f"\nYou are {'XO'[player]}. {ask}"
+
+
+def compact(state: State, i: int, player: Player) -> str:
+    """12 characters: own mark, a space, nine cells in action order, ``>``."""
+    return f"{'XO'[player]} {marks(state, i)}>"
+
+
+def action_to_text(state: State, i: int, action: Action) -> str:
+    """The digit of the cell."""
+    return str(action)
+
+
+def parse_action(state: State, i: int, text: str) -> Action:
+    """The one digit 0..8 in a text, if that cell may be marked now."""
+    player = int(state[i]["mover"])
+    free = _legal_cells(state, i, player)
+    way_out = f"Answer with one of {' '.join(map(str, free))}." if free else "The game is over."
+    digits = {part for part in "".join(c if c.isascii() and c.isalnum() else " " for c in text).split() if part.isdigit()}
+    if len(digits) > 1:
+        raise AmbiguousAction(f"{text!r} names several numbers. {way_out}")
+    if not digits or int(next(iter(digits))) > 8:
+        raise InvalidAction(f"{text!r} names no cell 0..8. {way_out}")
+    cell = int(digits.pop())
+    if cell not in free:
+        raise IllegalAction(f"Cell {cell} cannot be marked on {marks(state, i)}. {way_out}")
+    return cell
+
+
+def _legal_cells(state: State, i: int, player: Player) -> list[Action]:
+    row = state[i]
+    if row["over"] or row["mover"] != player:
+        return []
+    return [c for c, mark in enumerate(marks(state, i)) if mark == "."]
+
+
+def tictactoe() -> Game:
+    """Tic-tac-toe, as PettingZoo's tictactoe_v3 numbers it."""
+    return Game(
+        info=GameInfo("tictactoe", 0, 2, 9, (3, 3, 2), "int8", 0, 1, max_cycles=9),
+        kernels=Kernels(reset, mover, legal, step, observe, key),
+        new_state=new_state,
+        rules=(
+            "Tic-tac-toe on a 3x3 board. Two players, X and O, mark one empty cell in turn; X begins. "
+            "Three own marks in a row, column or diagonal win; a full board without a line is a draw."
+        ),
+        describe=describe,
+        compact=compact,
+        action_to_text=action_to_text,
+        parse_action=parse_action,
+        config={},
+    )

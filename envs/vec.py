@@ -1,0 +1,424 @@
+"""The batched face: N games side by side, arrays in, arrays out.
+
+All arrays that ``reset`` and ``step`` return are the environment's own buffers, written anew at the next call: copy what you keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aliases import RUNNING, TERMINATED, TRUNCATED, Mask, Rewards, State
+from ..errors import IllegalAction, InvalidAction, StateError, UnknownName, UsageError
+from .core import Game
+from .drivers import AUTORESET, BLOCK, POLICIES, RAISE, Arrays, Limits, drivers, first_outside
+from .rng import mix64
+from .state import Snapshot, from_bytes, put, rows_of, size, snapshot, take
+
+__all__ = ["RolloutSums", "VecEnv", "illegal_limits"]
+
+_SAMPLER = 0x5DEECE66D  # keeps the sampler's words away from the games'
+
+
+class RolloutSums(NamedTuple):
+    """What ``random_rollout`` did.
+
+    Attributes:
+        steps: turns (ticks) played, over all rows.
+        episodes: games that ended.
+        returns: [P] float64 sum of rewards.
+    """
+
+    steps: int
+    episodes: int
+    returns: NDArray[np.float64]
+
+
+def illegal_limits(game: Game, illegal: str, illegal_reward: float | None, max_cycles: int | None, autoreset: int) -> Limits:
+    """Check the arguments that all faces share and turn them into the drivers' numbers.
+
+    Under ``noop`` a game may last longer than its rules say; without ``max_cycles`` it is truncated after four times as many.
+    """
+    if illegal not in POLICIES:
+        raise UnknownName("illegal-move policy", str(illegal), POLICIES)
+    if illegal_reward is None:
+        illegal_reward = -1.0 if illegal == "lose" else 0.0
+    if not np.isfinite(illegal_reward):
+        raise UsageError(f"illegal_reward={illegal_reward!r} is not finite.")
+    if max_cycles is None:
+        max_cycles = 4 * game.info.max_cycles if illegal == "noop" else 2**31 - 1
+    return Limits(POLICIES.index(illegal), float(illegal_reward), _positive("max_cycles", max_cycles), autoreset)
+
+
+def _positive(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise UsageError(f"{name}={value!r} came; a whole number of at least 1 is needed.")
+    return int(value)
+
+
+def _mode(autoreset_mode: Any) -> int:
+    name = str(getattr(autoreset_mode, "value", autoreset_mode))
+    known = {word.lower(): k for k, word in enumerate(AUTORESET)}
+    if name.lower() not in known:
+        raise UnknownName("autoreset mode", name, AUTORESET)
+    return known[name.lower()]
+
+
+class VecEnv:
+    """N games of one kind.
+
+    Turn-based: actions [N], observations and masks are the mover's, ``player`` [N] names it. Simultaneous: a player axis comes
+    after N in actions, observations, masks, terminations, truncations and ``info["illegal"]``. Rewards are [N, P] in both: this
+    transition's, for all players.
+
+    Row i of ``reset(seed=s)`` plays the game that an AEC environment plays after ``reset(seed=s + i)``; games after the first
+    follow as they do there after ``reset()``. The number of threads changes nothing.
+
+    Args:
+        game: the rules.
+        num_envs: N.
+        num_threads: rows are split into so many chunks. Pays for large N and many steps a call (``random_rollout``).
+        seed: used by the first ``reset()`` that names none; None draws one from the system.
+        autoreset_mode: ``"SameStep"`` (the last observation is in ``info["final_obs"]``), ``"NextStep"`` (the step after a game's
+            end ignores the action and starts the next) or ``"Disabled"`` (finished rows stay until ``reset(mask=...)``); or
+            gymnasium's AutoresetMode.
+        illegal: ``"lose"`` ends the game with ``illegal_reward`` for the mover and 0 for the others; ``"raise"`` raises
+            IllegalAction and changes nothing; ``"resample"`` plays a random legal action instead; ``"noop"`` only counts the
+            turn (in simultaneous games: the tick, for everybody). The action -1 is "no answer": illegal everywhere.
+        illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
+        max_cycles: truncate after that many turns (ticks).
+
+    Attributes:
+        game: the rules.
+        num_envs: N.
+        num_players: P.
+        state: the games' rows, live.
+        metadata: Gymnasium's, with ``autoreset_mode``.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int = 1,
+        *,
+        num_threads: int = 1,
+        seed: int | None = None,
+        autoreset_mode: Any = "SameStep",
+        illegal: str = "lose",
+        illegal_reward: float | None = None,
+        max_cycles: int | None = None,
+    ) -> None:
+        self.game = game
+        self.num_envs = n = _positive("num_envs", num_envs)
+        self.num_players = game.info.players
+        self.num_threads = _positive("num_threads", num_threads)
+        self.autoreset_mode = AUTORESET[_mode(autoreset_mode)]
+        self.metadata = {"name": game.info.id.replace("-", "_"), "autoreset_mode": self.autoreset_mode}
+        self._limits = illegal_limits(game, illegal, illegal_reward, max_cycles, _mode(autoreset_mode))
+        self._drivers = drivers(game)
+        self._pool: ThreadPoolExecutor | None = None
+        self.state: State = game.new_state(n)
+        self._arrays = _new_arrays(game, n)
+        self._actions = np.zeros((n, self.num_players) if game.info.simultaneous else n, np.int32)
+        self._seed = seed
+        self._sampler = np.uint64(0)
+        self._draws = 0
+        self._started = False
+        self._bind_views()
+
+    def _bind_views(self) -> None:
+        b = self._arrays
+        self._obs = {"observation": b.observation, "action_mask": b.mask}
+        final = {"observation": b.final_observation, "action_mask": b.final_mask}
+        self._info: dict[str, Any] = {"illegal": b.illegal, "final_obs": final, "_final_obs": b.ended, "player": b.player}
+
+    # -- what is seen ----------------------------------------------------------------------------------------------------
+
+    @property
+    def player(self) -> NDArray[np.int32]:
+        """[N] the seat to move; -1 in simultaneous games."""
+        return self._arrays.player
+
+    @property
+    def action_mask(self) -> Mask:
+        """[N, A] (simultaneous: [N, P, A]) 1 = legal; zeros in finished rows. The live array: read it, don't write it."""
+        return self._arrays.mask
+
+    @property
+    def observation(self) -> NDArray[Any]:
+        """[N, ...] (simultaneous: [N, P, ...]) the live array."""
+        return self._arrays.observation
+
+    @property
+    def rewards(self) -> Rewards:
+        """[N, P] of the last transition."""
+        return self._arrays.rewards
+
+    @property
+    def status(self) -> NDArray[np.uint8]:
+        """[N] RUNNING, TERMINATED or TRUNCATED (the last two only where rows wait for their restart)."""
+        return self._arrays.status
+
+    @property
+    def cycles(self) -> NDArray[np.int32]:
+        """[N] turns (ticks) played in the present game."""
+        return self._arrays.cycles
+
+    # -- verbs -----------------------------------------------------------------------------------------------------------
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int] | NDArray[Any] | None = None,
+        mask: NDArray[Any] | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Start new games.
+
+        Args:
+            seed: row i gets ``seed + i``, or its own of a list [N]. None: each row's next game. An int also seeds
+                ``sample_actions``.
+            mask: [N] bool, or row numbers: only these restart.
+            options: ``{"state": rows}`` starts from given rows (a state, a Snapshot or bytes; one row serves all).
+
+        Returns:
+            ``{"observation", "action_mask"}`` and an info dict; see the class.
+        """
+        b = self._arrays
+        rows = rows_of(mask, self.num_envs)
+        if seed is None and not self._started:
+            seed = self._seed if self._seed is not None else int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+            rows = rows_of(None, self.num_envs)  # the first reset starts all rows
+            self._seed_rows(seed, rows)
+        elif seed is not None:
+            self._seed_rows(seed, rows)
+        else:
+            b.episode[rows] += 1
+        self._started = True
+        self._drivers.begin_rows(self.state, b, rows)
+        if options and options.get("state") is not None:
+            self._place(options["state"], rows, with_seed=False)
+        return self._obs, self._info
+
+    def _seed_rows(self, seed: int | Sequence[int] | NDArray[Any], rows: NDArray[np.intp]) -> None:
+        b = self._arrays
+        if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+            first = int(seed)
+            b.seed[rows] = (np.uint64(first & (2**64 - 1)) + rows.astype(np.uint64)).astype(np.uint64)
+            self._sampler = np.uint64(mix64(np.uint64((first ^ _SAMPLER) & (2**64 - 1))))
+            self._draws = 0
+        else:
+            seeds = np.asarray(seed)
+            if seeds.dtype.kind not in "iu" or seeds.shape not in ((self.num_envs,), (len(rows),)):
+                raise UsageError(f"seed must be a whole number or {self.num_envs} of them, not {seed!r}.")
+            b.seed[rows] = (seeds[rows] if len(seeds) == self.num_envs else seeds).astype(np.uint64)
+        b.episode[rows] = 0
+
+    def step(
+        self, actions: NDArray[Any] | Sequence[Any]
+    ) -> tuple[dict[str, NDArray[Any]], Rewards, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Play one turn (tick) in every row.
+
+        Args:
+            actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal.
+
+        Returns:
+            observations, rewards [N, P], terminations, truncations [N] (simultaneous: [N, P]) and info: ``"illegal"`` (bool, as
+            terminations), ``"player"`` [N], ``"final_obs"`` (as observations; rows where ``"_final_obs"`` [N] is True).
+
+        Raises:
+            InvalidAction: wrong type, wrong shape or a number outside -1..A-1; nothing was played.
+            IllegalAction: under the policy ``raise``; nothing was played.
+        """
+        b = self._arrays
+        checked = self._check(actions)
+        self._split(self._drivers.step_rows, self.state, b, checked, tail=(self._limits,))
+        return self._obs, b.rewards, b.terminated, b.truncated, self._info
+
+    def sample_actions(self) -> NDArray[np.int32]:
+        """Random legal actions, [N] (simultaneous: [N, P]); 0 where none is legal. A reused buffer."""
+        self._need_start()
+        self._split(self._drivers.sample_rows, self._arrays, self._sampler, self._draws, self._actions)
+        self._draws += 1
+        return self._actions
+
+    def random_rollout(self, steps: int) -> RolloutSums:
+        """``steps`` times ``step(sample_actions())``, without leaving the kernel: the same games, the same arrays afterwards."""
+        self._need_start()
+        steps = _positive("steps", steps)
+        blocks = -(-self.num_envs // BLOCK)
+        episodes = np.zeros(blocks, np.int64)
+        returns = np.zeros((blocks, self.num_players), np.float64)
+        head = (self.state, self._arrays, self._actions, self._sampler, self._draws, steps)
+        self._split(self._drivers.rollout, *head, tail=(self._limits, episodes, returns))
+        self._draws += steps
+        return RolloutSums(steps * self.num_envs, int(episodes.sum()), returns.sum(0))
+
+    # -- states ----------------------------------------------------------------------------------------------------------
+
+    def get_state(self, rows: Sequence[int] | NDArray[Any] | int | None = None) -> Snapshot:
+        """A copy of some rows (all by default), bookkeeping included. ``.state`` of it are the game's own rows."""
+        b = self._arrays
+        index = rows_of(rows, self.num_envs)
+        gone = np.zeros_like(b.rewards, np.bool_)
+        live = (b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone)
+        return Snapshot(take(self.state, index), *(take(part, index) for part in live))
+
+    def set_state(self, state: Snapshot | State | bytes, rows: Sequence[int] | NDArray[Any] | int | None = None) -> None:
+        """Put states into rows: a Snapshot, bare game rows or bytes; as many as rows, or one for all of them.
+
+        Bare rows count as games just begun; they keep the rows' seeds. Observations and masks are refreshed.
+
+        Raises:
+            StateError: of another game or layout, truncated, or another number of rows.
+        """
+        self._started = True
+        self._place(state, rows_of(rows, self.num_envs), with_seed=isinstance(state, Snapshot | bytes))
+
+    def _place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> None:
+        b = self._arrays
+        if isinstance(state, bytes | bytearray | memoryview):
+            state = from_bytes(self.game, bytes(state))
+        given = state if isinstance(state, Snapshot) else None
+        whole = given if given is not None else snapshot(self.game, state)
+        if size(whole) not in (1, len(rows)):
+            raise StateError(f"{size(whole)} states came for {len(rows)} rows. Give as many states as rows, or one for all.")
+        put(self.state, whole.state, rows)
+        if with_seed and given is not None:
+            b.seed[rows], b.episode[rows] = whole.seed, whole.episode
+        b.cycles[rows], b.status[rows], b.rewards[rows] = whole.cycles, whole.status, whole.rewards
+        b.faults[rows] = whole.illegal
+        shape = (-1, 1) if self.game.info.simultaneous else (-1,)
+        b.terminated[rows] = (whole.status == TERMINATED).reshape(shape)
+        b.truncated[rows] = (whole.status == TRUNCATED).reshape(shape)
+        b.illegal[rows] = False
+        b.ended[rows] = False
+        self._drivers.view_rows(self.state, b, rows)
+
+    # -- copies ----------------------------------------------------------------------------------------------------------
+
+    def clone(self) -> VecEnv:
+        """An equal, independent environment, generators included."""
+        other = VecEnv.__new__(VecEnv)
+        other.__dict__.update(self.__dict__)
+        other._pool = None
+        other.state = take(self.state)
+        other._arrays = Arrays(*(part.copy() for part in self._arrays))
+        other._actions = self._actions.copy()
+        other._bind_views()
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> VecEnv:
+        return self.clone()
+
+    def __getstate__(self) -> dict[str, Any]:
+        from .registry import make_game
+
+        info = self.game.info
+        make_game(info.id, **self.game.config)  # a game that isn't registered fails here, not when it is read back
+        left_out = ("game", "_drivers", "_pool", "_obs", "_info")
+        kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return kept | {"made_from": (info.id, self.game.config)}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        from .registry import make_game
+
+        id, config = kept.pop("made_from")
+        self.__dict__.update(kept)
+        self.game = make_game(id, **config)
+        self._drivers = drivers(self.game)
+        self._pool = None
+        self._bind_views()
+
+    def close(self) -> None:
+        """Stop the threads, if there are any."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    # -- inner -----------------------------------------------------------------------------------------------------------
+
+    def _need_start(self) -> None:
+        if not self._started:
+            raise UsageError("This environment has not been reset. Call reset() first.")
+
+    def _check(self, actions: Any) -> NDArray[np.int32]:
+        self._need_start()
+        b, count = self._arrays, self.game.info.num_actions
+        given = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
+        if given.dtype.kind not in "iu" or given.shape != self._actions.shape:
+            raise InvalidAction(
+                f"Actions of type {given.dtype} and shape {given.shape} came; {self.game.info.id} with {self.num_envs} games "
+                f"takes whole numbers of shape {self._actions.shape}."
+            )
+        if given.dtype != np.int32:
+            given = np.clip(given, -2, count).astype(np.int32)
+        checked = np.ascontiguousarray(given)
+        outside = first_outside(checked, count)
+        if outside >= 0:
+            where = np.unravel_index(outside, checked.shape)
+            raise InvalidAction(
+                f"Action {np.asarray(actions)[where]} in row {int(where[0])} is outside 0..{count - 1} of {self.game.info.id} "
+                "(-1 stands for no answer)."
+            )
+        if self._limits.illegal == RAISE:
+            self._raise_illegal(checked)
+        return checked
+
+    def _raise_illegal(self, actions: NDArray[np.int32]) -> None:
+        mask = self._arrays.mask
+        chosen = np.take_along_axis(mask, np.maximum(actions, 0)[..., None], -1)[..., 0]
+        wrong = ((chosen == 0) | (actions < 0)) & mask.any(-1)
+        if wrong.any():
+            where = tuple(int(k) for k in np.argwhere(wrong)[0])
+            i, p = where[0], where[1] if len(where) > 1 else int(self.player[where[0]])
+            allowed = np.flatnonzero(mask[where])
+            raise IllegalAction(
+                f"Action {int(actions[where])} of player {p} in row {i} is not legal in:\n"
+                f"{self.game.describe(self.state, i, p)}\nLegal: {_few(allowed)}."
+            )
+
+    def _split(self, loop: Callable[..., None], *head: Any, tail: tuple[Any, ...] = ()) -> None:
+        n, chunks = self.num_envs, min(self.num_threads, -(-self.num_envs // BLOCK))
+        if chunks == 1:
+            loop(*head, 0, n, *tail)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="coterie")
+        blocks = -(-n // BLOCK)
+        cuts = [min(n, BLOCK * (blocks * c // chunks)) for c in range(chunks + 1)]
+        for future in [self._pool.submit(loop, *head, a, z, *tail) for a, z in zip(cuts, cuts[1:], strict=False)]:
+            future.result()
+
+
+def _few(actions: NDArray[Any]) -> str:
+    shown = " ".join(str(int(a)) for a in actions[:20])
+    return shown + (" ..." if len(actions) > 20 else "")
+
+
+def _new_arrays(game: Game, n: int) -> Arrays:
+    info = game.info
+    seats = (n, info.players) if info.simultaneous else (n,)
+    observation = (*seats, *info.observation_shape)
+    dtype = np.dtype(info.observation_dtype)
+    return Arrays(
+        player=np.full(n, -1, np.int32),
+        mask=np.zeros((*seats, info.num_actions), np.int8),
+        observation=np.zeros(observation, dtype),
+        rewards=np.zeros((n, info.players), np.float32),
+        terminated=np.zeros(seats, np.bool_),
+        truncated=np.zeros(seats, np.bool_),
+        illegal=np.zeros(seats, np.bool_),
+        ended=np.zeros(n, np.bool_),
+        final_mask=np.zeros((*seats, info.num_actions), np.int8),
+        final_observation=np.zeros(observation, dtype),
+        status=np.full(n, RUNNING, np.uint8),
+        cycles=np.zeros(n, np.int32),
+        seed=np.zeros(n, np.uint64),
+        episode=np.zeros(n, np.uint32),
+        faults=np.zeros((n, info.players), np.int32),
+    )
