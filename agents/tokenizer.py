@@ -5,8 +5,9 @@ Numbering::
     0 .. 255   the byte itself, so an ASCII character's id is ord(character)
     256 <pad>  257 <bos>  258 <eos>  259 <system>  260 <user>  261 <assistant>  262 <end>  263 <unused>
 
-Any text survives ``decode(encode(text))``. It is a plain ``tokenizer.json``, so ``AutoTokenizer`` loads it from a saved folder
-without remote code. Left out on purpose: merges. A move is then always spelt the same way, whatever stands before it.
+Any text survives ``decode(encode(text))``. It is a plain ``tokenizer.json``, so ``AutoTokenizer`` loads it from a saved
+folder without remote code. Left out on purpose: merges. A move is then always spelt the same way, whatever stands
+before it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,20 @@ from ..errors import MissingExtra
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-__all__ = ["ASSISTANT", "BOS", "BYTES", "CHAT_TEMPLATE", "END", "EOS", "PAD", "SPECIALS", "VOCAB_SIZE", "byte_tokenizer"]
+__all__ = [
+    "ASSISTANT",
+    "BOS",
+    "BYTES",
+    "CHAT_TEMPLATE",
+    "END",
+    "EOS",
+    "PAD",
+    "SPECIALS",
+    "SYSTEM",
+    "USER",
+    "VOCAB_SIZE",
+    "byte_tokenizer",
+]
 
 BYTES = 256
 """Ids below this one are bytes."""
@@ -32,13 +46,14 @@ VOCAB_SIZE = BYTES + len(SPECIALS)
 """264."""
 
 CHAT_TEMPLATE = (
-    "{{ bos_token }}{% for message in messages %}{{ '<' + message['role'] + '>' + message['content'] + '<end>' }}{% endfor %}"
+    "{{ bos_token }}{% for message in messages %}"
+    "{{ '<' + message['role'] + '>' + message['content'] + '<end>' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}"
 )
 """``<bos><user>...<end><assistant>...<end>``: prefix-preserving, no spaces or newlines of its own."""
 
-# A byte-level tokenizer.json writes each byte as one printable character: the printable Latin-1 ones as themselves, the others
-# as the characters from U+0100 on, in order of the byte.
+# A byte-level tokenizer.json writes each byte as one printable character: the printable Latin-1 ones as themselves, the
+# others as the characters from U+0100 on, in order of the byte.
 _PRINTABLE = (range(0x21, 0x7F), range(0xA1, 0xAD), range(0xAE, 0x100))
 
 
@@ -51,8 +66,8 @@ def _byte_characters() -> list[str]:
 def byte_tokenizer(model_max_length: int = 2048) -> PreTrainedTokenizerFast:
     """Build the tokenizer.
 
-    ``encode`` adds no specials of its own. A special that is written out in a text becomes its id (and decodes to the same
-    text again), as with every Hugging Face tokenizer.
+    ``encode`` adds no specials of its own. A special that is written out in a text becomes its id (and decodes to the
+    same text again), as with every Hugging Face tokenizer.
 
     Args:
         model_max_length: tokens; only a hint for users of the tokenizer.
