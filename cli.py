@@ -1,0 +1,442 @@
+"""The ``coterie`` command: envs, play, train, eval, bench.
+
+Each command is a frozen dataclass whose fields are its arguments; tyro makes the command line from it. What a command
+needs is imported when it runs, so that ``coterie play`` works on the core install and ``coterie --help`` is quick.
+
+Exit codes: 0 done, 1 training stopped itself, 2 a word, name, file or model that cannot be used, 130 interrupted. An
+error is one sentence on standard error; ``COTERIE_DEBUG=1`` shows where it was raised.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import numpy as np
+import tyro
+
+from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName, UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from .agents.core import Agent
+    from .envs.core import Game
+    from .renderers.board import Frame
+
+__all__ = ["main"]
+
+HELP = """\
+usage: coterie COMMAND [arguments]
+
+Agents that learn by playing each other.
+
+  coterie envs                                      what can be played
+  coterie envs tictactoe                            its rules, actions and observations
+  coterie play tictactoe                            you against a random player, in the terminal
+  coterie play tictactoe --players minimax random --gif game.gif
+  coterie train tictactoe                           the built-in model learns it, in minutes on two cores
+  coterie train tictactoe --run RUN --resume        goes on where it stopped
+  coterie eval RUN --vs random minimax              how good it is
+  coterie play tictactoe --players human RUN        you against it
+  coterie bench envs                                how fast the games are here
+
+A player is random, minimax, human, a run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2,
+a folder, a hub id, a .gguf file). `coterie COMMAND --help` lists every argument of a command.
+"""
+
+EXTRAS = {
+    "render": ("pygame", "PIL", "imageio"),
+    "train": (
+        *("torch", "transformers", "peft", "trl", "accelerate", "datasets", "gguf"),
+        *("rich", "matplotlib", "tensorboard", "tokenizers", "safetensors", "huggingface_hub"),
+    ),
+}
+"""Which extra brings which module."""
+
+
+@dataclass(frozen=True)
+class Envs:
+    """List the games, or tell all about one.
+
+    Attributes:
+        game: tell about this one.
+    """
+
+    game: tyro.conf.Positional[str] = ""
+
+
+@dataclass(frozen=True)
+class Play:
+    """Play a game and show it.
+
+    Attributes:
+        game: what is played; `coterie envs` lists the names.
+        players: who sits in which seat: random, minimax, human, a run folder or a model.
+        games: how many; with more than one, only results are shown.
+        seed: the same seed gives the same game.
+        gif: draw the (first) game into this file.
+    """
+
+    game: tyro.conf.Positional[str]
+    players: tuple[str, ...] = ("human", "random")
+    games: int = 1
+    seed: int = 0
+    gif: Path | None = None
+
+
+@dataclass(frozen=True)
+class Train:
+    """Let a model learn a game by playing it.
+
+    Attributes:
+        game: what is learned; `coterie envs` lists the names.
+        config: a YAML file with fields that differ from the game's preset, as in a run's own config.yaml.
+        run: the run's folder; runs/GAME-TIME by default.
+        resume: go on with the run in --run, or with the newest one of this game.
+    """
+
+    game: tyro.conf.Positional[str]
+    config: Path | None = None
+    run: Path | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Measure a player: matches against others from both seats, and the policy itself against exact play.
+
+    Attributes:
+        run: a run folder (RUN, RUN:player, RUN:player@version), a model or any other player.
+        vs: opponents.
+        games: games against each, half from either seat.
+        game: what is played; a run knows.
+        seed: the same seed gives the same games.
+        json: one JSON object a line instead of a table.
+    """
+
+    run: tyro.conf.Positional[str]
+    vs: tuple[str, ...] = ("random", "minimax")
+    games: int = 1000
+    game: str = ""
+    seed: int = 0
+    json: bool = False
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measure how fast this machine plays, decides and learns; peers are measured beside where they are installed.
+
+    Attributes:
+        room: envs, policy or train.
+        json: one JSON object a line: name, rate, unit, threads, peer, peer_rate, ratio.
+    """
+
+    room: tyro.conf.Positional[str]
+    json: bool = False
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code.
+
+    Args:
+        argv: the words after ``coterie``; by default those of this process.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = bool(os.environ.get("COTERIE_DEBUG"))
+    try:
+        return _dispatch(words)
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`coterie envs | head`); Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 2
+    except PlayerLeft as left:
+        print(left)
+        return 0
+    except (CoterieError, ModuleNotFoundError) as error:
+        told = _missing_extra(error) if not isinstance(error, CoterieError) else error
+        if told is None or debug:
+            raise
+        print(f"coterie: {told}", file=sys.stderr)
+        return 1 if isinstance(told, CollapseError) else 2
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(HELP, end="")
+        return 0 if words else 2
+    if words[0] in ("-V", "--version"):
+        from . import __version__
+
+        print(f"coterie {__version__}")
+        return 0
+    commands: dict[str, Callable[[list[str]], int]] = {
+        "envs": _envs,
+        "play": _play,
+        "train": _train,
+        "eval": _eval,
+        "bench": _bench,
+    }
+    if words[0] not in commands:
+        raise UnknownName("command", words[0], commands)
+    return commands[words[0]](words[1:])
+
+
+def _parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any:
+    """The words as an instance of a dataclass; a misspelt flag is told in one sentence, everything else by tyro."""
+    said = io.StringIO()
+    options: dict[str, Any] = {} if default is None else {"default": default}
+    try:
+        with contextlib.redirect_stderr(said):
+            return tyro.cli(
+                kind,
+                prog=f"coterie {command}",
+                args=words,
+                config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+                **options,
+            )
+    except SystemExit as leaving:
+        if leaving.code:
+            flags = _flags(kind)
+            for word in words:
+                flag = "--" + word[2:].split("=")[0].replace("_", "-")
+                if word.startswith("--") and len(word) > 2 and flag not in flags:
+                    raise UsageError(
+                        f"`coterie {command}` has no flag {flag!r}.{did_you_mean(flag, flags)} "
+                        f"`coterie {command} --help` lists all."
+                    ) from None
+            sys.stderr.write(said.getvalue())
+        raise
+
+
+def _flags(kind: Any) -> list[str]:
+    """Every flag that a dataclass (or several, in a tuple) and the dataclasses within it make."""
+    flags = ["--help"]
+    for name, hint in get_type_hints(kind).items():
+        if dataclasses.is_dataclass(hint):
+            flags += _flags(hint)
+        else:
+            flags += [f"--{name.replace('_', '-')}"] + ([f"--no-{name.replace('_', '-')}"] if hint is bool else [])
+    return flags
+
+
+def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
+    """The sentence for a module that an extra would bring, or None for any other module."""
+    module = (error.name or "").split(".")[0]
+    for extra, modules in EXTRAS.items():
+        if module in modules:
+            return MissingExtra("This command", module, extra)
+    return None
+
+
+def _envs(words: list[str]) -> int:
+    from .envs.registry import factory, list_envs, make_game, spec
+
+    asked: Envs = _parse(Envs, "envs", words)
+    if not asked.game:
+        for id in list_envs():
+            game = make_game(id)
+            kind = "simultaneous" if game.info.simultaneous else "turn-based"
+            actions = f"{game.info.num_actions} actions"
+            print(f"{id:<20} {game.info.players} players   {kind:<13} {actions:<12} {game.rules.split('. ')[0]}.")
+        return 0
+    found = spec(asked.game)
+    game = make_game(found.id)
+    info = game.info
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, 0)
+    first = 0 if info.simultaneous else game.mover(state, 0)
+    takes = inspect.signature(factory(found.id)).parameters.values()
+    rows = {
+        "players": f"{info.players}, {'all act at once' if info.simultaneous else 'one moves at a time'}",
+        "actions": f"0 to {info.num_actions - 1}",
+        "observation": f"{list(info.observation_shape)} {info.observation_dtype}, "
+        f"{info.observation_low:g} to {info.observation_high:g}",
+        "ends by": f"{info.max_cycles} {'ticks' if info.simultaneous else 'turns'}",
+        "arguments": ", ".join(str(p).replace("'", "") for p in takes) or "none",
+        "pictures": "yes" if found.draw else "no",
+        "python": f'coterie.make("{info.id}"), coterie.make_vec("{info.id}", num_envs=4096)',
+    }
+    print(f"{info.id}\n\n{game.rules}\n")
+    for name, value in rows.items():
+        print(f"  {name:<12} {value}")
+    print(f"\nWhat player_{first} is told at the start:\n\n{game.describe(state, 0, first)}")
+    return 0
+
+
+def _play(words: list[str]) -> int:
+    from .agents.table import picture, tell, watch, winner
+    from .envs.registry import make_game, spec
+
+    asked: Play = _parse(Play, "play", words)
+    if asked.games < 1:
+        raise UsageError(f"--games is {asked.games}; it must be at least 1.")
+    found = spec(asked.game)
+    if asked.gif and not found.draw:
+        raise UsageError(f"{found.id} has no pictures, so there is nothing to put into {asked.gif}; leave --gif away.")
+    game = make_game(found.id)
+    agents = [_player(name, game) for name in asked.players]
+    shown = asked.games == 1 or "human" in asked.players
+    frames: list[Frame] = []
+    won = [0] * game.info.players
+    for number in range(asked.games):
+        total = np.zeros(game.info.players)
+        for moment in watch(game, agents, asked.seed + number):
+            total += moment.rewards
+            if shown:
+                tell(moment, agents)
+            if asked.gif and number == 0:
+                frames.append(picture(found.draw or "", game, moment.state, agents))
+        seat = winner(total)
+        if seat is not None:
+            won[seat] += 1
+        if shown:
+            print(f"\n{game.describe(moment.state, 0, 0)}\n")
+            print("A draw." if seat is None else f"player_{seat} ({agents[seat].name}) wins.")
+    if asked.games > 1:
+        for seat, agent in enumerate(agents):
+            print(f"player_{seat} {agent.name:<28} won {won[seat]:>6} of {asked.games}")
+        print(f"{'drawn':<37} {asked.games - sum(won):>10} of {asked.games}")
+    if asked.gif:
+        from .renderers.gif import write_gif
+
+        print(f"Drawn: {write_gif(asked.gif, frames)}")
+    return 0
+
+
+def _player(name: str, game: Game) -> Agent:
+    """Whoever a word on the command line means; the baselines and the human need no extra."""
+    from .agents.baselines import BASELINES, make_baseline
+    from .agents.human import HumanAgent
+
+    if name == "human":
+        return HumanAgent()
+    if name in BASELINES:
+        return make_baseline(name, game)
+    from .training.players import make_player
+
+    return make_player(name, game)
+
+
+def _train(words: list[str]) -> int:
+    from .envs.registry import spec
+    from .training.config import TrainConfig, from_dict, load_config, preset
+
+    own = [f.name for f in dataclasses.fields(TrainConfig) if f.name != "game"]
+    kind = _train_arguments(own)
+    named = next((word for word in words if not word.startswith("-")), "tictactoe")
+    asked = _parse(kind, "train", words, kind(game=named, **_fields(preset(named), own)))
+    found = spec(asked.game)
+    run = asked.run or _run_folder(found.name, asked.resume)
+    base = load_config(run / "config.yaml") if asked.resume else preset(asked.game)
+    if asked.config:
+        base = from_dict(_yaml(asked.config), base)
+    # What the flags are laid over is known only now: the game's preset, a file, or the run that goes on.
+    asked = _parse(kind, "train", words, kind(game=named, **_fields(base, own)))
+    if spec(base.game) != found:
+        raise UsageError(f"{asked.config or run} is about {base.game}, not {found.name}.")
+    from .training.display import Display
+    from .training.loop import train
+
+    outcome = train(TrainConfig(game=base.game, **_fields(asked, own)), run, resume=asked.resume, watcher=Display(run))
+    print(outcome.message)
+    return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
+
+
+def _train_arguments(own: list[str]) -> Any:
+    """``Train`` with the named fields of ``TrainConfig`` beside its own."""
+    from .training.config import TrainConfig
+
+    hints = get_type_hints(Train, include_extras=True)
+    fields: list[Any] = [
+        (f.name, hints[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)
+    ]
+    fields += [(name, hint) for name, hint in get_type_hints(TrainConfig).items() if name in own]
+    made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
+    told = (TrainConfig.__doc__ or "").partition("Attributes:\n")[2].splitlines()
+    made.__doc__ = "\n".join(
+        [(Train.__doc__ or "").rstrip(), *(line for line in told if not line.strip().startswith("game:"))]
+    )
+    return made
+
+
+def _fields(record: Any, names: list[str]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
+
+
+def _run_folder(game: str, resume: bool) -> Path:
+    """A new folder, or the newest that a run of this game has left."""
+    if not resume:
+        return Path("runs") / f"{game}-{time.strftime('%Y%m%d-%H%M%S')}"
+    left = sorted(Path("runs").glob(f"{game}-*"), key=lambda path: path.stat().st_mtime)
+    if not left:
+        raise UsageError(f"No run of {game} lies in runs/; name the one to go on with: --run DIR --resume.")
+    return left[-1]
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"The configuration {path} cannot be read: {error.strerror}.") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"The configuration {path} is not YAML: {str(error).splitlines()[0]}.") from error
+    if not isinstance(read, dict):
+        raise UsageError(
+            f"The configuration {path} holds no fields; write for example `optimizer: {{learning_rate: 0.001}}`."
+        )
+    return read
+
+
+def _bench(words: list[str]) -> int:
+    from .benchmarks import measurements
+
+    asked: Bench = _parse(Bench, "bench", words)
+    for measured in measurements(asked.room):
+        print(json.dumps(measured.as_dict()) if asked.json else measured, flush=True)
+    return 0
+
+
+def _eval(words: list[str]) -> int:
+    from .envs.registry import make_game
+    from .training.evaluate import evaluate
+
+    asked: Eval = _parse(Eval, "eval", words)
+    if asked.games < 2:
+        raise UsageError(f"--games is {asked.games}; it must be at least 2, one from either seat.")
+    game = make_game(asked.game or _trained_on(asked.run))
+    agent = _player(asked.run, game)
+    opponents = {name: _player(name, game) for name in asked.vs}
+    for row in evaluate(game, agent, opponents, asked.games, asked.seed):
+        print(json.dumps(row) if asked.json else _row(row), flush=True)
+    return 0
+
+
+def _trained_on(name: str) -> str:
+    """The game of the run that ``RUN``, ``RUN:player`` or ``RUN:player@version`` names."""
+    from .training.config import load_config
+
+    player = name.partition("@")[0]
+    for folder in (name, player, player.rpartition(":")[0]):
+        if folder and (Path(folder) / "config.yaml").is_file():
+            return load_config(Path(folder) / "config.yaml").game
+    raise UsageError(f"{name} is no run folder, so say what is played: coterie eval {name} --game tictactoe")
+
+
+def _row(row: dict[str, Any]) -> str:
+    raise NotImplementedError(row)
