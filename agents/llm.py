@@ -1,0 +1,272 @@
+"""Language models as players: one base model, many LoRA adapters, one of three decodings.
+
+``LoraPolicy`` is the shared part (base model, bank, prompt template, decoding); an ``LLMAgent`` is one player of it. A rollout asks all agents of
+one policy in a single call, whoever they are: rows are routed to their adapters, equal prompts are computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..errors import ActionError, UsageError
+from .core import Decision, Tokens, Turn
+from .decoding import check_kind, score
+from .forest import Question, pack_questions
+from .prompts import answer_text, make_template, stop_token
+
+if TYPE_CHECKING:
+    from .bank import LoraBank
+    from .models import LoadedModel
+
+__all__ = ["LLMAgent", "LoraPolicy"]
+
+_CACHE = 200_000  # prompts remembered before the memory is emptied
+
+
+class LoraPolicy:
+    """A base model with a bank of adapters, and how it answers.
+
+    Args:
+        loaded: model and tokenizer.
+        bank: the adapters; None plays the base model alone.
+        decode: ``choice``, ``constrained`` or ``free``.
+        template: ``auto``, ``compact`` or ``chat``.
+        temperature: divides the logits; the same number is used in training.
+        max_new_tokens: longest free answer.
+        batch_tokens: tokens of one forward pass, at most.
+        think: free decoding only: ask for thoughts before the answer.
+
+    Raises:
+        UnknownName: an unknown decoding or template.
+        UsageError: a temperature that isn't positive.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        bank: LoraBank | None = None,
+        *,
+        decode: str = "choice",
+        template: str = "auto",
+        temperature: float = 1.0,
+        max_new_tokens: int = 64,
+        batch_tokens: int = 16384,
+        think: bool = False,
+    ) -> None:
+        if not temperature > 0:
+            raise UsageError(f"temperature is {temperature}; it must be > 0 (play greedily instead of at 0).")
+        self.loaded, self.bank = loaded, bank
+        self.decode = check_kind(decode)
+        self.template = make_template(template, loaded.tokenizer, think=think and decode == "free")
+        self.temperature = temperature
+        self.max_new_tokens = max_new_tokens
+        self.batch_tokens = batch_tokens
+        self.stop = stop_token(loaded.tokenizer)
+        self.forward_tokens = 0
+        self._asked: dict[tuple[str, bytes], tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]] = {}
+
+    @property
+    def model(self) -> torch.nn.Module:
+        """The base model."""
+        return self.loaded.model
+
+    def slot(self, player: str | None) -> int:
+        """The bank's slot of a player; -1 for the base model alone."""
+        return -1 if player is None or self.bank is None else self.bank.players[player]
+
+    def question(self, turn: Turn, slot: int) -> Question:
+        """What the model is asked in a turn: prompt, and the legal answers in the order of ``turn.legal_actions``.
+
+        If one legal answer begins another, every answer ends with the stop token, so that both can be told apart.
+        """
+        text = self.template.text(turn)
+        known = self._asked.get((text, turn.mask.tobytes()))
+        if known is None:
+            answers = tuple(self.template.answer(turn.action_to_text(a)) for a in turn.legal_actions)
+            if self.decode == "free":
+                answers = ()
+            elif _not_prefix_free(answers):
+                answers = tuple((*a, self.stop) for a in answers)
+            known = (self.template.encode(turn, text), answers)
+            if len(self._asked) >= _CACHE:
+                self._asked.clear()
+            self._asked[(text, turn.mask.tobytes())] = known
+        return Question(slot, *known)
+
+    def distributions(self, questions: Sequence[Question]) -> tuple[NDArray[np.float64], list[NDArray[np.float32]]]:
+        """Log-probabilities of all answers of distinct questions (choice and constrained).
+
+        Returns:
+            [Q, C] log-probability of each whole answer (-inf: none there), and for each question its answers' log-probs [C, T] a token.
+        """
+        widest = max(len(q.answers) for q in questions)
+        table = np.full((len(questions), widest), -np.inf)
+        tokens: list[NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * len(questions)
+        with torch.no_grad():
+            for pack in pack_questions(questions, batch_tokens=self.batch_tokens):
+                self.forward_tokens += pack.tokens
+                scores = score(self.model, pack, self.decode, bank=self.bank, temperature=self.temperature)
+                table[pack.questions, : scores.by_question.shape[1]] = scores.by_question.double().cpu().numpy()
+                each = scores.logprobs.cpu().numpy()
+                answers = pack.question_answers.numpy()
+                for k, q in enumerate(pack.questions):
+                    tokens[q] = each[answers[k][answers[k] >= 0]]
+        return table, tokens
+
+    def act(
+        self,
+        turns: Sequence[Turn],
+        players: Sequence[str | None],
+        rng: np.random.Generator,
+        *,
+        greedy: bool = False,
+    ) -> list[Decision]:
+        """Answer all turns in one go.
+
+        Args:
+            turns: who is asked what. players: the bank's player that answers each (None: the base model).
+            rng: the only source of randomness.
+            greedy: take the likeliest answer (free decoding: the likeliest token each time).
+        """
+        if not turns:
+            return []
+        asked = [self.question(turn, self.slot(player)) for turn, player in zip(turns, players, strict=True)]
+        if self.decode == "free":
+            return self._act_free(turns, players, asked, rng, greedy)
+        number: dict[Question, int] = {}
+        index = np.array([number.setdefault(q, len(number)) for q in asked])
+        table, tokens = self.distributions(list(number))
+        if greedy:
+            chosen = table.argmax(1)[index]
+        else:
+            cumulative = np.exp(table).cumsum(1)
+            cumulative /= cumulative[:, -1:]
+            chosen = (cumulative[index] <= rng.random(len(turns))[:, None]).sum(1)
+        decisions = []
+        for turn, player, question, q, k in zip(turns, players, asked, index, chosen, strict=True):
+            action = turn.legal_actions[k]
+            answer = question.answers[k]
+            logprobs = tokens[q][k][: 1 if self.decode == "choice" else len(answer)]
+            record = self._record(question, player, answer, tuple(logprobs.tolist()), chosen=int(k))
+            decisions.append(Decision(action, turn.action_to_text(action), record))
+        return decisions
+
+    def _record(
+        self,
+        question: Question,
+        player: str | None,
+        completion: tuple[int, ...],
+        logprobs: tuple[float, ...],
+        *,
+        chosen: int = -1,
+        stop: str = "",
+    ) -> Tokens:
+        version = 0 if player is None or self.bank is None else self.bank.versions[player]
+        return Tokens(
+            prompt=question.prompt,
+            completion=completion,
+            logprobs=logprobs,
+            kind=self.decode,
+            candidates=question.answers,
+            chosen=chosen,
+            temperature=self.temperature,
+            lora=player or "",
+            version=version,
+            model=self.loaded.id,
+            stop=stop,
+        )
+
+    def _act_free(
+        self,
+        turns: Sequence[Turn],
+        players: Sequence[str | None],
+        asked: Sequence[Question],
+        rng: np.random.Generator,
+        greedy: bool,
+    ) -> list[Decision]:
+        from .generation import generate
+
+        slots = torch.tensor([q.slot for q in asked])
+        completions, logprobs = generate(
+            self.model,
+            self.bank,
+            [q.prompt for q in asked],
+            slots,
+            max_new_tokens=self.max_new_tokens,
+            stop_ids=(self.stop,),
+            temperature=self.temperature,
+            rng=rng,
+            greedy=greedy,
+        )
+        decisions = []
+        for turn, player, question, ids, logps in zip(turns, players, asked, completions, logprobs, strict=True):
+            stopped = bool(ids) and ids[-1] == self.stop
+            said = self.loaded.tokenizer.decode(ids[:-1] if stopped else ids, skip_special_tokens=False)
+            record = self._record(question, player, tuple(ids), tuple(logps), stop="stop" if stopped else "length")
+            try:
+                action: int | None = turn.parse_action(answer_text(said))
+                decisions.append(Decision(action, said, record))
+            except ActionError as error:
+                decisions.append(Decision(None, said, record, {"error": str(error)}))
+        return decisions
+
+
+class LLMAgent:
+    """One player of a policy.
+
+    Args:
+        policy: who it shares the model with.
+        player: the bank's player; None plays the base model.
+        greedy: the likeliest answer instead of sampling.
+        name: shown in tables; the player's name by default.
+    """
+
+    def __init__(
+        self, policy: LoraPolicy, player: str | None = None, *, greedy: bool = False, name: str | None = None
+    ) -> None:
+        if player is not None and (policy.bank is None or player not in policy.bank.players):
+            known = "none" if policy.bank is None else ", ".join(policy.bank.players)
+            raise UsageError(f"The bank has no player {player!r}; it has: {known}. Add it first.")
+        self.backend, self.player, self.greedy = policy, player, greedy
+        self.name = name or player or policy.loaded.id
+
+    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        """Answer every turn."""
+        return self.backend.act(turns, [self.player] * len(turns), rng, greedy=self.greedy)
+
+    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
+        """The policy itself: for each turn the probability [A] of every action (greedy: all on one).
+
+        Raises:
+            UsageError: free decoding; its distribution over actions can only be sampled.
+        """
+        if self.backend.decode == "free":
+            raise UsageError("Free decoding has no distribution over actions that could be written down; sample games.")
+        if not turns:
+            return []
+        asked = [self.backend.question(turn, self.backend.slot(self.player)) for turn in turns]
+        number: dict[Question, int] = {}
+        index = [number.setdefault(q, len(number)) for q in asked]
+        table, _ = self.backend.distributions(list(number))
+        out = []
+        for turn, q in zip(turns, index, strict=True):
+            probabilities = np.zeros(turn.game.info.num_actions)
+            legal = turn.legal_actions
+            if self.greedy:
+                probabilities[legal[int(table[q].argmax())]] = 1.0
+            else:
+                probabilities[legal] = np.exp(table[q, : len(legal)])
+                probabilities /= probabilities.sum()
+            out.append(probabilities)
+        return out
+
+
+def _not_prefix_free(answers: Sequence[tuple[int, ...]]) -> bool:
+    """Whether some answer begins another."""
+    ordered = sorted(answers)
+    return any(b[: len(a)] == a for a, b in zip(ordered, ordered[1:], strict=False))

@@ -1,0 +1,324 @@
+"""What a run is configured by: one frozen dataclass per object, nested; the command line is generated from it.
+
+Names are GRPOConfig's where it has them (``learning_rate``, ``beta``, ``epsilon``, ``num_iterations``, ``num_generations``, ``loss_type``, ...); docs/losses.md
+lists what differs. Defaults are measured ones, on the games that ``PRESETS`` names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+import yaml
+
+from ..errors import UnknownName, UsageError
+
+__all__ = [
+    "PRESETS",
+    "BudgetConfig",
+    "CreditConfig",
+    "LossConfig",
+    "OptimizerConfig",
+    "PolicyConfig",
+    "RolloutConfig",
+    "SchemeConfig",
+    "TrainConfig",
+    "from_dict",
+    "load_config",
+    "preset",
+    "save_config",
+    "to_dict",
+]
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """The language model and how it answers.
+
+    Attributes:
+        model: tiny (built in), tiny-vN, smollm2, a folder, a hub id or a .gguf file.
+        decode: choice (over the legal actions), constrained (token by token), free (anything; parsed).
+        template: compact, chat, or auto (compact for the built-in models).
+        temperature: divides the logits, in sampling and in training.
+        max_completion_length: longest free answer, in tokens.
+        think: free decoding: ask for thoughts before the answer.
+        lora_r, lora_alpha: rank and scale of the adapters.
+        target_modules: layers that get one: all-linear, or names with commas between.
+        dtype: of the frozen base: float32 or bfloat16.
+        batch_tokens: tokens of one forward pass at most; less needs less memory.
+    """
+
+    model: str = "tiny"
+    decode: Literal["choice", "constrained", "free"] = "choice"
+    template: Literal["auto", "compact", "chat"] = "auto"
+    temperature: float = 1.0
+    max_completion_length: int = 64
+    think: bool = False
+    lora_r: int = 16
+    lora_alpha: int = 32
+    target_modules: str = "all-linear"
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    batch_tokens: int = 16384
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """The games of one update.
+
+    Attributes:
+        games: played side by side; a multiple of num_generations.
+        num_generations: games that share opening, seats and opponent (GRPO's group).
+        opening_plies: each group starts after 0 to this many uniformly random plies.
+        illegal_penalty: reward of an illegal answer (free decoding); the mover gets it, the game ends, the others get 0.
+    """
+
+    games: int = 1024
+    num_generations: int = 8
+    opening_plies: int = 4
+    illegal_penalty: float = -1.0
+
+
+@dataclass(frozen=True)
+class CreditConfig:
+    """From returns to advantages.
+
+    Attributes:
+        credit: state (against all visits of the same position and seat), group (GRPO: same opening, seat and opponent),
+            sibling (first decisions from the shared opening only), rae (running mean a role), constant.
+        scale_rewards: divide by the deviation of the group, of the batch, or by nothing (group credit).
+        min_visits: state credit: fewest visits for a mean of its own.
+        gamma: discount a decision.
+        rae_decay: of the running mean.
+    """
+
+    credit: Literal["state", "group", "sibling", "rae", "constant"] = "state"
+    scale_rewards: Literal["group", "batch", "none"] = "none"
+    min_visits: int = 3
+    gamma: float = 1.0
+    rae_decay: float = 0.95
+
+
+@dataclass(frozen=True)
+class LossConfig:
+    """The policy-gradient loss.
+
+    Attributes:
+        loss_type: grpo, bnpo, dr_grpo, dapo or cispo.
+        importance_sampling_level: one ratio a token, or one a sequence (GSPO).
+        epsilon: clipping range of the ratio. epsilon_high: its upper side; 0 means the same.
+        beta: weight of the KL term against the base model.
+        entropy_coef: weight of an entropy bonus.
+        num_iterations: passes over each batch.
+        max_lag: decisions made by weights older than this many updates are dropped.
+    """
+
+    loss_type: Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo"] = "bnpo"
+    importance_sampling_level: Literal["token", "sequence"] = "token"
+    epsilon: float = 0.2
+    epsilon_high: float = 0.0
+    beta: float = 0.0
+    entropy_coef: float = 0.0
+    num_iterations: int = 4
+    max_lag: int = 3
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """AdamW, one state a player.
+
+    Attributes:
+        learning_rate: constant after the warm-up.
+        warmup_updates: updates over which it rises linearly.
+        weight_decay: decoupled. beta1, beta2: of the moments.
+        max_grad_norm: each player's gradient is clipped to it; 0 does not clip.
+    """
+
+    learning_rate: float = 1e-3
+    warmup_updates: int = 5
+    weight_decay: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.99
+    max_grad_norm: float = 1.0
+
+
+@dataclass(frozen=True)
+class SchemeConfig:
+    """Who plays whom.
+
+    Attributes:
+        scheme: self_play, fixed or mixed.
+        opponents: fixed and mixed: names with weights, e.g. ``random=1,minimax=1,self=0.5,past=0.5,runs/a=1``.
+        snapshot_every: updates between two snapshots of a past self.
+        max_past: past selves that are kept; the oldest leaves.
+    """
+
+    scheme: str = "mixed"
+    opponents: str = "random=1,minimax=1"
+    snapshot_every: int = 25
+    max_past: int = 4
+
+
+@dataclass(frozen=True)
+class BudgetConfig:
+    """When to look, to save and to stop. Nothing here changes what is learned in an update.
+
+    Attributes:
+        updates: learner updates at most. minutes: wall-clock at most; 0 has no limit.
+        eval_every: updates between two evaluations (greedy, both seats). eval_games: games against each evaluation opponent.
+        eval_vs: opponents to evaluate against, with commas between.
+        checkpoint_every: updates between two checkpoints.
+        goal: stop when all hold at an evaluation, e.g. ``random.win>=0.92,minimax.draw>=0.99``; empty: never.
+        max_illegal: collapse: stop when the share of illegal answers stays above. min_entropy: collapse: when the entropy (nats) stays below.
+        max_kl: collapse: when one update moves the policy further than this many nats a decision.
+    """
+
+    updates: int = 1000
+    minutes: float = 0.0
+    eval_every: int = 10
+    eval_games: int = 400
+    eval_vs: str = "random"
+    checkpoint_every: int = 10
+    goal: str = ""
+    max_illegal: float = 1.0
+    min_entropy: float = 0.0
+    max_kl: float = 1.0
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A whole run.
+
+    Attributes:
+        game: id or name of a registered game.
+        seed: of adapters, games and sampling.
+        threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
+    """
+
+    game: str = "tictactoe"
+    seed: int = 0
+    threads: int = 0
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+    rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    credit: CreditConfig = field(default_factory=CreditConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    scheme: SchemeConfig = field(default_factory=SchemeConfig)
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
+
+    def __post_init__(self) -> None:
+        """Reject what can't work, before anything is loaded.
+
+        Raises:
+            UsageError: names the field, what came and what would do.
+        """
+        _check(self.rollout.games > 0, "games", self.rollout.games, "at least 1")
+        _check(self.rollout.num_generations > 0, "num_generations", self.rollout.num_generations, "at least 1")
+        _check(
+            self.rollout.games % self.rollout.num_generations == 0,
+            "games",
+            self.rollout.games,
+            f"a multiple of num_generations, which is {self.rollout.num_generations}",
+        )
+        _check(self.rollout.opening_plies >= 0, "opening_plies", self.rollout.opening_plies, "0 or more")
+        _check(self.policy.temperature > 0, "temperature", self.policy.temperature, "more than 0")
+        _check(self.policy.lora_r > 0, "lora_r", self.policy.lora_r, "at least 1")
+        _check(self.policy.max_completion_length > 0, "max_completion_length", self.policy.max_completion_length, "> 0")
+        _check(0 < self.loss.epsilon < 1, "epsilon", self.loss.epsilon, "between 0 and 1")
+        _check(self.loss.num_iterations > 0, "num_iterations", self.loss.num_iterations, "at least 1")
+        _check(self.loss.beta >= 0, "beta", self.loss.beta, "0 or more")
+        _check(self.optimizer.learning_rate > 0, "learning_rate", self.optimizer.learning_rate, "more than 0")
+        _check(0 <= self.credit.gamma <= 1, "gamma", self.credit.gamma, "between 0 and 1")
+        for name in ("updates", "eval_every", "checkpoint_every"):
+            _check(getattr(self.budget, name) > 0, name, getattr(self.budget, name), "at least 1")
+
+
+def _check(good: bool, name: str, came: object, wanted: str) -> None:
+    if not good:
+        raise UsageError(f"{name} is {came}; it must be {wanted}.")
+
+
+PRESETS: dict[str, TrainConfig] = {
+    "tictactoe": TrainConfig(
+        budget=BudgetConfig(
+            updates=2000,
+            eval_vs="random,minimax",
+            eval_games=1000,
+            goal="random.win>=0.92,random.loss<=0.005,minimax.draw>=0.99",
+        )
+    ),
+}
+"""Measured starting points by game name; a game without one starts from ``TrainConfig()``."""
+
+
+def preset(game: str) -> TrainConfig:
+    """The configuration that ``coterie train GAME`` starts from."""
+    found = PRESETS.get(game.rsplit("-v", 1)[0], TrainConfig())
+    return dataclasses.replace(found, game=game)
+
+
+def to_dict(config: TrainConfig) -> dict[str, Any]:
+    """Plain nested data."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> TrainConfig:
+    """A configuration from nested data, on top of ``base``.
+
+    Raises:
+        UnknownName: a section or field that doesn't exist.
+        UsageError: a value of the wrong type.
+    """
+    start = base if base is not None else preset(str(data.get("game", "tictactoe")))
+    built = _merge(start, data, "")
+    assert isinstance(built, TrainConfig)
+    return built
+
+
+def _merge(node: Any, data: Mapping[str, Any], where: str) -> Any:
+    hints = get_type_hints(type(node))
+    changes: dict[str, Any] = {}
+    for name, value in data.items():
+        if name not in hints:
+            raise UnknownName(f"field{where}", name, hints)
+        current = getattr(node, name)
+        if dataclasses.is_dataclass(current):
+            if not isinstance(value, Mapping):
+                raise UsageError(
+                    f"{name} is {value!r}; it is a section and holds fields: {', '.join(get_type_hints(type(current)))}."
+                )
+            changes[name] = _merge(current, value, f" of {name}")
+            continue
+        if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if type(value) is not type(current):
+            raise UsageError(f"{name} is {value!r}; it must be a {type(current).__name__}, such as {current!r}.")
+        allowed = getattr(hints[name], "__args__", None) if "Literal" in str(hints[name]) else None
+        if allowed and value not in allowed:
+            raise UnknownName(name, str(value), [str(a) for a in allowed])
+        changes[name] = value
+    return dataclasses.replace(node, **changes)
+
+
+def load_config(path: Path) -> TrainConfig:
+    """Read a YAML file written by hand or by ``save_config``; missing fields keep the game's preset.
+
+    Raises:
+        UsageError: no such file, not YAML, not a mapping, unknown fields or bad values.
+    """
+    try:
+        data = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"No config file at {path}.") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{path} can't be read as YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(data, Mapping):
+        raise UsageError(f"{path} holds {type(data).__name__}, not a mapping of fields.")
+    return from_dict(data)
+
+
+def save_config(config: TrainConfig, path: Path) -> None:
+    """Write YAML that ``load_config`` reads back equal."""
+    path.write_text(yaml.safe_dump(to_dict(config), sort_keys=False))

@@ -1,0 +1,199 @@
+"""What a run looks like while it goes on: a live table on a terminal, plain lines elsewhere, curves and TensorBoard beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MissingExtra
+
+if TYPE_CHECKING:
+    from .loop import Trainer
+
+__all__ = ["Display", "plot_curves", "wilson"]
+
+_SCALARS = (
+    "reward", "win", "draw", "loss_share", "illegal", "entropy", "approx_kl", "kl", "kept_groups", "clip_region", "grad_norm",
+    "decisions_per_second", "learning_rate", "stale",
+)  # fmt: skip
+
+
+def wilson(share: float, games: int, z: float = 1.96) -> tuple[float, float]:
+    """95 % interval of a share over ``games`` games (Wilson 1927)."""
+    from .evaluate import wilson_interval
+
+    return wilson_interval(round(share * games), games, z)
+
+
+class Display:
+    """Watches a run; see ``loop.Watcher``.
+
+    Args:
+        tensorboard: also write TensorBoard's event files into the run.
+        live: a table that redraws itself; None asks the terminal.
+        curves: draw ``curves.png`` at the end.
+    """
+
+    def __init__(self, *, tensorboard: bool = True, live: bool | None = None, curves: bool = True) -> None:
+        try:
+            from rich.console import Console
+        except ImportError as error:
+            raise MissingExtra("The live display", error.name or "rich", "train") from None
+        self.console = Console()
+        self.live_wanted = self.console.is_terminal if live is None else live
+        self.tensorboard, self.curves = tensorboard, curves
+        self._live: Any = None
+        self._writer: Any = None
+        self._trainer: Trainer | None = None
+        self._evals: list[dict[str, Any]] = []
+
+    def start(self, trainer: Trainer) -> None:
+        """Show what begins, open the writers."""
+        self._trainer = trainer
+        config, loaded = trainer.config, trainer.policy.loaded
+        run = trainer.run
+        trained = sum(p[0].numel() for p in trainer.bank.parameters())
+        self.console.print(
+            f"[bold]{trainer.game.info.id}[/bold]  model {loaded.id}  LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
+            f"{config.policy.decode} decoding  scheme {config.scheme.scheme}  seed {config.seed}"
+        )
+        if run is not None:
+            at = f"going on at update {trainer.updates}" if trainer.updates else "Ctrl-C saves and stops"
+            self.console.print(f"run [bold]{run.folder}[/bold]  {at}")
+        if self.tensorboard and run is not None:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError as error:
+                raise MissingExtra("TensorBoard's files", error.name or "tensorboard", "train") from None
+            self._writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=trainer.updates)
+        if self.live_wanted:
+            from rich.live import Live
+
+            self._live = Live(console=self.console, refresh_per_second=4, transient=False)
+            self._live.start()
+
+    def update(self, row: Mapping[str, Any]) -> None:
+        """Show a line of metrics."""
+        if "eval" in row:
+            self._evals = list(row["eval"])
+        if self._writer is not None:
+            for name in _SCALARS:
+                if name in row:
+                    self._writer.add_scalar(name, row[name], row["update"])
+            for e in row.get("eval", ()):
+                for name in ("win", "draw", "loss"):
+                    self._writer.add_scalar(f"eval_{e['opponent']}/{name}", e[name], row["update"])
+        for note in row.get("notes", ()):
+            self.console.print(f"[yellow]{note}[/yellow]")
+        if self._live is not None:
+            self._live.update(self._table(row))
+        elif "eval" in row:
+            self.console.print(plain_line(row), highlight=False, soft_wrap=True)
+
+    def stop(self) -> None:
+        """Close the writers, draw the curves."""
+        if self._live is not None:
+            self._live.stop()
+        if self._writer is not None:
+            self._writer.close()
+        run = self._trainer.run if self._trainer else None
+        if self.curves and run is not None and run.metrics():
+            plot_curves(run.metrics(), run.folder / "curves.png")
+
+    def _table(self, row: Mapping[str, Any]) -> Any:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        assert self._trainer is not None
+        budget = self._trainer.config.budget
+        done = row["update"] + 1
+        share = done / budget.updates
+        if budget.minutes:
+            share = max(share, row["elapsed"] / (60 * budget.minutes))
+        left = row["elapsed"] * (1 - share) / max(share, 1e-9)
+        head = Table.grid(padding=(0, 2))
+        head.add_row(
+            f"update {done}", ProgressBar(total=1.0, completed=min(1.0, share), width=30), f"{_clock(row['elapsed'])} gone",
+            f"at most {_clock(left)} to go", f"{row['decisions_per_second']:.0f} decisions/s",
+        )  # fmt: skip
+        body = Table(box=None, padding=(0, 2))
+        for name in ("", "won", "drawn", "lost", "games"):
+            body.add_column(name, justify="left" if not name else "right")
+        games = int(row["games"])
+        body.add_row(
+            "training (sampled)", *(_percent(row[n], games) for n in ("win", "draw", "loss_share")), str(games)
+        )
+        for e in self._evals:
+            cells = (_percent(e[n], int(e["games"])) for n in ("win", "draw", "loss"))
+            body.add_row(f"against {e['opponent']} (greedy)", *cells, str(e["games"]))
+        foot = Table.grid(padding=(0, 2))
+        foot.add_row(
+            f"reward {row['reward']:+.3f}", f"illegal {row['illegal']:.1%}", f"entropy {row.get('entropy', math.nan):.3f}",
+            f"KL {row.get('approx_kl', math.nan):.4f}", f"kept groups {row['kept_groups']:.0%}",
+            f"clipped {row.get('clip_region', 0.0):.1%}",
+        )  # fmt: skip
+        return Group(head, body, foot)
+
+
+def plain_line(row: Mapping[str, Any]) -> str:
+    """One evaluation in one line, for logs."""
+    parts = [
+        f"update {row['update'] + 1}", _clock(row["elapsed"]), f"reward {row['reward']:+.3f}",
+        f"entropy {row.get('entropy', math.nan):.3f}", f"KL {row.get('approx_kl', math.nan):.4f}",
+        f"illegal {row['illegal']:.1%}", f"kept {row['kept_groups']:.0%}", f"{row['decisions_per_second']:.0f} decisions/s",
+    ]  # fmt: skip
+    for e in row.get("eval", ()):
+        parts.append(f"vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
+    return "  ".join(parts)
+
+
+def _percent(share: float, games: int) -> str:
+    low, high = wilson(share, games)
+    return f"{share:6.1%} ±{50 * (high - low):.1f}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02d}"
+
+
+def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw a run's metrics: greedy results by opponent, reward and entropy, over updates and minutes.
+
+    Args:
+        rows: lines of metrics.jsonl. path: PNG to write.
+
+    Raises:
+        MissingExtra: matplotlib isn't installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("Curves", error.name or "matplotlib", "train") from None
+    names = list(dict.fromkeys(e["opponent"] for row in rows for e in row.get("eval", ())))
+    figure = Figure(figsize=(4.5 * (len(names) + 1), 3.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(1, len(names) + 1, squeeze=False)[0]
+    for axis, name in zip(axes, names, strict=False):
+        looked = [(row["elapsed"] / 60, e) for row in rows for e in row.get("eval", ()) if e["opponent"] == name]
+        minutes = [m for m, _ in looked]
+        for column, colour in (("win", "#2a7f3f"), ("draw", "#3b6fb6"), ("loss", "#b63b3b")):
+            shares = [e[column] for _, e in looked]
+            bounds = [wilson(e[column], int(e["games"])) for _, e in looked]
+            axis.plot(minutes, shares, color=colour, label={"win": "won", "draw": "drawn", "loss": "lost"}[column])
+            axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color=colour, alpha=0.15)
+        axis.set(title=f"greedy, against {name}", xlabel="minutes", ylabel="share of games", ylim=(-0.02, 1.02))
+        axis.legend(loc="center right")
+    last = axes[-1]
+    minutes = [row["elapsed"] / 60 for row in rows]
+    last.plot(minutes, [row["reward"] for row in rows], color="#444444", label="reward (sampled)")
+    last.plot(minutes, [row.get("entropy", math.nan) for row in rows], color="#c08a1e", label="entropy (nats)")
+    last.set(title="training", xlabel="minutes")
+    last.legend()
+    for axis in axes:
+        axis.grid(alpha=0.25)
+    figure.savefig(path, dpi=110)

@@ -1,0 +1,375 @@
+"""The main loop: who sits where -> roll out -> credit -> one learner step -> look, save.
+
+Everything random in update u follows from (seed, u), so that a resumed run goes on as if nothing had happened; nothing that
+changes weights reads the clock.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..agents.core import Agent
+from ..agents.llm import LLMAgent
+from ..envs.registry import make_game
+from ..errors import CollapseError
+from . import credit as credits
+from .config import TrainConfig
+from .evaluate import evaluate
+from .goal import Goal
+from .learner import Learner
+from .players import build_policy, make_player
+from .records import Rollout
+from .rollout import rollout
+from .run import Run
+from .schemes import make_scheme
+
+__all__ = ["Outcome", "Trainer", "Watcher", "default_run", "train"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        reason: ``goal``, ``budget``, ``interrupted`` or ``collapse``. message: one sentence.
+        run: the folder. updates: done in all. seconds: of this session.
+        evaluation: rows of the last evaluation.
+    """
+
+    reason: str
+    message: str
+    run: Path
+    updates: int
+    seconds: float
+    evaluation: list[dict[str, Any]]
+
+
+class Watcher(Protocol):
+    """Is shown what happens; see ``display.py``."""
+
+    def start(self, trainer: Trainer) -> None:
+        """Called once before the first update."""
+        ...
+
+    def update(self, row: Mapping[str, Any]) -> None:
+        """Called with every line of metrics.jsonl."""
+        ...
+
+    def stop(self) -> None:
+        """Called once at the end, whatever happened."""
+        ...
+
+
+class Trainer:
+    """One learner, its game and its opponents.
+
+    Args:
+        config: the run. run: its folder; None keeps everything in memory.
+    """
+
+    def __init__(self, config: TrainConfig, run: Run | None = None) -> None:
+        from ..agents.bank_optimizer import BankAdamW
+
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        self.config, self.run = config, run
+        self.game = make_game(config.game)
+        self.scheme = make_scheme(config.scheme, self.game.info.players)
+        self.goal = Goal.parse(config.budget.goal)
+        names = [n for n in config.budget.eval_vs.split(",") if n]
+        self.judges: dict[str, Agent] = {n: make_player(n, self.game) for n in names}
+        self.agents: dict[str, Agent] = {n: make_player(n, self.game) for n in self.scheme.opponents}
+        self.policy = build_policy(config.policy, players=(self.scheme.learner,), seed=config.seed)
+        assert self.policy.bank is not None
+        self.bank = self.policy.bank
+        self.agents[self.scheme.learner] = LLMAgent(self.policy, self.scheme.learner)
+        o = config.optimizer
+        self.optimizer = BankAdamW(self.bank, lr=o.learning_rate, betas=(o.beta1, o.beta2), weight_decay=o.weight_decay)
+        length = config.policy.max_completion_length
+        self.learner = Learner(self.policy, self.optimizer, config.loss, o, max_completion_length=length)
+        self.baseline = credits.RoleBaseline(config.credit.rae_decay)
+        self.past: list[str] = []
+        self.updates = 0
+        self.low = {"illegal": 0, "entropy": 0}
+
+    # -- one update ------------------------------------------------------------------------------------------------------
+
+    def step(self) -> dict[str, Any]:
+        """One update; returns its line for metrics.jsonl."""
+        update, config = self.updates, self.config
+        started = time.perf_counter()
+        rng = np.random.default_rng([config.seed, update])
+        groups = config.rollout.games // config.rollout.num_generations
+        batch = rollout(
+            self.game,
+            self.agents,
+            self.scheme.seats(update, groups, self.past, rng),
+            seed=int(rng.integers(2**62)),
+            rng=rng,
+            group_size=config.rollout.num_generations,
+            opening_plies=config.rollout.opening_plies,
+            illegal_penalty=config.rollout.illegal_penalty,
+        )
+        played = time.perf_counter()
+        credit = self.assign(batch)
+        stats = self.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
+        self.updates += 1
+        self._snapshot()
+        results = batch.learner_results()
+        seconds = time.perf_counter() - started
+        return {
+            "update": update,
+            "reward": float(results.mean()),
+            "win": float((results > 0).mean()),
+            "draw": float((results == 0).mean()),
+            "loss_share": float((results < 0).mean()),
+            "games": len(batch.episodes),
+            "illegal": batch.illegal_share(),
+            "kept_groups": credit.kept_groups,
+            "decisions": len(batch.visits),
+            "decisions_per_second": len(batch.visits) / seconds,
+            "rollout_seconds": played - started,
+            "learn_seconds": started + seconds - played,
+            **stats,
+        }
+
+    def assign(self, batch: Rollout) -> credits.Credit:
+        """Advantages of all decisions of a batch."""
+        config, visits, returns = self.config.credit, batch.visits, batch.returns()
+        seats = np.array([v.seat for v in visits], np.int64)
+        if config.gamma != 1.0:
+            left: NDArray[np.int64] = np.zeros(len(visits), np.int64)
+            seen: dict[tuple[int, int], int] = {}
+            for d in range(len(visits) - 1, -1, -1):
+                who = (visits[d].episode, visits[d].seat)
+                left[d] = seen.get(who, 0)
+                seen[who] = int(left[d]) + 1
+            returns = returns * config.gamma**left
+        if config.credit == "state":
+            keys = np.array([v.key for v in visits], np.uint64)
+            return credits.by_state(returns, keys, seats, min_visits=config.min_visits)
+        episodes = batch.episodes
+        if config.credit == "group":
+            index = credits.group_index(
+                [(episodes[v.episode].group, v.seat, episodes[v.episode].players) for v in visits]
+            )
+            return credits.grpo(returns, index, scale=config.scale_rewards)
+        if config.credit == "sibling":
+            first = [v.ply == episodes[v.episode].opening_plies for v in visits]
+            branch = np.where(first, [episodes[v.episode].group for v in visits], -1)
+            return credits.sibling(returns, branch, scale=config.scale_rewards)
+        if config.credit == "rae":
+            roles = [f"{self.game.info.id}/{v.seat}" for v in visits]
+            return self.baseline.advantages(
+                returns, roles, [v.episode * self.game.info.players + v.seat for v in visits]
+            )
+        return credits.constant(returns)
+
+    def _snapshot(self) -> None:
+        """Remember a past self every ``snapshot_every`` updates, if the scheme may ask for one."""
+        config = self.config.scheme
+        if "past" not in config.opponents or config.scheme == "self_play" or self.updates % config.snapshot_every:
+            return
+        name = f"past-{self.updates}"
+        if len(self.past) >= config.max_past:
+            gone = self.past.pop(0)
+            self.bank.remove(gone)
+            del self.agents[gone]
+        self.bank.add(name)
+        self.bank.copy(self.scheme.learner, name)
+        self.past.append(name)
+        self.agents[name] = LLMAgent(self.policy, name)
+
+    # -- looking ---------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, games: int | None = None, seed: int | None = None) -> list[dict[str, Any]]:
+        """Greedy play against the evaluation opponents, both seats; one row each."""
+        agent = LLMAgent(self.policy, self.scheme.learner, greedy=True)
+        number = self.config.budget.eval_games if games is None else games
+        rows = evaluate(self.game, agent, self.judges, number, self.config.seed + 1 if seed is None else seed)
+        return [row for row in rows if row.get("opponent") in self.judges]
+
+    def check(self, row: Mapping[str, Any]) -> None:
+        """Raise CollapseError if three updates in a row look like one.
+
+        Raises:
+            CollapseError: too many illegal answers, too little entropy, or a jump in KL.
+        """
+        limits = self.config.budget
+        if row.get("approx_kl", 0.0) > limits.max_kl:
+            raise CollapseError(
+                f"Update {row['update']} moved the policy by {row['approx_kl']:.2f} nats a decision (max_kl {limits.max_kl}). "
+                "Lower learning_rate or num_iterations."
+            )
+        self.low["illegal"] = self.low["illegal"] + 1 if row["illegal"] > limits.max_illegal else 0
+        dull = limits.min_entropy > 0 and row.get("entropy", 1e9) < limits.min_entropy
+        self.low["entropy"] = self.low["entropy"] + 1 if dull else 0
+        if self.low["illegal"] >= 3:
+            raise CollapseError(
+                f"{row['illegal']:.0%} of the answers were illegal in three updates running (max_illegal {limits.max_illegal}). "
+                "Lower learning_rate, raise beta, or use choice decoding."
+            )
+        if self.low["entropy"] >= 3:
+            raise CollapseError(
+                f"Entropy stayed at {row['entropy']:.4f} nats for three updates (min_entropy {limits.min_entropy}). "
+                "Raise entropy_coef or temperature, or lower learning_rate."
+            )
+
+    # -- saving ----------------------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write a checkpoint and the learner's adapter."""
+        if self.run is None:
+            return
+        name = self.scheme.learner
+        self.bank.save_peft(name, self.run.player_folder(name, self.updates))
+        state = {
+            "past": self.past,
+            "baseline": self.baseline.state_dict(),
+            "low": self.low,
+            "model": {"id": self.policy.loaded.id, "hash": self.policy.loaded.hash},
+        }
+        tensors = {"bank": self.bank.state_dict(), "optimizer": self.optimizer.state_dict()}
+        self.run.save(self.updates, tensors, state)
+
+    def restore(self) -> list[str]:
+        """Go back to the newest whole checkpoint; returns warnings about newer ones that weren't.
+
+        Raises:
+            RunError: see ``Run.load``; or the base model has changed.
+        """
+        from ..errors import RunError
+
+        found = self.run.load() if self.run is not None else None
+        if found is None or self.run is None:
+            return []
+        tensors, state, warnings = found
+        if state["model"]["hash"] != self.policy.loaded.hash:
+            raise RunError(
+                f"{self.run.folder} was trained on {state['model']['id']} with hash {state['model']['hash'][:12]}, but that name now "
+                f"means {self.policy.loaded.hash[:12]}. Name the old model with --model."
+            )
+        self.bank.load_state_dict(tensors["bank"])
+        self.optimizer.load_state_dict(tensors["optimizer"])
+        self.baseline.load_state_dict(state["baseline"])
+        self.past, self.low = list(state["past"]), dict(state["low"])
+        for name in self.past:
+            self.agents[name] = LLMAgent(self.policy, name)
+        self.updates = int(state["update"])
+        self.run.cut_metrics(self.updates)
+        return warnings
+
+
+def default_run(game: str) -> Path:
+    """``runs/<game>-<time>``."""
+    return Path("runs") / f"{game}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def train(
+    config: TrainConfig,
+    run: Path | str | None = None,
+    *,
+    resume: bool = False,
+    watcher: Watcher | None = None,
+) -> Outcome:
+    """Train until the goal, the budget, a collapse or Ctrl-C.
+
+    Args:
+        config: what to do; with ``resume`` it must agree with the run's own but for budget and threads.
+        run: folder; ``runs/<game>-<time>`` by default.
+        resume: go on with the run in that folder.
+        watcher: is shown every update.
+
+    Returns:
+        How it ended; the folder then holds a checkpoint of the last finished update.
+
+    Raises:
+        CoterieError: a bad setting, model or folder.
+    """
+    started = time.monotonic()
+    folder = Path(run) if run is not None else default_run(config.game)
+    kept = Run.reopen(folder, config) if resume else Run.create(folder, config)
+    trainer = Trainer(config, kept)
+    notes = trainer.restore() if resume else []
+    if watcher:
+        watcher.start(trainer)
+    reason, message, rows = "budget", "", []
+    try:
+        reason, message, rows = _loop(trainer, kept, started, watcher, notes)
+    finally:
+        if watcher:
+            watcher.stop()
+    return Outcome(reason, message, folder, trainer.updates, time.monotonic() - started, rows)
+
+
+def _loop(
+    trainer: Trainer, run: Run, started: float, watcher: Watcher | None, notes: list[str]
+) -> tuple[str, str, list[dict[str, Any]]]:
+    budget = trainer.config.budget
+    before = max((float(row["elapsed"]) for row in run.metrics()), default=0.0)
+    rows: list[dict[str, Any]] = []
+    with _StopFlag() as stop:
+        while trainer.updates < budget.updates:
+            try:
+                row = trainer.step()
+                trainer.check(row)
+            except CollapseError as error:
+                return "collapse", str(error), rows
+            if trainer.updates % budget.eval_every == 0 or trainer.updates == budget.updates:
+                row["eval"] = rows = trainer.evaluate()
+            spent = time.monotonic() - started
+            row["elapsed"] = before + spent
+            if notes:
+                row["notes"], notes = notes, []
+            run.log(row)
+            if watcher:
+                watcher.update(row)
+            reached = "eval" in row and trainer.goal.reached(rows)
+            over = bool(budget.minutes) and spent > 60 * budget.minutes
+            if reached or over or stop.asked or trainer.updates % budget.checkpoint_every == 0:
+                trainer.save()
+            if reached:
+                return "goal", f"The goal is reached: {trainer.goal.shown(rows)}.", rows
+            if stop.asked:
+                return "interrupted", _how_to_resume(run, trainer.updates), rows
+            if over:
+                break
+    trainer.save()
+    return "budget", f"The budget is used up after {trainer.updates} updates.", rows
+
+
+class _StopFlag:
+    """Ctrl-C once: finish this update, save, stop. Twice: stop at once; the last checkpoint stays."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._old: Any = None
+
+    def __enter__(self) -> _StopFlag:
+        if threading.current_thread() is threading.main_thread():
+            self._old = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._old is not None:
+            signal.signal(signal.SIGINT, self._old)
+
+    def _ask(self, *_: object) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+def _how_to_resume(run: Run, update: int) -> str:
+    return f"Stopped; update {update} is saved. Go on with: coterie train {run.config.game} --run {run.folder} --resume"

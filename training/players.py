@@ -1,0 +1,124 @@
+"""From a name to whoever plays: a baseline, a person, a trained player of a run, a model as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..agents.core import Agent
+from ..envs.core import Game
+from ..errors import MissingExtra, RunError, UnknownName
+from .config import PolicyConfig, load_config
+
+if TYPE_CHECKING:
+    from ..agents.llm import LLMAgent, LoraPolicy
+
+__all__ = ["build_policy", "load_player", "make_player"]
+
+
+def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed: int = 0) -> LoraPolicy:
+    """Load the base model and give every player an adapter.
+
+    Raises:
+        ModelError, MissingExtra, UsageError: what is wrong with model or settings.
+    """
+    try:
+        import torch
+        from peft import LoraConfig
+    except ImportError as error:
+        raise MissingExtra("Training and playing language models", error.name or "torch", "train") from None
+    from ..agents.bank import LoraBank
+    from ..agents.llm import LoraPolicy
+    from ..agents.models import load_model
+
+    loaded = load_model(config.model, dtype=getattr(torch, config.dtype))
+    modules = config.target_modules
+    lora = LoraConfig(
+        r=config.lora_r,
+        lora_alpha=config.lora_alpha,
+        target_modules=modules if modules == "all-linear" else [m.strip() for m in modules.split(",")],
+        lora_dropout=0.0,
+        task_type="CAUSAL_LM",
+    )
+    bank = LoraBank(loaded.model, lora, players, seed=seed)
+    return LoraPolicy(
+        loaded,
+        bank,
+        decode=config.decode,
+        template=config.template,
+        temperature=config.temperature,
+        max_new_tokens=config.max_completion_length,
+        batch_tokens=config.batch_tokens,
+        think=config.think,
+    )
+
+
+def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
+    """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``.
+
+    Raises:
+        RunError: no such run, player or version; a run of another game.
+    """
+    from ..agents.llm import LLMAgent
+    from .run import latest_version
+
+    path, player, version = _split(spec)
+    if not (path / "config.yaml").is_file():
+        raise RunError(f"{path} holds no run (no config.yaml).")
+    config = load_config(path / "config.yaml")
+    if config.game.rsplit("-v", 1)[0] != game.info.name:
+        raise RunError(f"{path} was trained on {config.game}; it can't play {game.info.id}.")
+    folder = latest_version(path, player)
+    if version is not None:
+        folder = folder.with_name(f"v{version:06d}")
+        if not folder.is_dir():
+            there = ", ".join(str(int(p.name[1:])) for p in sorted(folder.parent.glob("v[0-9]*")))
+            raise RunError(f"{path} has no version {version} of {player!r}; it has: {there}.")
+    policy = build_policy(config.policy, (player,), config.seed)
+    assert policy.bank is not None
+    policy.bank.load_peft(player, folder)
+    return LLMAgent(policy, player, greedy=greedy, name=f"{path.name}:{player}")
+
+
+def _split(spec: str) -> tuple[Path, str, int | None]:
+    if Path(spec).exists():
+        return Path(spec), "main", None
+    rest, _, version = spec.partition("@")
+    path, _, player = rest.rpartition(":")
+    if version and not version.lstrip("v").isdigit():
+        raise RunError(f"{spec!r}: the version behind @ must be a number of updates.")
+    return Path(path or rest), player if path else "main", int(version.lstrip("v")) if version else None
+
+
+def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
+    """Whoever a name means.
+
+    Args:
+        spec: ``random``, ``minimax``, ``human``; a run folder (``RUN:player@version``); else a model as it is, without adapter.
+        game: what will be played.
+        greedy: models take their likeliest answer.
+
+    Raises:
+        UnknownName: none of these.
+        CoterieError: what is wrong with the run or the model.
+    """
+    from ..agents.baselines import BASELINES, make_baseline
+
+    if spec in BASELINES:
+        return make_baseline(spec, game)
+    if spec == "human":
+        from ..agents.human import HumanAgent
+
+        return HumanAgent()
+    path, _, _ = _split(spec)
+    if (path / "config.yaml").is_file():
+        return load_player(spec, game, greedy=greedy)
+    from ..agents.models import BUILT_IN
+
+    if not (path.exists() or spec in BUILT_IN or "/" in spec or spec.startswith("tiny")):
+        raise UnknownName("player", spec, [*BASELINES, "human", *BUILT_IN])
+    from ..agents.llm import LLMAgent, LoraPolicy
+    from ..agents.models import load_model
+
+    return LLMAgent(LoraPolicy(load_model(spec)), None, greedy=greedy)

@@ -1,0 +1,92 @@
+"""What a rollout leaves behind: episodes, and the decisions of those who learn, token-exactly.
+
+Letters: N episodes, P players, D decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..agents.core import Tokens
+
+__all__ = ["Episode", "Rollout", "Visit"]
+
+
+@dataclass(slots=True)
+class Visit:
+    """One decision of a player who learns.
+
+    Attributes:
+        episode: index into ``Rollout.episodes``.
+        seat: who decided.
+        ply: how many turns had been played before (opening included).
+        key: hash of the position.
+        action: what was played; None if the answer was illegal.
+        before: what the seat had been paid before this decision.
+        tokens: the record that the loss needs.
+    """
+
+    episode: int
+    seat: int
+    ply: int
+    key: int
+    action: int | None
+    before: float
+    tokens: Tokens
+
+
+@dataclass(slots=True)
+class Episode:
+    """One game.
+
+    Attributes:
+        group: games with the same number share opening, seats and opponents.
+        players: who sat where, P names.
+        learners: which seats learn from it.
+        opening_plies: random plies before the players took over.
+        plies: turns played by the players.
+        returns: P totals.
+        illegal: answers that were no legal action, a seat.
+        actions: what was played, in order; None is an illegal answer (simultaneous games: a tuple a tick).
+    """
+
+    group: int
+    players: tuple[str, ...]
+    learners: tuple[bool, ...]
+    opening_plies: int = 0
+    plies: int = 0
+    returns: list[float] = field(default_factory=list)
+    illegal: list[int] = field(default_factory=list)
+    actions: list[object] = field(default_factory=list)
+
+
+@dataclass
+class Rollout:
+    """A batch of games.
+
+    Attributes:
+        episodes: N games.
+        visits: D decisions of learners, in order of time within an episode.
+        decisions: how many decisions were made in all, opponents' included.
+    """
+
+    episodes: list[Episode]
+    visits: list[Visit]
+    decisions: int
+
+    def returns(self) -> NDArray[np.float64]:
+        """[D] what the deciding seat got from each decision on."""
+        return np.array([self.episodes[v.episode].returns[v.seat] - v.before for v in self.visits], np.float64)
+
+    def learner_results(self) -> NDArray[np.float64]:
+        """Totals of all learning seats."""
+        return np.array(
+            [r for e in self.episodes for r, learns in zip(e.returns, e.learners, strict=True) if learns], np.float64
+        )
+
+    def illegal_share(self) -> float:
+        """Share of the learners' answers that were illegal."""
+        return sum(v.action is None for v in self.visits) / max(1, len(self.visits))
