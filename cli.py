@@ -197,6 +197,8 @@ def _dispatch(words: list[str]) -> int:
 
 def _parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any:
     """The words as an instance of a dataclass; a misspelt flag is told in one sentence, everything else by tyro."""
+    if {"-h", "--help"} & set(words):
+        words = ["--help"]  # tyro leaves out of its help what was given already
     said = io.StringIO()
     options: dict[str, Any] = {} if default is None else {"default": default}
     try:
@@ -333,21 +335,22 @@ def _player(name: str, game: Game) -> Agent:
 
 def _train(words: list[str]) -> int:
     from .envs.registry import spec
-    from .training.config import TrainConfig, from_dict, load_config, preset
+    from .training.config import TrainConfig, load_config, preset
 
     own = [f.name for f in dataclasses.fields(TrainConfig) if f.name != "game"]
     kind = _train_arguments(own)
-    named = next((word for word in words if not word.startswith("-")), "tictactoe")
+    named = words[0] if words and not words[0].startswith("-") else ""
     asked = _parse(kind, "train", words, kind(game=named, **_fields(preset(named), own)))
+    if not asked.game:
+        raise UsageError("Which game? For example: coterie train tictactoe; `coterie envs` lists them.")
     found = spec(asked.game)
     run = asked.run or _run_folder(found.name, asked.resume)
-    base = load_config(run / "config.yaml") if asked.resume else preset(asked.game)
-    if asked.config:
-        base = from_dict(_yaml(asked.config), base)
+    source = run / "config.yaml" if asked.resume else asked.config
+    base = load_config(source) if source else preset(asked.game)
+    if spec(base.game) != found:
+        raise UsageError(f"{source} is about {base.game}, not {found.name}; it says so in its field `game`.")
     # What the flags are laid over is known only now: the game's preset, a file, or the run that goes on.
     asked = _parse(kind, "train", words, kind(game=named, **_fields(base, own)))
-    if spec(base.game) != found:
-        raise UsageError(f"{asked.config or run} is about {base.game}, not {found.name}.")
     from .training.display import Display
     from .training.loop import train
 
@@ -385,22 +388,6 @@ def _run_folder(game: str, resume: bool) -> Path:
     if not left:
         raise UsageError(f"No run of {game} lies in runs/; name the one to go on with: --run DIR --resume.")
     return left[-1]
-
-
-def _yaml(path: Path) -> dict[str, Any]:
-    import yaml
-
-    try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"The configuration {path} cannot be read: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"The configuration {path} is not YAML: {str(error).splitlines()[0]}.") from error
-    if not isinstance(read, dict):
-        raise UsageError(
-            f"The configuration {path} holds no fields; write for example `optimizer: {{learning_rate: 0.001}}`."
-        )
-    return read
 
 
 def _bench(words: list[str]) -> int:

@@ -50,6 +50,7 @@ class HumanAgent:
             try:
                 line = self._read("> ").strip()
             except EOFError:
+                self._write("")  # the prompt still waits on its line
                 raise PlayerLeft(f"{self.name} left the game.") from None
             if line.lower() in LEAVE:
                 raise PlayerLeft(f"{self.name} left the game.")

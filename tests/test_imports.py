@@ -1,0 +1,135 @@
+"""What an import brings along: modules are looked at, not seconds."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("torch", "pygame", "transformers", "numba", "peft", "trl", "matplotlib", "rich", "PIL", "scipy")
+ROOMS = ("agents", "benchmarks", "envs", "games", "renderers", "training")
+
+BLOCKER = """
+import sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+def python(code: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
+
+
+def loaded_after(code: str, cwd: Path) -> set[str]:
+    done = python(f"import sys\n{code}\nprint('MODULES', *sorted({{m.split('.')[0] for m in sys.modules}}))", cwd)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.rpartition("MODULES")[2].split())
+
+
+def test_import_coterie_is_light(tmp_path: Path) -> None:
+    assert not loaded_after("import coterie", tmp_path) & set(HEAVY)
+
+
+def test_import_coterie_says_and_changes_nothing(tmp_path: Path) -> None:
+    done = python("import os; before = dict(os.environ); import coterie; assert dict(os.environ) == before", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_import_coterie_registers_with_pettingzoo(tmp_path: Path) -> None:
+    code = "import coterie, pettingzoo; env = pettingzoo.make('aec', 'coterie/tictactoe-v0'); env.reset(); print(env)"
+    done = python(code, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "tictactoe" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["envs"], ["train", "--help"], ["eval", "--help"]])
+def test_light_commands_stay_light(words: list[str], tmp_path: Path) -> None:
+    heavy = set(HEAVY) - {"numba", "scipy"}  # the games' kernels
+    assert not loaded_after(f"from coterie.cli import main\nassert main({words}) == 0", tmp_path) & heavy
+
+
+def test_core_install_plays(tmp_path: Path) -> None:
+    """Without any extra: random, minimax and the human, in the terminal."""
+    blocked = set(HEAVY) - {"numba"} | {"accelerate", "datasets", "imageio", "safetensors", "tokenizers"}
+    code = BLOCKER.format(blocked=blocked) + "from coterie.cli import main\nsys.exit(main(sys.argv[1:]))"
+    run = [sys.executable, "-c", code]
+    for players in (["random", "minimax"], ["human", "random"]):
+        done = subprocess.run(
+            [*run, "play", "tictactoe", "--players", *players],
+            cwd=tmp_path,
+            input="4\n0\n1\n2\n3\n5\n6\n7\n8\n4\n0\n1\n2\n3\n5\n6\n7\n8\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "wins." in done.stdout or "A draw." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        (["train", "tictactoe"], "train"),
+        (["play", "tictactoe", "--players", "tiny", "random"], "train"),
+        (["play", "tictactoe", "--players", "random", "random", "--gif", "x.gif"], "render"),
+    ],
+)
+def test_a_missing_extra_is_one_sentence(words: list[str], extra: str, tmp_path: Path) -> None:
+    blocked = set(HEAVY) - {"numba"}
+    done = python(BLOCKER.format(blocked=blocked) + f"from coterie.cli import main\nsys.exit(main({words}))", tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert f"pip install 'coterie[{extra}]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def imports(file: Path) -> Iterator[tuple[str, int]]:
+    """(top-level name, level) of every import statement, wherever it stands."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.split(".")[0], 0) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").split(".")[0], node.level
+
+
+def sources() -> list[Path]:
+    return [*ROOT.glob("*.py"), *(file for room in ROOMS for file in (ROOT / room).rglob("*.py"))]
+
+
+@pytest.mark.parametrize(
+    ("module", "allowed"),
+    [
+        ("trl", ["training/trl.py", "benchmarks"]),
+        ("torch", ["agents", "training", "benchmarks"]),
+        ("transformers", ["agents", "training", "benchmarks"]),
+        ("peft", ["agents", "training", "benchmarks"]),
+        ("pygame", ["renderers"]),
+        ("pettingzoo", ["envs", "benchmarks"]),
+        ("chess", []),
+        ("coterie", []),  # inside the package, imports are relative: the root folder may bear any name
+    ],
+)
+def test_who_imports_what(module: str, allowed: list[str]) -> None:
+    users = {str(f.relative_to(ROOT)) for f in sources() if (module, 0) in set(imports(f))}
+    strangers = {user for user in users if not any(user == a or user.startswith(f"{a}/") for a in allowed)}
+    assert not strangers
+
+
+def test_the_rules_know_no_face() -> None:
+    """Files of games import neither PettingZoo nor Gymnasium; adapters do."""
+    for name in ("core.py", "tictactoe.py", "highest_number.py", "rng.py", "state.py", "registry.py"):
+        top_level = ast.parse((ROOT / "envs" / name).read_text()).body
+        names = {alias.name for node in top_level if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module or "" for node in top_level if isinstance(node, ast.ImportFrom)}
+        assert not names & {"pettingzoo", "gymnasium"}, name
