@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Mask, State, Status
-from .core import Game
-from .jit import bind, kernel, source_hash
+from .core import Game, Kernels
+from .jit import bind, disabled, kernel, source_hash
 from .rng import below, episode_seed, word
+from .words import load_word
 
-__all__ = ["AUTORESET", "BLOCK", "POLICIES", "Arrays", "Drivers", "Limits", "drivers", "pick"]
+__all__ = ["AUTORESET", "BLOCK", "POLICIES", "Arrays", "Drivers", "Limits", "drivers"]
 
 POLICIES = ("lose", "raise", "resample", "noop")
 LOSE, RAISE, RESAMPLE, NOOP = range(4)
@@ -28,6 +29,10 @@ AUTORESET = ("NextStep", "SameStep", "Disabled")
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
 BLOCK = 256
 """Rows that a rollout plays to the end before it turns to the next ones: they stay in the nearest cache."""
+
+
+_INDEX = 2**63 - 1
+"""``i & _INDEX`` is i, but tells the compiler that the index is not negative: it need not look for counts from the end."""
 
 
 class Arrays(NamedTuple):
@@ -64,6 +69,7 @@ class Arrays(NamedTuple):
     seed: NDArray[np.uint64]
     episode: NDArray[np.uint32]
     faults: NDArray[np.int32]
+    acts: NDArray[np.int32]
 
 
 class Limits(NamedTuple):
@@ -82,25 +88,51 @@ class Limits(NamedTuple):
     autoreset: int
 
 
-@kernel
-def pick(mask: Mask, random_word: int) -> int:
-    """A legal action drawn uniformly; 0 where none is legal. No branch depends on the mask."""
-    actions = mask.shape[0]
-    legal_actions = 0
-    for a in range(actions):
-        legal_actions += int(mask[a])
-    if legal_actions == 0:
+ACTIONS: int  # A and P, filled in by ``bind`` as constants, so that loops over them become a few vector instructions
+PLAYERS: int
+
+
+_ONES = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
+
+
+def _pick(mask: Mask, random_word: int) -> int:
+    """A legal action drawn uniformly; 0 where none is legal. mask [A] int8 of zeros and ones.
+
+    Eight at a time: a word times 0x0101... holds the running sums of its bytes, the whole sum in the top byte. The action is the
+    number of entries whose running sum is at most k. Few actions: no branch depends on the mask.
+    """
+    total = 0
+    for a in range(0, ACTIONS - 7, 8):
+        total += np.int64((load_word(mask, a) * _ONES) >> np.uint64(56))
+    for a in range(ACTIONS - ACTIONS % 8, ACTIONS):
+        total += np.int64(mask[a])
+    if total == 0:
         return 0
-    k = below(random_word, legal_actions)
-    seen = 0
+    k = below(random_word, total)
     action = 0
-    for a in range(actions):
-        seen += int(mask[a])
-        action += int(seen <= k)
+    for a in range(0, ACTIONS - 7, 8):
+        sums = load_word(mask, a) * _ONES
+        bound = np.uint64(min(max(k, -1), 8) + 128)
+        not_yet = (bound * _ONES - sums) & _HIGH
+        action += np.int64(((not_yet >> np.uint64(7)) * _ONES) >> np.uint64(56))
+        k -= np.int64(sums >> np.uint64(56))
+        if ACTIONS >= 128 and k < 0:
+            return action
+    for a in range(ACTIONS - ACTIONS % 8, ACTIONS):
+        k -= np.int64(mask[a])
+        action += np.int64(k >= 0)
     return action
 
 
+def _pick_plain(mask: Mask, random_word: int) -> int:
+    """``_pick`` in NumPy, where the JIT is off."""
+    actions = np.flatnonzero(mask)
+    return int(actions[below(random_word, len(actions))]) if len(actions) else 0
+
+
 # The names below are filled in by ``bind``.
+pick: Callable[..., int]
 reset: Callable[..., None]
 mover: Callable[..., int]
 legal: Callable[..., None]
@@ -125,7 +157,7 @@ def _view_turns(state: State, b: Arrays, i: int) -> None:
 
 def _view_ticks(state: State, b: Arrays, i: int) -> None:
     """Refresh observations and masks of row i."""
-    for p in range(b.rewards.shape[1]):
+    for p in range(PLAYERS):
         observe(state, i, p, b.observation[i, p])
         if b.status[i] == RUNNING:
             legal(state, i, p, b.mask[i, p])
@@ -138,13 +170,14 @@ def _begin(state: State, b: Arrays, i: int) -> None:
     reset(state, i, episode_seed(b.seed[i], b.episode[i]))
     b.status[i] = RUNNING
     b.cycles[i] = 0
-    b.faults[i, :] = 0
+    for p in range(PLAYERS):
+        b.faults[i, p] = 0
 
 
 def _advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np.int32], limits: Limits) -> Status:
     """One turn in row i, without a restart: rewards, illegal, cycles and the status."""
     p = b.player[i]
-    is_legal = 0 <= action < b.mask.shape[1] and b.mask[i, action] == 1
+    is_legal = 0 <= action < ACTIONS and b.mask[i, action] == 1
     b.illegal[i] = not is_legal
     status = RUNNING
     if not is_legal:
@@ -168,15 +201,15 @@ def _advance_ticks(
 ) -> Status:
     """One tick in row i, without a restart. A seat without a legal action is not asked: its action is ignored."""
     wrong = False
-    for p in range(b.rewards.shape[1]):
+    for p in range(PLAYERS):
         action = actions[p]
         asked = False
-        for a in range(b.mask.shape[2]):
+        for a in range(ACTIONS):
             asked |= b.mask[i, p, a] == 1
-        is_illegal = asked and not (0 <= action < b.mask.shape[2] and b.mask[i, p, action] == 1)
+        is_illegal = asked and not (0 <= action < ACTIONS and b.mask[i, p, action] == 1)
         b.illegal[i, p] = is_illegal
         if is_illegal and limits.illegal == RESAMPLE:
-            action = pick(b.mask[i, p], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i] * b.rewards.shape[1] + p))
+            action = pick(b.mask[i, p], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i] * PLAYERS + p))
         elif is_illegal:
             wrong = True
         acts[p] = action if asked else 0
@@ -185,7 +218,7 @@ def _advance_ticks(
         status = step(state, i, acts, b.rewards[i])
     elif limits.illegal == LOSE:
         status = TERMINATED
-    for p in range(b.rewards.shape[1]):
+    for p in range(PLAYERS):
         if b.illegal[i, p]:
             b.faults[i, p] += 1
             b.rewards[i, p] += np.float32(limits.illegal_reward)
@@ -206,7 +239,7 @@ def _finish_turns(state: State, b: Arrays, i: int) -> None:
 
 def _finish_ticks(state: State, b: Arrays, i: int) -> None:
     """Keep the last observations of row i before it restarts."""
-    for p in range(b.rewards.shape[1]):
+    for p in range(PLAYERS):
         observe(state, i, p, b.final_observation[i, p])
         b.final_mask[i, p, :] = 0
         if b.truncated[i, p]:
@@ -218,7 +251,8 @@ finish: Callable[..., None]
 
 def _row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int32], limits: Limits) -> int:
     """One whole step of row i: advance, flags, restart, view. Returns 1 if a game ended."""
-    b.rewards[i, :] = 0
+    for p in range(PLAYERS):
+        b.rewards[i, p] = 0
     if b.status[i] != RUNNING:
         b.illegal[i] = False
         b.ended[i] = False
@@ -249,8 +283,9 @@ row: Callable[..., int]
 
 def _step_rows(state: State, b: Arrays, actions: NDArray[np.int32], lo: int, hi: int, limits: Limits) -> None:
     """Step rows lo..hi-1; actions [N] or [N, P]."""
-    acts = np.zeros(b.rewards.shape[1], np.int32)
-    for i in range(lo, hi):
+    acts = b.acts[lo // BLOCK]
+    for j in range(lo, hi):
+        i = j & _INDEX
         row(state, b, i, actions[i], acts, limits)
 
 
@@ -261,14 +296,14 @@ def _sample_turns(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int
 
 def _sample_ticks(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
     """Random legal actions of row i into out [N, P]."""
-    n, players = out.shape
-    for p in range(players):
-        out[i, p] = pick(b.mask[i, p], word(key, (counter * n + i) * players + p))
+    for p in range(PLAYERS):
+        out[i, p] = pick(b.mask[i, p], word(key, (counter * out.shape[0] + i) * PLAYERS + p))
 
 
 def _sample_rows(b: Arrays, key: int, counter: int, out: NDArray[np.int32], lo: int, hi: int) -> None:
     """Random legal actions for rows lo..hi-1; draw number ``counter`` of generator ``key``."""
-    for i in range(lo, hi):
+    for j in range(lo, hi):
+        i = j & _INDEX
         sample(b, i, key, counter, out)
 
 
@@ -286,16 +321,16 @@ def _rollout(
     returns: NDArray[np.float64],
 ) -> None:
     """``steps`` times sample and step, block by block; sums per block into episodes [blocks] and returns [blocks, P]."""
-    players = b.rewards.shape[1]
-    acts = np.zeros(players, np.int32)
+    acts = b.acts[lo // BLOCK]
     for first in range(lo, hi, BLOCK):
         last = min(first + BLOCK, hi)
         block = first // BLOCK
         for t in range(steps):
-            for i in range(first, last):
+            for j in range(last - first):
+                i = (first + j) & _INDEX
                 sample(b, i, key, counter + t, out)
                 episodes[block] += row(state, b, i, out[i], acts, limits)
-                for p in range(players):
+                for p in range(PLAYERS):
                     returns[block, p] += b.rewards[i, p]
 
 
@@ -344,28 +379,23 @@ class Drivers(NamedTuple):
 
 def drivers(game: Game) -> Drivers:
     """The loops for a game; made once per set of kernels and process, compiled at the first call."""
-    return _drivers(game.kernels, game.info.simultaneous, game.info.id)
+    info = game.info
+    return _drivers(game.kernels, f"{info.name}_v{info.version}", info.num_actions, info.players, info.simultaneous)
 
 
 @lru_cache(maxsize=None)
-def _drivers(kernels: Any, simultaneous: bool, game_id: str) -> Drivers:
-    tag = f"{game_id.replace('-', '_')}_{source_hash(kernels)}"
-    links: dict[str, Callable[..., Any]] = dict(zip(kernels._fields, kernels, strict=True))
+def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: bool) -> Drivers:
+    tag = f"{name}_{actions}_{players}_{source_hash(kernels)}"
+    links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True)) | {"ACTIONS": actions, "PLAYERS": players}
 
-    def add(name: str, template: Callable[..., Any]) -> Callable[..., Any]:
-        links[name] = bind(template, links, tag)
-        return links[name]
+    def add(name: str, template: Callable[..., Any]) -> None:
+        links[name] = bind(template, links, tag, inline=True)
 
+    add("pick", _pick_plain if disabled() else _pick)
     add("begin", _begin)
-    add("view", _view_ticks if simultaneous else _view_turns)
-    add("finish", _finish_ticks if simultaneous else _finish_turns)
-    add("advance", _advance_ticks if simultaneous else _advance_turns)
-    add("sample", _sample_ticks if simultaneous else _sample_turns)
+    add("view", _view_ticks if ticks else _view_turns)
+    add("finish", _finish_ticks if ticks else _finish_turns)
+    add("advance", _advance_ticks if ticks else _advance_turns)
+    add("sample", _sample_ticks if ticks else _sample_turns)
     add("row", _row)
-    return Drivers(
-        bind(_begin_rows, links, tag),
-        bind(_view_rows, links, tag),
-        bind(_step_rows, links, tag),
-        bind(_sample_rows, links, tag),
-        bind(_rollout, links, tag),
-    )
+    return Drivers(*(bind(t, links, tag) for t in (_begin_rows, _view_rows, _step_rows, _sample_rows, _rollout)))

@@ -30,9 +30,16 @@ def disabled() -> bool:
     return bool(numba.config.DISABLE_JIT)
 
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+"""No reference counts: kernels allocate nothing, and counting the arrays that they pass on costs five times what they do."""
+
+
 def kernel(function: Function) -> Function:
-    """``@njit`` as coterie uses it: lazy, cached on disk, without the GIL, division by zero as NumPy has it."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    """``@njit`` as coterie uses it: lazy, cached on disk, without the GIL, division by zero as NumPy has it.
+
+    A kernel cannot allocate (numba refuses ``np.zeros`` in it); scratch space comes in as an argument.
+    """
+    return numba.njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 @cache
@@ -41,25 +48,28 @@ def _file_digest(path: str) -> str:
 
 
 def source_hash(functions: Iterable[Callable[..., Any]]) -> str:
-    """12 hex digits over the source files of some kernels and of the random numbers they all may use."""
-    files = {str(Path(__file__).with_name("rng.py"))}
+    """12 hex digits over the source files of some kernels and of what they all may use."""
+    files = {str(Path(__file__).with_name(name)) for name in ("rng.py", "words.py")}
     for function in functions:
         files.add(inspect.getsourcefile(inspect.unwrap(getattr(function, "py_func", function))) or "")
     digests = sorted(_file_digest(path) for path in files if path)
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:12]
 
 
-def bind(template: Callable[..., Any], links: dict[str, Callable[..., Any]], tag: str) -> Callable[..., Any]:
+def bind(template: Callable[..., Any], links: dict[str, Any], tag: str, inline: bool = False) -> Callable[..., Any]:
     """Compile a copy of ``template`` whose globals ``links`` name a game's kernels.
 
     Args:
         template: a plain function that calls free names.
-        links: what those names mean, for this copy.
+        links: what those names mean, for this copy: kernels, and numbers that become constants.
         tag: makes the copy's name unique; holds ``source_hash`` so that the disk cache notices edits.
+        inline: the copy is only called by other templates, and is to become part of them.
     """
     assert isinstance(template, FunctionType)
     copy = FunctionType(template.__code__, template.__globals__ | links, template.__name__)
     copy.__qualname__ = f"{template.__name__}__{tag}"
     copy.__module__ = template.__module__
     copy.__doc__ = template.__doc__
+    if inline:
+        return numba.njit(inline="always", **_OPTIONS)(copy)  # type: ignore[no-any-return]
     return kernel(copy)

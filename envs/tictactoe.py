@@ -20,6 +20,7 @@ from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State,
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction
 from .core import Game, GameInfo, Kernels
 from .jit import kernel
+from .words import store_word
 
 __all__ = ["tictactoe"]
 
@@ -33,6 +34,12 @@ WON: NDArray[np.bool_] = np.array(
     [any(all(cells >> c & 1 for c in line) for line in LINES) for cells in range(FULL + 1)], np.bool_
 )
 """[512] whether a set of cells holds a line."""
+
+PAIRS: NDArray[np.uint64] = np.array([sum((k >> c & 1) << 16 * c for c in range(4)) for k in range(16)], np.uint64)
+"""[16] four cells spread over every other byte of a word: an observation's own plane; one byte further up, the other's."""
+
+BYTES: NDArray[np.uint64] = np.array([sum((k >> c & 1) << 8 * c for c in range(8)) for k in range(256)], np.uint64)
+"""[256] eight cells, a byte each: a mask."""
 
 
 @kernel
@@ -58,8 +65,8 @@ def legal(state: State, i: int, player: Player, mask: Mask) -> None:
     free = ~(row["own"] | row["other"]) & FULL
     if row["over"] != 0 or row["mover"] != player:
         free = 0
-    for cell in range(9):
-        mask[cell] = (free >> cell) & 1
+    store_word(mask, 0, BYTES[free & 255])
+    mask[8] = free >> 8
 
 
 @kernel
@@ -90,10 +97,10 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None
     own, other = row["own"], row["other"]
     if row["mover"] != player:
         own, other = other, own
-    flat = out.reshape(18)
-    for cell in range(9):
-        flat[2 * cell] = (own >> cell) & 1
-        flat[2 * cell + 1] = (other >> cell) & 1
+    store_word(out, 0, PAIRS[own & 15] | PAIRS[other & 15] << np.uint64(8))
+    store_word(out, 8, PAIRS[own >> 4 & 15] | PAIRS[other >> 4 & 15] << np.uint64(8))
+    out[2, 2, 0] = own >> 8
+    out[2, 2, 1] = other >> 8
 
 
 @kernel

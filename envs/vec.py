@@ -421,4 +421,5 @@ def _new_arrays(game: Game, n: int) -> Arrays:
         seed=np.zeros(n, np.uint64),
         episode=np.zeros(n, np.uint32),
         faults=np.zeros((n, info.players), np.int32),
+        acts=np.zeros((-(-n // BLOCK), info.players), np.int32),
     )
