@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+
 from coterie.agents import solver
 from coterie.agents.solver import END, ILLEGAL, explore, solve
 from coterie.aliases import RUNNING, TERMINATED
@@ -35,7 +36,7 @@ def nim(
     players: int = 2,
     simultaneous: bool = False,
 ) -> Game:
-    """Take 1 to 3; whoever takes the last wins. Taking ``again`` keeps the turn. The other arguments break a rule each."""
+    """Take 1 to 3; whoever takes the last wins. Taking ``again`` keeps the turn. Each other argument breaks a rule."""
 
     def reset(state: Heap, i: int, seed: int) -> None:
         state.left[i], state.seat[i], state.seed[i] = heap, 0, seed
