@@ -1,7 +1,7 @@
 """The ``coterie`` command: envs, play, train, eval, bench.
 
-Each command is a frozen dataclass whose fields are its arguments; tyro makes the command line from it. What a command
-needs is imported when it runs, so that ``coterie play`` works on the core install and ``coterie --help`` is quick.
+What a command needs is imported when it runs, so that ``coterie play`` works on the core install and
+``coterie --help`` is quick.
 
 Exit codes: 0 done, 1 training stopped itself, 2 a word, name, file or model that cannot be used, 130 interrupted. An
 error is one sentence on standard error; ``COTERIE_DEBUG=1`` shows where it was raised.
@@ -9,23 +9,20 @@ error is one sentence on standard error; ``COTERIE_DEBUG=1`` shows where it was 
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import inspect
-import io
 import json
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tyro
 
-from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName, UsageError, did_you_mean
+from .arguments import Bench, Envs, Eval, Play, parse, picked, train_arguments
+from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from .agents.core import Agent
@@ -61,87 +58,6 @@ EXTRAS = {
     ),
 }
 """Which extra brings which module."""
-
-
-@dataclass(frozen=True)
-class Envs:
-    """List the games, or tell all about one.
-
-    Attributes:
-        game: tell about this one.
-    """
-
-    game: tyro.conf.Positional[str] = ""
-
-
-@dataclass(frozen=True)
-class Play:
-    """Play a game and show it.
-
-    Attributes:
-        game: what is played; `coterie envs` lists the names.
-        players: who sits in which seat: random, minimax, human, a run folder or a model.
-        games: how many; with more than one, only results are shown.
-        seed: the same seed gives the same game.
-        gif: draw the (first) game into this file.
-    """
-
-    game: tyro.conf.Positional[str]
-    players: tuple[str, ...] = ("human", "random")
-    games: int = 1
-    seed: int = 0
-    gif: Path | None = None
-
-
-@dataclass(frozen=True)
-class Train:
-    """Let a model learn a game by playing it.
-
-    Attributes:
-        game: what is learned; `coterie envs` lists the names.
-        config: a YAML file with fields that differ from the game's preset, as in a run's own config.yaml.
-        run: the run's folder; runs/GAME-TIME by default.
-        resume: go on with the run in --run, or with the newest one of this game.
-    """
-
-    game: tyro.conf.Positional[str]
-    config: Path | None = None
-    run: Path | None = None
-    resume: bool = False
-
-
-@dataclass(frozen=True)
-class Eval:
-    """Measure a player: matches against others from both seats, and the policy itself against exact play.
-
-    Attributes:
-        run: a run folder (RUN, RUN:player, RUN:player@version), a model or any other player.
-        vs: opponents.
-        games: games against each, half from either seat.
-        game: what is played; a run knows.
-        seed: the same seed gives the same games.
-        json: one JSON object a line instead of a table.
-    """
-
-    run: tyro.conf.Positional[str]
-    vs: tuple[str, ...] = ("random", "minimax")
-    games: int = 1000
-    game: str = ""
-    seed: int = 0
-    json: bool = False
-
-
-@dataclass(frozen=True)
-class Bench:
-    """Measure how fast this machine plays, decides and learns; peers are measured beside where they are installed.
-
-    Attributes:
-        room: envs, policy or train.
-        json: one JSON object a line: name, rate, unit, threads, peer, peer_rate, ratio.
-    """
-
-    room: tyro.conf.Positional[str]
-    json: bool = False
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -195,46 +111,6 @@ def _dispatch(words: list[str]) -> int:
     return commands[words[0]](words[1:])
 
 
-def _parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any:
-    """The words as an instance of a dataclass; a misspelt flag is told in one sentence, everything else by tyro."""
-    if {"-h", "--help"} & set(words):
-        words = ["--help"]  # tyro leaves out of its help what was given already
-    said = io.StringIO()
-    options: dict[str, Any] = {} if default is None else {"default": default}
-    try:
-        with contextlib.redirect_stderr(said):
-            return tyro.cli(
-                kind,
-                prog=f"coterie {command}",
-                args=words,
-                config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
-                **options,
-            )
-    except SystemExit as leaving:
-        if leaving.code:
-            flags = _flags(kind)
-            for word in words:
-                flag = "--" + word[2:].split("=")[0].replace("_", "-")
-                if word.startswith("--") and len(word) > 2 and flag not in flags:
-                    raise UsageError(
-                        f"`coterie {command}` has no flag {flag!r}.{did_you_mean(flag, flags)} "
-                        f"`coterie {command} --help` lists all."
-                    ) from None
-            sys.stderr.write(said.getvalue())
-        raise
-
-
-def _flags(kind: Any) -> list[str]:
-    """Every flag that a dataclass (or several, in a tuple) and the dataclasses within it make."""
-    flags = ["--help"]
-    for name, hint in get_type_hints(kind).items():
-        if dataclasses.is_dataclass(hint):
-            flags += _flags(hint)
-        else:
-            flags += [f"--{name.replace('_', '-')}"] + ([f"--no-{name.replace('_', '-')}"] if hint is bool else [])
-    return flags
-
-
 def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
     """The sentence for a module that an extra would bring, or None for any other module."""
     module = (error.name or "").split(".")[0]
@@ -247,7 +123,7 @@ def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
 def _envs(words: list[str]) -> int:
     from .envs.registry import factory, list_envs, make_game, spec
 
-    asked: Envs = _parse(Envs, "envs", words)
+    asked: Envs = parse(Envs, "envs", words)
     if not asked.game:
         for id in list_envs():
             game = make_game(id)
@@ -283,7 +159,7 @@ def _play(words: list[str]) -> int:
     from .agents.table import picture, tell, watch, winner
     from .envs.registry import make_game, spec
 
-    asked: Play = _parse(Play, "play", words)
+    asked: Play = parse(Play, "play", words)
     if asked.games < 1:
         raise UsageError(f"--games is {asked.games}; it must be at least 1.")
     found = spec(asked.game)
@@ -338,9 +214,9 @@ def _train(words: list[str]) -> int:
     from .training.config import TrainConfig, load_config, preset
 
     own = [f.name for f in dataclasses.fields(TrainConfig) if f.name != "game"]
-    kind = _train_arguments(own)
+    kind = train_arguments(own)
     named = words[0] if words and not words[0].startswith("-") else ""
-    asked = _parse(kind, "train", words, kind(game=named, **_fields(preset(named), own)))
+    asked = parse(kind, "train", words, kind(game=named, **picked(preset(named), own)))
     if not asked.game:
         raise UsageError("Which game? For example: coterie train tictactoe; `coterie envs` lists them.")
     found = spec(asked.game)
@@ -350,34 +226,13 @@ def _train(words: list[str]) -> int:
     if spec(base.game) != found:
         raise UsageError(f"{source} is about {base.game}, not {found.name}; it says so in its field `game`.")
     # What the flags are laid over is known only now: the game's preset, a file, or the run that goes on.
-    asked = _parse(kind, "train", words, kind(game=named, **_fields(base, own)))
+    asked = parse(kind, "train", words, kind(game=named, **picked(base, own)))
     from .training.display import Display
     from .training.loop import train
 
-    outcome = train(TrainConfig(game=base.game, **_fields(asked, own)), run, resume=asked.resume, watcher=Display(run))
+    outcome = train(TrainConfig(game=base.game, **picked(asked, own)), run, resume=asked.resume, watcher=Display())
     print(outcome.message)
     return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
-
-
-def _train_arguments(own: list[str]) -> Any:
-    """``Train`` with the named fields of ``TrainConfig`` beside its own."""
-    from .training.config import TrainConfig
-
-    hints = get_type_hints(Train, include_extras=True)
-    fields: list[Any] = [
-        (f.name, hints[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)
-    ]
-    fields += [(name, hint) for name, hint in get_type_hints(TrainConfig).items() if name in own]
-    made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
-    told = (TrainConfig.__doc__ or "").partition("Attributes:\n")[2].splitlines()
-    made.__doc__ = "\n".join(
-        [(Train.__doc__ or "").rstrip(), *(line for line in told if not line.strip().startswith("game:"))]
-    )
-    return made
-
-
-def _fields(record: Any, names: list[str]) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in names}
 
 
 def _run_folder(game: str, resume: bool) -> Path:
@@ -393,7 +248,7 @@ def _run_folder(game: str, resume: bool) -> Path:
 def _bench(words: list[str]) -> int:
     from .benchmarks import measurements
 
-    asked: Bench = _parse(Bench, "bench", words)
+    asked: Bench = parse(Bench, "bench", words)
     for measured in measurements(asked.room):
         print(json.dumps(measured.as_dict()) if asked.json else measured, flush=True)
     return 0
@@ -403,7 +258,7 @@ def _eval(words: list[str]) -> int:
     from .envs.registry import make_game
     from .training.evaluate import evaluate
 
-    asked: Eval = _parse(Eval, "eval", words)
+    asked: Eval = parse(Eval, "eval", words)
     if asked.games < 2:
         raise UsageError(f"--games is {asked.games}; it must be at least 2, one from either seat.")
     game = make_game(asked.game or _trained_on(asked.run))
@@ -426,4 +281,17 @@ def _trained_on(name: str) -> str:
 
 
 def _row(row: dict[str, Any]) -> str:
-    raise NotImplementedError(row)
+    """A row of ``evaluate`` for people."""
+    if row["opponent"] is None:
+        if row["exploitability"] is None:
+            return f"the policy itself: {row['why']}"
+        return (
+            f"the policy itself: exploitability {row['exploitability']:.4f} (0 is perfect play); an optimal move in "
+            f"{row['optimal_share']:.1%} of all {row['positions']} positions, in {row['optimal_share_on_path']:.1%} of "
+            "those that its own play leads to"
+        )
+    parts = [f"against {row['opponent']}, {row['games']} games:"]
+    for words, name in (("won", "win"), ("drawn", "draw"), ("lost", "loss")):
+        low, high = row[f"{name}_interval"]
+        parts.append(f"{words} {row[name]:.1%} ({100 * low:.1f} to {100 * high:.1f})")
+    return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])

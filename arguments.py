@@ -1,0 +1,160 @@
+"""The arguments of the ``coterie`` command: a frozen dataclass each; tyro makes flags and help texts from them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import tyro
+
+from .errors import UsageError, did_you_mean
+
+__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "picked", "train_arguments"]
+
+
+@dataclass(frozen=True)
+class Envs:
+    """List the games, or tell all about one.
+
+    Attributes:
+        game: tell about this one.
+    """
+
+    game: tyro.conf.Positional[str] = ""
+
+
+@dataclass(frozen=True)
+class Play:
+    """Play a game and show it.
+
+    Attributes:
+        game: what is played; `coterie envs` lists the names.
+        players: who sits in which seat: random, minimax, human, a run folder or a model.
+        games: how many; with more than one, only results are shown.
+        seed: the same seed gives the same game.
+        gif: draw the (first) game into this file.
+    """
+
+    game: tyro.conf.Positional[str]
+    players: tuple[str, ...] = ("human", "random")
+    games: int = 1
+    seed: int = 0
+    gif: Path | None = None
+
+
+@dataclass(frozen=True)
+class Train:
+    """Let a model learn a game by playing it.
+
+    Attributes:
+        game: what is learned; `coterie envs` lists the names.
+        config: a YAML file with fields that differ from the game's preset, as in a run's own config.yaml.
+        run: the run's folder; runs/GAME-TIME by default.
+        resume: go on with the run in --run, or with the newest one of this game.
+    """
+
+    game: tyro.conf.Positional[str]
+    config: Path | None = None
+    run: Path | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class Eval:
+    """Measure a player: matches against others from both seats, and the policy itself against exact play.
+
+    Attributes:
+        run: a run folder (RUN, RUN:player, RUN:player@version), a model or any other player.
+        vs: opponents.
+        games: games against each, half from either seat.
+        game: what is played; a run knows.
+        seed: the same seed gives the same games.
+        json: one JSON object a line instead of a table.
+    """
+
+    run: tyro.conf.Positional[str]
+    vs: tuple[str, ...] = ("random", "minimax")
+    games: int = 1000
+    game: str = ""
+    seed: int = 0
+    json: bool = False
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measure how fast this machine plays, decides and learns; peers are measured beside where they are installed.
+
+    Attributes:
+        room: envs, policy or train.
+        json: one JSON object a line: name, rate, unit, threads, peer, peer_rate, ratio.
+    """
+
+    room: tyro.conf.Positional[str]
+    json: bool = False
+
+
+def train_arguments(own: list[str]) -> Any:
+    """``Train`` with the named fields of ``TrainConfig`` beside its own."""
+    from .training.config import TrainConfig
+
+    hints = get_type_hints(Train, include_extras=True)
+    fields: list[Any] = [
+        (f.name, hints[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)
+    ]
+    fields += [(name, hint) for name, hint in get_type_hints(TrainConfig).items() if name in own]
+    made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
+    told = (TrainConfig.__doc__ or "").partition("Attributes:\n")[2].splitlines()
+    made.__doc__ = "\n".join(
+        [(Train.__doc__ or "").rstrip(), *(line for line in told if not line.strip().startswith("game:"))]
+    )
+    return made
+
+
+def picked(record: Any, names: list[str]) -> dict[str, Any]:
+    """The named attributes of a record."""
+    return {name: getattr(record, name) for name in names}
+
+
+def parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any:
+    """The words as an instance of a dataclass; a misspelt flag is told in one sentence, everything else by tyro."""
+    if {"-h", "--help"} & set(words):
+        words = ["--help"]  # tyro leaves out of its help what was given already
+    said = io.StringIO()
+    options: dict[str, Any] = {} if default is None else {"default": default}
+    try:
+        with contextlib.redirect_stderr(said):
+            return tyro.cli(
+                kind,
+                prog=f"coterie {command}",
+                args=words,
+                config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+                **options,
+            )
+    except SystemExit as leaving:
+        if leaving.code:
+            flags = _flags(kind)
+            for word in words:
+                flag = "--" + word[2:].split("=")[0].replace("_", "-")
+                if word.startswith("--") and len(word) > 2 and flag not in flags:
+                    raise UsageError(
+                        f"`coterie {command}` has no flag {flag!r}.{did_you_mean(flag, flags)} "
+                        f"`coterie {command} --help` lists all."
+                    ) from None
+            sys.stderr.write(said.getvalue())
+        raise
+
+
+def _flags(kind: Any) -> list[str]:
+    """Every flag that a dataclass (or several, in a tuple) and the dataclasses within it make."""
+    flags = ["--help"]
+    for name, hint in get_type_hints(kind).items():
+        if dataclasses.is_dataclass(hint):
+            flags += _flags(hint)
+        else:
+            flags += [f"--{name.replace('_', '-')}"] + ([f"--no-{name.replace('_', '-')}"] if hint is bool else [])
+    return flags

@@ -1,0 +1,315 @@
+"""The command line: what it prints, what it refuses and how it says so."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coterie.cli import main
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COTERIE_DEBUG", raising=False)
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: int = 2) -> str:
+    """The one sentence that a refused command line gets."""
+    assert main(words) == code
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    assert said.err.count("\n") == 1, said.err
+    assert said.err.startswith("coterie: ")
+    return said.err
+
+
+# -- help ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_help_teaches_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == (0 if words else 2)
+    said = capsys.readouterr().out
+    for command in ("envs", "play", "train", "eval", "bench"):
+        assert f"coterie {command}" in said
+
+
+@pytest.mark.parametrize("command", ["envs", "play", "train", "eval", "bench"])
+def test_every_argument_has_a_help_text(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert f"usage: coterie {command}" in said
+    assert main([command, *(["tictactoe"] if command != "train" else []), "--help"]) == 0
+    assert capsys.readouterr().out == said
+
+
+def test_train_has_a_flag_for_every_field_of_its_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    from dataclasses import fields, is_dataclass
+
+    from coterie.training.config import TrainConfig
+
+    assert main(["train", "--help"]) == 0
+    said = capsys.readouterr().out
+    names = ["config", "run", "resume"]
+    for field in fields(TrainConfig):
+        section = getattr(TrainConfig(), field.name)
+        names += [f.name for f in fields(section)] if is_dataclass(section) else [field.name]
+    names.remove("game")
+    for name in names:
+        assert f"--{name.replace('_', '-')} " in said, name
+    assert len(set(names)) == len(names), "two sections share a field: flags without prefix would clash"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    import coterie
+
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"coterie {coterie.__version__}\n"
+
+
+# -- envs ------------------------------------------------------------------------------------------------------------
+
+
+def test_envs_lists_every_game(capsys: pytest.CaptureFixture[str]) -> None:
+    import coterie
+
+    assert main(["envs"]) == 0
+    said = capsys.readouterr().out
+    assert [line.split()[0] for line in said.splitlines()] == coterie.list_envs()
+
+
+def test_envs_tells_about_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["envs", "tictactoe"]) == 0
+    said = capsys.readouterr().out
+    assert "tictactoe-v0" in said
+    assert "0 to 8" in said
+    assert "[3, 3, 2] int8" in said
+
+
+# -- play ------------------------------------------------------------------------------------------------------------
+
+
+def test_play_shows_every_move_and_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["play", "tictactoe", "--players", "minimax", "minimax", "--seed", "3"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("(minimax): ") == 9
+    assert said.endswith("A draw.\n")
+
+
+def test_play_is_reproducible(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["play", "tictactoe", "--players", "random", "random", "--seed"]
+    games = []
+    for seed in ("1", "1", "2"):
+        assert main([*words, seed]) == 0
+        games.append(capsys.readouterr().out)
+    assert games[0] == games[1] != games[2]
+
+
+def test_play_counts_many_games(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["play", "tictactoe", "--players", "minimax", "random", "--games", "30"]) == 0
+    said = capsys.readouterr().out
+    numbers = [int(line.split(" of ")[0].split()[-1]) for line in said.splitlines()]
+    assert sum(numbers) == 30
+    assert numbers[1] == 0, "random beat minimax"
+
+
+def test_play_simultaneous(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["play", "highest_number", "--players", "random", "random"]) == 0
+    said = capsys.readouterr().out
+    assert "player_0 (random): " in said
+    assert "player_1 (random): " in said
+
+
+def test_play_draws_a_gif(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from PIL import Image
+
+    target = tmp_path / "new" / "game.gif"
+    assert main(["play", "tictactoe", "--players", "minimax", "minimax", "--gif", str(target)]) == 0
+    with Image.open(target) as image:
+        assert image.n_frames == 10
+    assert str(target) in capsys.readouterr().out
+
+
+def test_a_person_plays(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("nonsense\n" + "\n".join("012345678") + "\n" + "\n".join("012345678")))
+    assert main(["play", "tictactoe", "--players", "human", "random"]) == 0
+    said = capsys.readouterr().out
+    assert "names no cell 0..8" in said
+    assert "wins." in said or "A draw." in said
+
+
+@pytest.mark.parametrize("typed", ["quit\n", "", "4\nexit\n"])
+def test_a_person_leaves(typed: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert main(["play", "tictactoe"]) == 0
+    assert capsys.readouterr().out.endswith("human left the game.\n")
+
+
+# -- eval ------------------------------------------------------------------------------------------------------------
+
+
+def test_eval_prints_one_object_an_opponent(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["eval", "minimax", "--game", "tictactoe", "--vs", "random", "minimax", "--games", "200", "--json"]
+    assert main(words) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["opponent"] for row in rows] == ["random", "minimax", None]
+    for row in rows[:2]:
+        assert row["games"] == 200
+        assert row["win"] + row["draw"] + row["loss"] == pytest.approx(1)
+        assert row["loss"] == 0 == row["illegal"]
+        assert row["win_interval"][0] <= row["win"] <= row["win_interval"][1]
+    assert rows[1]["draw"] == 1
+    assert rows[2]["exploitability"] == pytest.approx(0)
+    assert rows[2]["optimal_share"] == 1
+
+
+def test_eval_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "random", "--game", "tictactoe", "--games", "50"]) == 0
+    said = capsys.readouterr().out
+    assert "against minimax, 50 games:" in said
+    assert "exploitability" in said
+
+
+# -- bench -----------------------------------------------------------------------------------------------------------
+
+
+def test_bench_prints_json_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from coterie import benchmarks
+
+    made = [
+        benchmarks.Measurement("a", 2e6, "steps/s", peer="other", peer_rate=1e6),
+        benchmarks.Measurement("b", 3.0, "games/s", threads=2, more={"size": 8}),
+    ]
+    monkeypatch.setattr(benchmarks, "measurements", lambda room: iter(made))
+    assert main(["bench", "envs", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert rows[0] == {
+        "name": "a",
+        "rate": 2e6,
+        "unit": "steps/s",
+        "threads": 1,
+        "peer": "other",
+        "peer_rate": 1e6,
+        "ratio": 2.0,
+    }
+    assert (rows[1]["ratio"], rows[1]["size"]) == (None, 8)
+    assert main(["bench", "envs"]) == 0
+    assert "2 M steps/s" in capsys.readouterr().out
+
+
+# -- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["pley"], "'play'"),
+        (["play", "tiktaktoe"], "'tictactoe-v0'"),
+        (["envs", "tictacto"], "'tictactoe-v0'"),
+        (["train", "tictacto"], "'tictactoe-v0'"),
+        (["train", "tictactoe", "--lerning-rate", "1"], "'--learning-rate'"),
+        (["train", "tictactoe", "--model=tiny", "--sceme=mixed"], "'--scheme'"),
+        (["train", "tictactoe", "--scheme", "self_pley"], "'self_play'"),
+        (["train", "tictactoe", "--model", "tyni"], "'tiny'"),
+        (["play", "tictactoe", "--plyers", "random"], "'--players'"),
+        (["play", "tictactoe", "--players", "minmax", "random"], "'minimax'"),
+        (["play", "tictactoe", "--players", "random", "smollm"], "'smollm2'"),
+        (["eval", "random", "--game", "tictactoe", "--vs", "randm"], "'random'"),
+        (["bench", "env"], "'envs'"),
+    ],
+)
+def test_a_misspelt_word_gets_a_suggestion(
+    words: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert f"Did you mean {hint}?" in refused(words, capsys)
+    assert not list(tmp_path.iterdir()), "a refused command left something behind"
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["train"], "Which game?"),
+        (["train", "tictactoe", "--resume"], "--run DIR --resume"),
+        (["train", "tictactoe", "--run", "nowhere", "--resume"], "nowhere"),
+        (["train", "tictactoe", "--config", "nowhere.yaml"], "nowhere.yaml"),
+        (["train", "tictactoe", "--games", "7"], "multiple of num_generations"),
+        (["train", "tictactoe", "--temperature", "0"], "temperature"),
+        (["eval", "nowhere"], "no run folder"),
+        (["eval", "random", "--game", "tictactoe", "--games", "1"], "at least 2"),
+        (["play", "tictactoe", "--games", "0"], "at least 1"),
+        (["play", "tictactoe", "--players", "random"], "has 2 players, but 1 came"),
+        (["play", "tictactoe", "--players", "random", "no/such-folder/here"], "no/such-folder/here"),
+        (["play", "highest_number", "--players", "random", "random", "--gif", "x.gif"], "has no pictures"),
+        (["play", "highest_number", "--players", "minimax", "random"], "cannot be solved"),
+    ],
+)
+def test_a_bad_value_gets_one_sentence(words: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert part in refused(words, capsys)
+
+
+def test_a_bad_gif_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    words = ["play", "tictactoe", "--players", "random", "random", "--gif", str(tmp_path / "file" / "x.gif")]
+    assert main(words) == 2
+    assert "Cannot write the GIF" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["- 1\n", "{", "game: highest_number\n"])
+def test_a_bad_config_file(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.yaml").write_text(text)
+    assert "c.yaml" in refused(["train", "tictactoe", "--config", "c.yaml"], capsys)
+
+
+def test_a_misspelt_field_in_a_config_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.yaml").write_text("optimizer: {lerning_rate: 0.1}\n")
+    assert "Did you mean 'learning_rate'?" in refused(["train", "tictactoe", "--config", "c.yaml"], capsys)
+
+
+@pytest.mark.parametrize(
+    "words", [["train", "tictactoe", "--updates", "many"], ["train", "tictactoe", "--decode", "fre"]]
+)
+def test_a_value_of_the_wrong_kind(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert words[-2] in said
+    assert "Traceback" not in said
+
+
+def test_debug_shows_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    from coterie.errors import UnknownName
+
+    monkeypatch.setenv("COTERIE_DEBUG", "1")
+    with pytest.raises(UnknownName):
+        main(["play", "tiktaktoe"])
+
+
+# -- leaving in the middle -------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_is_polite(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(prompt: str = "") -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coterie.agents.human.HumanAgent._ask", lambda self, turn: interrupted())
+    assert main(["play", "tictactoe"]) == 130
+    said = capsys.readouterr().err
+    assert said == "\nInterrupted.\n"
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    code = "from coterie.cli import main; import sys; sys.exit(main(['play', 'tictactoe', '--players', *2 * ['random']]))"
+    done = subprocess.run(
+        ["bash", "-c", f'set -o pipefail; "{sys.executable}" -c "{code}" | true'],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+    assert done.returncode == 0
