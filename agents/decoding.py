@@ -1,16 +1,22 @@
 """Three exact policies over answers, and their log-probabilities.
 
-With p the model's next-token distribution, t a temperature and L the set of legal answers, an answer a = a_1 ... a_n gets
+With p the model's next-token distribution, t a temperature and L the set of legal answers, an answer a = a_1 ... a_n
+gets
 
-* ``choice``:       P(a) = softmax over L of (1/t) * sum_j log p(a_j | prompt, a_<j). No illegal answer can happen; one log-prob a decision.
-* ``constrained``:  P(a) = prod_j softmax over the children of a_<j in the trie of L of (logits / t). What masked sampling draws.
-* ``free``:         P(a) = prod_j softmax over the whole vocabulary of (logits / t). Reason first, answer last; may be illegal.
+* ``choice``:       P(a) = softmax over L of (1/t) * sum_j log p(a_j | prompt, a_<j). No illegal answer can happen; one
+log-prob a decision.
+* ``constrained``:  P(a) = prod_j softmax over the children of a_<j in the trie of L of (logits / t). What masked
+sampling draws.
+* ``free``:         P(a) = prod_j softmax over the whole vocabulary of (logits / t). Reason first, answer last; may be
+illegal.
 
-They differ as soon as an answer is longer than a token: ``choice`` weighs whole answers against each other, ``constrained`` decides token by
-token and cannot see that a branch leads to unlikely ends. The sampler and the loss call the same functions, so that the ratio of
-a fresh decision is 1.
+They differ as soon as an answer is longer than a token: ``choice`` weighs whole answers against each other,
+    ``constrained`` decides token by
+token and cannot see that a branch leads to unlikely ends. The sampler and the loss call the same functions, so that the
+ratio of a fresh decision is 1.
 
-Letters: Q questions, C answers of a question, K answers in all, T tokens of the longest answer, E edges, U parents, V vocabulary.
+Letters: Q questions, C answers of a question, K answers in all, T tokens of the longest answer, E edges, U parents, V
+    vocabulary.
 """
 
 from __future__ import annotations
@@ -44,11 +50,12 @@ class Scores:
     """What one pass says about every answer of a pack.
 
     Attributes:
-        logprobs: [K, T] one column a token (``choice``: [K, 1], the whole answer), natural log, 0 where there is no token.
+        logprobs: [K, T] one column a token (``choice``: [K, 1], the whole answer), natural log, 0 where there is no
+            token.
         mask: [K, T] float, 1 where a log-prob counts.
         by_question: [Q, C] log-probability of the whole answer, -inf where there is no answer.
-        entropy: [Q] nats. ``choice`` and ``constrained``: of the distribution over answers. ``free``: mean entropy of the
-            next-token distributions along the answers.
+        entropy: [Q] nats. ``choice`` and ``constrained``: of the distribution over answers. ``free``: mean entropy of
+            the next-token distributions along the answers.
     """
 
     logprobs: torch.Tensor
@@ -145,7 +152,8 @@ def _choice(edge: torch.Tensor, pack: Pack, temperature: float) -> Scores:
 
 
 def _constrained(edge_logits: torch.Tensor, pack: Pack) -> Scores:
-    # A trie node is a parent *of this question*: two questions may share a parent token and yet allow different children there.
+    # A trie node is a parent *of this question*: two questions may share a parent token and yet allow different
+    # children there.
     index = pack.answer_edges.to(edge_logits.device)
     owner = torch.empty(index.shape[0], dtype=torch.int64, device=index.device)
     present = pack.question_answers.to(index.device) >= 0

@@ -1,9 +1,11 @@
 """Many token sequences as few packed trees, so that a shared prefix is computed once.
 
-A *question* is a prompt with the answers that are to be scored (choice and constrained decoding: every legal answer; free decoding:
-the completions that were sampled). All answers of a question form a trie below the prompt; questions whose prompts begin alike
-share those tokens too. One packed row holds one tree: its tokens in depth-first order, rotary positions equal to depth, and an
-attention mask that lets each token see its ancestors only (ASCII: ``*`` = attends)::
+A *question* is a prompt with the answers that are to be scored (choice and constrained decoding: every legal answer;
+free decoding:
+the completions that were sampled). All answers of a question form a trie below the prompt; questions whose prompts
+begin alike
+share those tokens too. One packed row holds one tree: its tokens in depth-first order, rotary positions equal to depth,
+and an attention mask that lets each token see its ancestors only (ASCII: ``*`` = attends)::
 
     question "ab" with answers "c", "de"; question "af" with answer "g"      (last tokens of answers are never fed)
 
@@ -13,10 +15,11 @@ attention mask that lets each token see its ancestors only (ASCII: ``*`` = atten
         d * * *
         f *     *            edges: b->c, b->d, d->e, f->g
 
-The probability of every answer is the product over its edges; what an edge's probability is normalised over is the decoder's
-business (``decoding.py``). Rollouts and losses use the same packing, with and without gradients.
+The probability of every answer is the product over its edges; what an edge's probability is normalised over is the
+decoder's business (``decoding.py``). Rollouts and losses use the same packing, with and without gradients.
 
-Letters: R packed rows, L tokens a row, U distinct parents (tokens whose logits are needed), E edges, K answers, Q questions,
+Letters: R packed rows, L tokens a row, U distinct parents (tokens whose logits are needed), E edges, K answers, Q
+    questions,
 T longest answer.
 """
 
@@ -123,8 +126,8 @@ def pack_questions(
 
     Args:
         questions: distinct questions (equal ones waste work, but are scored right).
-        row_tokens: a row is closed before it would hold more tokens; None picks a length from the prompts. A question is never
-            split, so a longer one gets a row of its own.
+        row_tokens: a row is closed before it would hold more tokens; None picks a length from the prompts. A question
+            is never split, so a longer one gets a row of its own.
         batch_tokens: R * L of one batch stays below this where a single row allows it.
 
     Returns:

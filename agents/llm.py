@@ -1,11 +1,13 @@
 """Language models as players: one base model, many LoRA adapters, one of three decodings.
 
-``LoraPolicy`` is the shared part (base model, bank, prompt template, decoding); an ``LLMAgent`` is one player of it. A rollout asks all agents of
+``LoraPolicy`` is the shared part (base model, bank, prompt template, decoding); an ``LLMAgent`` is one player of it. A
+rollout asks all agents of
 one policy in a single call, whoever they are: rows are routed to their adapters, equal prompts are computed once.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -102,7 +104,8 @@ class LoraPolicy:
         """Log-probabilities of all answers of distinct questions (choice and constrained).
 
         Returns:
-            [Q, C] log-probability of each whole answer (-inf: none there), and for each question its answers' log-probs [C, T] a token.
+            [Q, C] log-probability of each whole answer (-inf: none there), and for each question its answers' log-probs
+            [C, T] a token.
         """
         widest = max(len(q.answers) for q in questions)
         table = np.full((len(questions), widest), -np.inf)
@@ -129,7 +132,8 @@ class LoraPolicy:
         """Answer all turns in one go.
 
         Args:
-            turns: who is asked what. players: the bank's player that answers each (None: the base model).
+            turns: who is asked what.
+            players: the bank's player that answers each (None: the base model).
             rng: the only source of randomness.
             greedy: take the likeliest answer (free decoding: the likeliest token each time).
         """
@@ -269,4 +273,4 @@ class LLMAgent:
 def _not_prefix_free(answers: Sequence[tuple[int, ...]]) -> bool:
     """Whether some answer begins another."""
     ordered = sorted(answers)
-    return any(b[: len(a)] == a for a, b in zip(ordered, ordered[1:], strict=False))
+    return any(b[: len(a)] == a for a, b in itertools.pairwise(ordered))

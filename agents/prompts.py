@@ -3,7 +3,8 @@
 Two templates, both fed by the game's text face alone:
 
 * ``compact``: the game's shortest unambiguous line, then the answer follows at once. For small models.
-* ``chat``: the model's own chat template; the rules as system message, the position and the legal actions as user message.
+* ``chat``: the model's own chat template; the rules as system message, the position and the legal actions as user
+message.
 
 With ``free`` decoding the chat template asks for thoughts first and a last line ``Answer: <action>``.
 """
@@ -27,7 +28,8 @@ _ANSWER = re.compile(r"answer\s*:\s*(.*)", re.IGNORECASE)
 
 
 def stop_token(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The token that ends an answer: what the chat template puts behind the assistant's words, else the end of sequence.
+    """The token that ends an answer: what the chat template puts behind the assistant's words, else the end of
+    sequence.
 
     Raises:
         UnknownName: never; a tokenizer without either gets its last id, which sampling then rarely meets.

@@ -2,11 +2,14 @@
 
     python -m coterie.agents.tiny --out agents/weights/tiny-v0
 
-A Llama of a third of a million parameters on bytes. It reads the text faces of every registered game, compact and described, with one uniformly
-random legal action behind each position: the notation and which actions are legal, nothing of what is good. No result, no value, no
+A Llama of a third of a million parameters on bytes. It reads the text faces of every registered game, compact and
+described, with one uniformly
+random legal action behind each position: the notation and which actions are legal, nothing of what is good. No result,
+    no value, no
 order in time is in its corpus: positions are shuffled and each stands alone.
 
-A retrained model gets a new id (``tiny-v1``, ...); runs record its hash. What was left out: any other text. It can't talk.
+A retrained model gets a new id (``tiny-v1``, ...); runs record its hash. What was left out: any other text. It can't
+talk.
 """
 
 from __future__ import annotations
@@ -90,8 +93,8 @@ def build(recipe: Recipe) -> LlamaForCausalLM:
 def corpus(recipe: Recipe) -> Iterator[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
     """Endless batches of (prompt ids, answer ids), ``recipe.lines`` each.
 
-    Uniformly random games of every registered game run for ever; every batch takes one position of each row, so that neighbours in
-    a batch come from different games. Openings are played out of step: rows start at random times.
+    Uniformly random games of every registered game run for ever; every batch takes one position of each row, so that
+    neighbours in a batch come from different games. Openings are played out of step: rows start at random times.
     """
     rng = np.random.default_rng(recipe.seed)
     tokenizer = byte_tokenizer(recipe.context)

@@ -1,6 +1,7 @@
 """What a run is configured by: one frozen dataclass per object, nested; the command line is generated from it.
 
-Names are GRPOConfig's where it has them (``learning_rate``, ``beta``, ``epsilon``, ``num_iterations``, ``num_generations``, ``loss_type``, ...); docs/losses.md
+Names are GRPOConfig's where it has them (``learning_rate``, ``beta``, ``epsilon``, ``num_iterations``,
+``num_generations``, ``loss_type``, ...); docs/losses.md
 lists what differs. Defaults are measured ones, on the games that ``PRESETS`` names.
 """
 
@@ -72,7 +73,8 @@ class RolloutConfig:
         games: played side by side; a multiple of num_generations.
         num_generations: games that share opening, seats and opponent (GRPO's group).
         opening_plies: each group starts after 0 to this many uniformly random plies.
-        illegal_penalty: reward of an illegal answer (free decoding); the mover gets it, the game ends, the others get 0.
+        illegal_penalty: reward of an illegal answer (free decoding); the mover gets it, the game ends, the others get
+            0.
     """
 
     games: int = 1024
@@ -167,11 +169,13 @@ class BudgetConfig:
 
     Attributes:
         updates: learner updates at most. minutes: wall-clock at most; 0 has no limit.
-        eval_every: updates between two evaluations (greedy, both seats). eval_games: games against each evaluation opponent.
+        eval_every: updates between two evaluations (greedy, both seats). eval_games: games against each evaluation
+            opponent.
         eval_vs: opponents to evaluate against, with commas between.
         checkpoint_every: updates between two checkpoints.
         goal: stop when all hold at an evaluation, e.g. ``random.win>=0.92,minimax.draw>=0.99``; empty: never.
-        max_illegal: collapse: stop when the share of illegal answers stays above. min_entropy: collapse: when the entropy (nats) stays below.
+        max_illegal: collapse: stop when the share of illegal answers stays above. min_entropy: collapse: when the
+            entropy (nats) stays below.
         max_kl: collapse: when one update moves the policy further than this many nats a decision.
     """
 
@@ -286,9 +290,8 @@ def _merge(node: Any, data: Mapping[str, Any], where: str) -> Any:
         current = getattr(node, name)
         if dataclasses.is_dataclass(current):
             if not isinstance(value, Mapping):
-                raise UsageError(
-                    f"{name} is {value!r}; it is a section and holds fields: {', '.join(get_type_hints(type(current)))}."
-                )
+                inside = ", ".join(get_type_hints(type(current)))
+                raise UsageError(f"{name} is {value!r}; it is a section and holds fields: {inside}.")
             changes[name] = _merge(current, value, f" of {name}")
             continue
         if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):

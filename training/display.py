@@ -1,4 +1,4 @@
-"""What a run looks like while it goes on: a live table on a terminal, plain lines elsewhere, curves and TensorBoard beside it."""
+"""What a run looks like while it goes on: a live table on a terminal, plain lines elsewhere; curves, TensorBoard."""
 
 from __future__ import annotations
 
@@ -8,23 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtra
+from .evaluate import wilson
 
 if TYPE_CHECKING:
     from .loop import Trainer
 
-__all__ = ["Display", "plot_curves", "wilson"]
+__all__ = ["Display", "plain_line", "plot_curves"]
 
 _SCALARS = (
-    "reward", "win", "draw", "loss_share", "illegal", "entropy", "approx_kl", "kl", "kept_groups", "clip_region", "grad_norm",
-    "decisions_per_second", "learning_rate", "stale",
-)  # fmt: skip
-
-
-def wilson(share: float, games: int, z: float = 1.96) -> tuple[float, float]:
-    """95 % interval of a share over ``games`` games (Wilson 1927)."""
-    from .evaluate import wilson_interval
-
-    return wilson_interval(round(share * games), games, z)
+    "reward",
+    "win",
+    "draw",
+    "loss_share",
+    "illegal",
+    "entropy",
+    "approx_kl",
+    "kl",
+    "kept_groups",
+    "clip_region",
+    "grad_norm",
+    "decisions_per_second",
+    "learning_rate",
+    "stale",
+)
 
 
 class Display:
@@ -56,7 +62,8 @@ class Display:
         run = trainer.run
         trained = sum(p[0].numel() for p in trainer.bank.parameters())
         self.console.print(
-            f"[bold]{trainer.game.info.id}[/bold]  model {loaded.id}  LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
+            f"[bold]{trainer.game.info.id}[/bold]  model {loaded.id}  "
+            f"LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
             f"{config.policy.decode} decoding  scheme {config.scheme.scheme}  seed {config.seed}"
         )
         if run is not None:
@@ -71,7 +78,7 @@ class Display:
         if self.live_wanted:
             from rich.live import Live
 
-            self._live = Live(console=self.console, refresh_per_second=4, transient=False)
+            self._live = Live(console=self.console, refresh_per_second=4)
             self._live.start()
 
     def update(self, row: Mapping[str, Any]) -> None:
@@ -116,9 +123,12 @@ class Display:
         left = row["elapsed"] * (1 - share) / max(share, 1e-9)
         head = Table.grid(padding=(0, 2))
         head.add_row(
-            f"update {done}", ProgressBar(total=1.0, completed=min(1.0, share), width=30), f"{_clock(row['elapsed'])} gone",
-            f"at most {_clock(left)} to go", f"{row['decisions_per_second']:.0f} decisions/s",
-        )  # fmt: skip
+            f"update {done}",
+            ProgressBar(total=1.0, completed=min(1.0, share), width=30),
+            f"{_clock(row['elapsed'])} gone",
+            f"at most {_clock(left)} to go",
+            f"{row['decisions_per_second']:.0f} decisions/s",
+        )
         body = Table(box=None, padding=(0, 2))
         for name in ("", "won", "drawn", "lost", "games"):
             body.add_column(name, justify="left" if not name else "right")
@@ -131,10 +141,13 @@ class Display:
             body.add_row(f"against {e['opponent']} (greedy)", *cells, str(e["games"]))
         foot = Table.grid(padding=(0, 2))
         foot.add_row(
-            f"reward {row['reward']:+.3f}", f"illegal {row['illegal']:.1%}", f"entropy {row.get('entropy', math.nan):.3f}",
-            f"KL {row.get('approx_kl', math.nan):.4f}", f"kept groups {row['kept_groups']:.0%}",
+            f"reward {row['reward']:+.3f}",
+            f"illegal {row['illegal']:.1%}",
+            f"entropy {row.get('entropy', math.nan):.3f}",
+            f"KL {row.get('approx_kl', math.nan):.4f}",
+            f"kept groups {row['kept_groups']:.0%}",
             f"clipped {row.get('clip_region', 0.0):.1%}",
-        )  # fmt: skip
+        )
         return Group(head, body, foot)
 
 
@@ -143,7 +156,8 @@ def plain_line(row: Mapping[str, Any]) -> str:
     parts = [
         f"update {row['update'] + 1}", _clock(row["elapsed"]), f"reward {row['reward']:+.3f}",
         f"entropy {row.get('entropy', math.nan):.3f}", f"KL {row.get('approx_kl', math.nan):.4f}",
-        f"illegal {row['illegal']:.1%}", f"kept {row['kept_groups']:.0%}", f"{row['decisions_per_second']:.0f} decisions/s",
+        f"illegal {row['illegal']:.1%}", f"kept {row['kept_groups']:.0%}",
+        f"{row['decisions_per_second']:.0f} decisions/s",
     ]  # fmt: skip
     for e in row.get("eval", ()):
         parts.append(f"vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
@@ -151,7 +165,7 @@ def plain_line(row: Mapping[str, Any]) -> str:
 
 
 def _percent(share: float, games: int) -> str:
-    low, high = wilson(share, games)
+    low, high = wilson(round(share * games), games)
     return f"{share:6.1%} ±{50 * (high - low):.1f}"
 
 
@@ -164,7 +178,8 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Draw a run's metrics: greedy results by opponent, reward and entropy, over updates and minutes.
 
     Args:
-        rows: lines of metrics.jsonl. path: PNG to write.
+        rows: lines of metrics.jsonl.
+        path: PNG to write.
 
     Raises:
         MissingExtra: matplotlib isn't installed.
@@ -183,7 +198,7 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         minutes = [m for m, _ in looked]
         for column, colour in (("win", "#2a7f3f"), ("draw", "#3b6fb6"), ("loss", "#b63b3b")):
             shares = [e[column] for _, e in looked]
-            bounds = [wilson(e[column], int(e["games"])) for _, e in looked]
+            bounds = [wilson(round(e[column] * e["games"]), int(e["games"])) for _, e in looked]
             axis.plot(minutes, shares, color=colour, label={"win": "won", "draw": "drawn", "loss": "lost"}[column])
             axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color=colour, alpha=0.15)
         axis.set(title=f"greedy, against {name}", xlabel="minutes", ylabel="share of games", ylim=(-0.02, 1.02))

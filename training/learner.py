@@ -1,7 +1,9 @@
 """One learner step: the decisions of a batch, scored again with gradients, and AdamW per player.
 
-All players of the batch are trained by one backward pass; each player's loss is averaged over its own decisions, so that a mixed
-batch gives each player the gradient that a batch of its own would. Equal questions are scored once, whoever asked how often.
+All players of the batch are trained by one backward pass; each player's loss is averaged over its own decisions, so
+that a mixed
+batch gives each player the gradient that a batch of its own would. Equal questions are scored once, whoever asked how
+often.
 
 Letters: D decisions, B decisions of one pack, T tokens of an answer.
 """
@@ -86,11 +88,14 @@ class Learner:
         """Train all players whose decisions are given.
 
         Args:
-            records: D decisions. advantages: [D]. keep: [D] bool; others are left out of everything.
+            records: D decisions.
+            advantages: [D] float.
+            keep: [D] bool; others are left out of everything.
             update: number of this update, for the warm-up.
 
         Returns:
-            loss, entropy, approx_kl, kl (beta > 0), clip_region, grad_norm, learning_rate, stale (share dropped), trained (decisions).
+            loss, entropy, approx_kl, kl (beta > 0), clip_region, grad_norm, learning_rate, stale (share dropped),
+            trained (decisions).
 
         Raises:
             CollapseError: the loss or a gradient is not finite; no weight has been changed by that pass.

@@ -1,7 +1,7 @@
 """The main loop: who sits where -> roll out -> credit -> one learner step -> look, save.
 
-Everything random in update u follows from (seed, u), so that a resumed run goes on as if nothing had happened; nothing that
-changes weights reads the clock.
+Everything random in update u follows from (seed, u), so that a resumed run goes on as if nothing had happened; nothing
+that changes weights reads the clock.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ class Trainer:
         self.updates = 0
         self.low = {"illegal": 0, "entropy": 0}
 
-    # -- one update ------------------------------------------------------------------------------------------------------
+    # -- one update
+    # ------------------------------------------------------------------------------------------------------
 
     def step(self) -> dict[str, Any]:
         """One update; returns its line for metrics.jsonl."""
@@ -191,7 +192,8 @@ class Trainer:
         self.past.append(name)
         self.agents[name] = LLMAgent(self.policy, name)
 
-    # -- looking ---------------------------------------------------------------------------------------------------------
+    # -- looking
+    # ---------------------------------------------------------------------------------------------------------
 
     def evaluate(self, games: int | None = None, seed: int | None = None) -> list[dict[str, Any]]:
         """Greedy play against the evaluation opponents, both seats; one row each."""
@@ -209,16 +211,16 @@ class Trainer:
         limits = self.config.budget
         if row.get("approx_kl", 0.0) > limits.max_kl:
             raise CollapseError(
-                f"Update {row['update']} moved the policy by {row['approx_kl']:.2f} nats a decision (max_kl {limits.max_kl}). "
-                "Lower learning_rate or num_iterations."
+                f"Update {row['update']} moved the policy by {row['approx_kl']:.2f} nats a decision "
+                f"(max_kl {limits.max_kl}). Lower learning_rate or num_iterations."
             )
         self.low["illegal"] = self.low["illegal"] + 1 if row["illegal"] > limits.max_illegal else 0
         dull = limits.min_entropy > 0 and row.get("entropy", 1e9) < limits.min_entropy
         self.low["entropy"] = self.low["entropy"] + 1 if dull else 0
         if self.low["illegal"] >= 3:
             raise CollapseError(
-                f"{row['illegal']:.0%} of the answers were illegal in three updates running (max_illegal {limits.max_illegal}). "
-                "Lower learning_rate, raise beta, or use choice decoding."
+                f"{row['illegal']:.0%} of the answers were illegal in three updates running "
+                f"(max_illegal {limits.max_illegal}). Lower learning_rate, raise beta, or use choice decoding."
             )
         if self.low["entropy"] >= 3:
             raise CollapseError(
@@ -226,7 +228,8 @@ class Trainer:
                 "Raise entropy_coef or temperature, or lower learning_rate."
             )
 
-    # -- saving ----------------------------------------------------------------------------------------------------------
+    # -- saving
+    # ----------------------------------------------------------------------------------------------------------
 
     def save(self) -> None:
         """Write a checkpoint and the learner's adapter."""
@@ -257,8 +260,8 @@ class Trainer:
         tensors, state, warnings = found
         if state["model"]["hash"] != self.policy.loaded.hash:
             raise RunError(
-                f"{self.run.folder} was trained on {state['model']['id']} with hash {state['model']['hash'][:12]}, but that name now "
-                f"means {self.policy.loaded.hash[:12]}. Name the old model with --model."
+                f"{self.run.folder} was trained on {state['model']['id']} with hash {state['model']['hash'][:12]}, "
+                f"but that name now means {self.policy.loaded.hash[:12]}. Name the old model with --model."
             )
         self.bank.load_state_dict(tensors["bank"])
         self.optimizer.load_state_dict(tensors["optimizer"])

@@ -95,7 +95,8 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     """Whoever a name means.
 
     Args:
-        spec: ``random``, ``minimax``, ``human``; a run folder (``RUN:player@version``); else a model as it is, without adapter.
+        spec: ``random``, ``minimax``, ``human``; a run folder (``RUN:player@version``); else a model as it is, without
+            adapter.
         game: what will be played.
         greedy: models take their likeliest answer.
 
@@ -114,10 +115,10 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     path, _, _ = _split(spec)
     if (path / "config.yaml").is_file():
         return load_player(spec, game, greedy=greedy)
-    from ..agents.models import BUILT_IN
+    from ..agents.models import model_names
 
-    if not (path.exists() or spec in BUILT_IN or "/" in spec or spec.startswith("tiny")):
-        raise UnknownName("player", spec, [*BASELINES, "human", *BUILT_IN])
+    if not (path.exists() or spec in model_names() or "/" in spec or spec.startswith("tiny")):
+        raise UnknownName("player", spec, [*BASELINES, "human", *model_names()])
     from ..agents.llm import LLMAgent, LoraPolicy
     from ..agents.models import load_model
 

@@ -1,6 +1,7 @@
 """Lock-step over N games: everybody who waits is asked at once. Knows no gradients.
 
-Each tick: collect the turns of all running games, ask each backend once (agents of one ``LoraPolicy`` share a forward pass), step.
+Each tick: collect the turns of all running games, ask each backend once (agents of one ``LoraPolicy`` share a forward
+    pass), step.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ def rollout(
         game: rules.
         agents: by the names that the seatings use.
         seatings: one a group; the games of a group share opening, seats and opponents.
-        seed: of the games' own randomness. rng: of openings and of the agents' choices.
+        seed: of the games' own randomness.
+        rng: of openings and of the agents' choices.
         group_size: games a group.
         opening_plies: each group starts after 0 to this many random plies.
         illegal_penalty: what an illegal answer pays its player.

@@ -8,7 +8,8 @@
     RUN/players/main/v000120/     adapters in peft's format, one folder a version
     RUN/tensorboard/  RUN/curves.png
 
-A checkpoint is written beside its final name and renamed when whole; a truncated one is noticed by its digest, and the one before it is used.
+A checkpoint is written beside its final name and renamed when whole; a truncated one is noticed by its digest, and the
+one before it is used.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class Run:
         """Open a run that exists.
 
         Args:
-            folder: of the run. config: what is asked for now; None takes the run's own.
+            folder: of the run.
+            config: what is asked for now; None takes the run's own.
 
         Raises:
             RunError: no run there, a run of another game, or a setting changed that the weights depend on.
@@ -81,7 +83,8 @@ class Run:
         save_config(config, path)
         return cls(folder, config)
 
-    # -- metrics ---------------------------------------------------------------------------------------------------------
+    # -- metrics
+    # ---------------------------------------------------------------------------------------------------------
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Append one line to metrics.jsonl.
@@ -111,7 +114,8 @@ class Run:
         rows = [row for row in self.metrics() if row["update"] < update]
         _write_text(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
-    # -- checkpoints -----------------------------------------------------------------------------------------------------
+    # -- checkpoints
+    # -----------------------------------------------------------------------------------------------------
 
     def save(self, update: int, tensors: Mapping[str, Any], state: Mapping[str, Any], keep: int = 2) -> Path:
         """Write a checkpoint; older ones than the newest ``keep`` leave only after it is whole.
@@ -120,6 +124,7 @@ class Run:
             update: how many updates are done.
             tensors: file stem -> nested data for ``torch.save``.
             state: plain data.
+            keep: how many checkpoints to keep.
 
         Raises:
             RunError: it could not be written; earlier checkpoints are untouched.

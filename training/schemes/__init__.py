@@ -1,7 +1,7 @@
 """Who plays whom, and who learns. A scheme is a small object; ``make_scheme`` finds it by name.
 
-A scheme has ``seats(update, groups, rng) -> [Seating]`` and ``opponents() -> names that are not learners``; add one by writing a file here with a
-factory ``(config: SchemeConfig, players: int) -> Scheme`` and one line in ``SCHEMES``.
+A scheme has ``seats(update, groups, rng) -> [Seating]`` and ``opponents() -> names that are not learners``; add one by
+writing a file here with a factory ``(config: SchemeConfig, players: int) -> Scheme`` and one line in ``SCHEMES``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Scheme(Protocol):
 
     Attributes:
         learner: the bank's player that learns.
-        opponents: specs of everyone else who may sit there: ``random``, ``minimax``, a run folder, ``past`` (a past self).
+        opponents: specs of everyone else who may sit there: ``random``, ``minimax``, a run folder, ``past`` (a past
+            self).
     """
 
     learner: str
@@ -33,7 +34,8 @@ class Scheme(Protocol):
         """One seating for each group of games.
 
         Args:
-            update: number of the update. groups: how many seatings.
+            update: number of the update.
+            groups: how many seatings.
             past: names of the past selves there are, oldest first.
             rng: the only source of randomness.
         """

@@ -46,7 +46,8 @@ def parse_weights(text: str) -> dict[str, float]:
 class Mixed:
     """See ``Scheme``. The learner takes each seat in turn; all other seats of a game hold the same opponent.
 
-    ``self`` puts the learner into every seat, and all of them learn; ``past`` draws a past self (the learner itself as long as there is none).
+    ``self`` puts the learner into every seat, and all of them learn; ``past`` draws a past self (the learner itself as
+    long as there is none).
     """
 
     players: int
@@ -62,7 +63,8 @@ class Mixed:
         """Opponents by weight, in shares as exact as the number of groups allows; seats in turn."""
         names = list(self.weights)
         share = np.array([self.weights[n] for n in names])
-        # Low-variance draw: one random offset, equally spaced points. Each opponent gets its share of groups, give or take one.
+        # Low-variance draw: one random offset, equally spaced points. Each opponent gets its share of groups, give or
+        # take one.
         points = (np.arange(groups) + rng.random()) / groups
         drawn = np.searchsorted(share.cumsum() / share.sum(), points, side="right").clip(max=len(names) - 1)
         turn = int(rng.integers(self.players))
