@@ -90,7 +90,7 @@ class Canvas:
     def text(
         self, x: float, y: float, words: str, height: float, color: Color = PALETTE.text, anchor: float = 0.5
     ) -> None:
-        """Words in one line, ``height`` tall, centred on y; ``anchor`` 0 starts at x, 0.5 centres there, 1 ends there."""
+        """Words in one line, ``height`` tall, centred on y; ``anchor`` 0 starts at x, 0.5 centres, 1 ends."""
         drawn = self._font(height).render(words, True, color)
         w, h = drawn.get_size()
         self._surface.blit(drawn, (round(x * OVERSAMPLE - w * anchor), round(y * OVERSAMPLE - h / 2)))

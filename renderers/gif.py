@@ -33,9 +33,8 @@ def write_gif(path: str | Path, frames: Sequence[Frame], seconds: float = 0.8, l
         raise MissingExtra("Writing a GIF", "pillow", "render") from error
     shapes = {frame.shape for frame in frames}
     if len(shapes) != 1:
-        raise UsageError(
-            f"A GIF needs at least one frame and all of one size; these {len(frames)} have {sorted(shapes)}."
-        )
+        came = " and ".join(f"{w}x{h}" for h, w, _ in sorted(shapes)) or "no frame"
+        raise UsageError(f"A GIF needs frames, and all of one size; {came} came.")
     images = [Image.fromarray(frame) for frame in frames]
     # One palette for all, taken from the frame with the most on it: palettes of their own make flat colours flicker.
     common = images[-1].quantize(colors=128)

@@ -303,7 +303,9 @@ def test_ctrl_c_is_polite(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 
 
 def test_a_closed_pipe_is_no_error() -> None:
-    code = "from coterie.cli import main; import sys; sys.exit(main(['play', 'tictactoe', '--players', *2 * ['random']]))"
+    code = (
+        "import sys; from coterie.cli import main; sys.exit(main(['play', 'tictactoe', '--players', *2 * ['random']]))"
+    )
     done = subprocess.run(
         ["bash", "-c", f'set -o pipefail; "{sys.executable}" -c "{code}" | true'],
         capture_output=True,
