@@ -352,6 +352,29 @@ def _view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
         view(state, b, i)
 
 
+def _turn(
+    state: State,
+    action: int,
+    acts: NDArray[np.int32],
+    rewards: NDArray[np.float32],
+    observation: NDArray[Any],
+    mask: Mask,
+) -> int:
+    """One legal turn of a lone game (N = 1) and what the next mover sees. Returns status + 4 * next mover."""
+    acts[mover(state, 0)] = action
+    for p in range(PLAYERS):
+        rewards[p] = 0
+    status = step(state, 0, acts, rewards)
+    p = mover(state, 0)
+    observe(state, 0, p, observation)
+    if status == RUNNING:
+        legal(state, 0, p, mask)
+    else:
+        for a in range(ACTIONS):
+            mask[a] = 0
+    return status + 4 * p
+
+
 @kernel
 def first_outside(actions: NDArray[np.int32], count: int) -> int:
     """Index of the first number outside -1..count-1, or -1. Works on the flattened array."""
@@ -375,6 +398,7 @@ class Drivers(NamedTuple):
     step_rows: Callable[..., None]
     sample_rows: Callable[..., None]
     rollout: Callable[..., None]
+    turn: Callable[..., int]
 
 
 def drivers(game: Game) -> Drivers:
@@ -398,4 +422,4 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     add("advance", _advance_ticks if ticks else _advance_turns)
     add("sample", _sample_ticks if ticks else _sample_turns)
     add("row", _row)
-    return Drivers(*(bind(t, links, tag) for t in (_begin_rows, _view_rows, _step_rows, _sample_rows, _rollout)))
+    return Drivers(*(bind(t, links, tag) for t in (_begin_rows, _view_rows, _step_rows, _sample_rows, _rollout, _turn)))

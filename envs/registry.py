@@ -74,6 +74,7 @@ class GameSpec:
 
 
 _SPECS: dict[str, GameSpec] = {}
+_TOLD: list[bool] = []  # not empty once PettingZoo's registry knows our ids
 
 
 def register(id: str, entry_point: str, draw: str | None = None) -> None:
@@ -95,6 +96,8 @@ def register(id: str, entry_point: str, draw: str | None = None) -> None:
     new = GameSpec(id, entry_point, draw)
     if _SPECS.get(id, new) != new:
         raise UsageError(f"{id!r} is registered already, as {_SPECS[id].entry_point!r}. Raise the version or choose another name.")
+    if _TOLD and id not in _SPECS:
+        _tell_pettingzoo(id)
     _SPECS[id] = new
 
 
@@ -211,14 +214,21 @@ def make_vec(
 
 
 def register_with_pettingzoo() -> None:
-    """Tell PettingZoo's registry our ids (``coterie/tictactoe-v0``), by string entry points: nothing heavy is imported."""
+    """Tell PettingZoo's registry our ids (``coterie/tictactoe-v0``), by string entry points: nothing heavy is imported.
+
+    Games that are registered later are told as they come.
+    """
+    _TOLD.append(True)
+    for id in list_envs():
+        _tell_pettingzoo(id)
+
+
+def _tell_pettingzoo(id: str) -> None:
     import pettingzoo
 
-    for id in list_envs():
-        module = f"{_PACKAGE}.envs.{spec(id).name}_v{spec(id).version}"
-        for api, attribute in (("aec", "env"), ("parallel", "parallel_env")):
-            name = f"coterie/{id}"
-            pettingzoo.register(api, id=name, entry_point=f"{module}:{attribute}")
+    name = id.replace("-", "_")
+    for api, attribute in (("aec", "env"), ("parallel", "parallel_env")):
+        pettingzoo.register(api, id=f"coterie/{id}", entry_point=f"{_PACKAGE}.envs.versioned:{name}__{attribute}")
 
 
 register("tictactoe-v0", f"{_PACKAGE}.envs.tictactoe:tictactoe", draw=f"{_PACKAGE}.renderers.tictactoe:draw")

@@ -19,7 +19,10 @@ from ..aliases import RUNNING, TERMINATED, State
 from ..errors import StateError
 from .core import Game
 
-__all__ = ["Snapshot", "bare", "from_bytes", "layout_hash", "put", "rows_of", "size", "snapshot", "take", "to_bytes"]
+__all__ = ["NONE", "Snapshot", "bare", "from_bytes", "layout_hash", "put", "rows_of", "size", "snapshot", "take", "to_bytes"]
+
+NONE = -(2**31)
+"""No action yet."""
 
 _MAGIC = b"COTERIE-STATE-1\n"
 
@@ -37,6 +40,7 @@ class Snapshot(NamedTuple):
         pending: [n, P] float32 rewards since a player last acted (PettingZoo's cumulative rewards).
         illegal: [n, P] int32 illegal actions so far in this game.
         gone: [n, P] bool players that have taken their closing ``step(None)``.
+        waiting: [n, P] int32 actions of a tick that is not complete (AEC face of simultaneous games); NONE elsewhere.
     """
 
     state: State
@@ -48,6 +52,7 @@ class Snapshot(NamedTuple):
     pending: NDArray[np.float32]
     illegal: NDArray[np.int32]
     gone: NDArray[np.bool_]
+    waiting: NDArray[np.int32]
 
 
 def _leaves(state: State) -> list[NDArray[Any]]:
@@ -140,6 +145,7 @@ def snapshot(game: Game, state: State) -> Snapshot:
         np.zeros((n, players), np.float32),
         np.zeros((n, players), np.int32),
         np.zeros((n, players), np.bool_),
+        np.full((n, players), NONE, np.int32),
     )
 
 

@@ -17,7 +17,7 @@ from ..errors import IllegalAction, InvalidAction, StateError, UnknownName, Usag
 from .core import Game
 from .drivers import AUTORESET, BLOCK, POLICIES, RAISE, Arrays, Limits, drivers, first_outside
 from .rng import mix64
-from .state import Snapshot, from_bytes, put, rows_of, size, snapshot, take
+from .state import NONE, Snapshot, from_bytes, put, rows_of, size, snapshot, take
 
 __all__ = ["RolloutSums", "VecEnv", "illegal_limits"]
 
@@ -265,7 +265,8 @@ class VecEnv:
         b = self._arrays
         index = rows_of(rows, self.num_envs)
         gone = np.zeros_like(b.rewards, np.bool_)
-        live = (b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone)
+        waiting = np.full_like(b.faults, NONE)
+        live = (b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone, waiting)
         return Snapshot(take(self.state, index), *(take(part, index) for part in live))
 
     def set_state(self, state: Snapshot | State | bytes, rows: Sequence[int] | NDArray[Any] | int | None = None) -> None:

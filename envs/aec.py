@@ -1,0 +1,264 @@
+"""The AEC face: one agent at a time, as PettingZoo's ``AECEnv`` has it.
+
+Turn-based games are played as they are. In a simultaneous game the agents answer one after the other, without seeing each other's
+answer, and the tick happens when the last of them has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pettingzoo import AECEnv
+
+from ..aliases import RUNNING, TERMINATED, TRUNCATED
+from ..errors import IllegalAction, InvalidAction, UsageError
+from .core import Game
+from .state import NONE, Snapshot
+from .table import Table, render_modes
+
+__all__ = ["AECGame"]
+
+_AFTER_RESET = ("agents", "agent_selection", "rewards", "terminations", "truncations", "infos", "_cumulative_rewards")
+
+
+class AECGame(AECEnv):
+    """A game as PettingZoo's AECEnv.
+
+    Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays at every call; the mask is all zeros for an
+    agent that is not to move. ``infos[agent]`` repeats the mask and counts the agent's illegal actions of this game. With
+    ``text=True`` observations and actions are strings.
+
+    Args:
+        game: the rules.
+        checked: order, types and bounds of actions are checked (``env()``); False: not (``raw_env()``).
+        render_mode, text, illegal, illegal_reward, max_cycles, draw: as in ``Table``.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        *,
+        checked: bool = True,
+        render_mode: str | None = None,
+        text: bool = False,
+        illegal: str = "lose",
+        illegal_reward: float | None = None,
+        max_cycles: int | None = None,
+        draw: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.table = Table(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
+        self.metadata = {
+            "name": game.info.id.replace("-", "_"),
+            "render_modes": render_modes(draw),
+            "is_parallelizable": True,
+            "render_fps": 2,
+        }
+        self.render_mode = render_mode
+        self.checked = checked
+        self.possible_agents = game.info.agents
+        self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
+        self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
+        self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
+        self._ticks = game.info.simultaneous
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _AFTER_RESET:
+            raise AttributeError(f"{name} cannot be read before reset(). Call reset() first.")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    @property
+    def game(self) -> Game:
+        """The rules."""
+        return self.table.game
+
+    def observation_space(self, agent: str) -> Any:
+        """The same object at every call."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """The same object at every call."""
+        return self.action_spaces[agent]
+
+    # -- verbs -----------------------------------------------------------------------------------------------------------
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start a game.
+
+        Args:
+            seed: names the game; None: the next one after the last seed.
+            options: ``{"state": ...}`` starts from a Snapshot, bare rows or bytes. Others are ignored with a warning.
+        """
+        given = self.table.begin(seed, options)
+        self._seat_all(given)
+        if self.render_mode == "human":
+            self.render()
+
+    def _seat_all(self, given: Snapshot | None) -> None:
+        """Write PettingZoo's dictionaries, as of a snapshot or of a game just begun."""
+        table, names = self.table, self.possible_agents
+        gone = given.gone[0].tolist() if given is not None else [False] * table.players
+        pending = given.pending[0].tolist() if given is not None else table.rewards
+        self._waiting = given.waiting[0].tolist() if given is not None else [NONE] * table.players
+        self.agents = [agent for p, agent in enumerate(names) if not gone[p]]
+        left = [(self._seat[agent], agent) for agent in self.agents]
+        self.rewards = {agent: 0.0 if any(gone) else table.rewards[p] for p, agent in left}
+        self._cumulative_rewards = {agent: pending[p] for p, agent in left}
+        self.terminations = {agent: table.status == TERMINATED for _, agent in left}
+        self.truncations = {agent: table.status == TRUNCATED for _, agent in left}
+        self._choose()
+        self._tell()
+
+    def _choose(self) -> None:
+        """Who is next."""
+        table = self.table
+        if not self._ticks:
+            agent = self.possible_agents[table.mover]
+            self.agent_selection = agent if agent in self.terminations else (self.agents or self.possible_agents)[0]
+            return
+        for agent in self.agents:
+            if self._waiting[self._seat[agent]] == NONE:
+                self.agent_selection = agent
+                return
+        self.agent_selection = (self.agents or self.possible_agents)[0]
+
+    def _tell(self) -> None:
+        """Write the infos of all agents."""
+        self.infos = {
+            agent: {"action_mask": self._mask(agent), "illegal": self.table.faults[self._seat[agent]]} for agent in self.agents
+        }
+
+    def _mask(self, agent: str) -> Any:
+        if agent != self.agent_selection or agent not in self.terminations:
+            return np.zeros(self.table.num_actions, np.int8)
+        return self.table.mask(self._seat[agent])
+
+    def step(self, action: Any) -> None:
+        """The selected agent's action; None if its game is over.
+
+        Raises:
+            UsageError: before reset().
+            InvalidAction: no action of this game (``checked`` only), or an action where None is due.
+            IllegalAction: the game is over for everybody; or an illegal action under the policy ``raise``.
+        """
+        table = self.table
+        if self.checked:
+            if "agents" not in self.__dict__:
+                raise UsageError("step() came before reset(). Call reset() first.")
+            if not self.agents:
+                raise IllegalAction(f"Action {action!r} came after the end of the game. Call reset().")
+        if table.status != RUNNING:
+            self._leave(action)
+            return
+        if table.text:
+            action = table.read(action)
+        elif self.checked:
+            action = table.check(action)
+        if self._ticks:
+            self._tick(action)
+        else:
+            self._turn(action)
+        if self.render_mode == "human":
+            self.render()
+
+    def _turn(self, action: int) -> None:
+        table, agent = self.table, self.agent_selection
+        table.turn(action)
+        pending = self._cumulative_rewards
+        pending[agent] = 0.0
+        for name, reward in zip(self.possible_agents, table.rewards, strict=True):
+            self.rewards[name] = reward
+            pending[name] += reward
+        if table.status != RUNNING:
+            self._end()
+        after = self.possible_agents[table.mover]
+        self.agent_selection = after
+        infos = self.infos
+        if after != agent:
+            infos[agent] = {"action_mask": np.zeros(table.num_actions, np.int8), "illegal": table.faults[self._seat[agent]]}
+        infos[after] = {"action_mask": table.mask(table.mover), "illegal": table.faults[table.mover]}
+
+    def _tick(self, action: int) -> None:
+        table, agent = self.table, self.agent_selection
+        before = list(self._waiting)
+        self._waiting[self._seat[agent]] = int(action)
+        if NONE in (self._waiting[self._seat[name]] for name in self.agents):
+            rewards = [0.0] * table.players
+        else:
+            try:
+                table.tick(self._waiting)
+            except IllegalAction:
+                self._waiting = before
+                raise
+            self._waiting = [NONE] * table.players
+            rewards = table.rewards
+        self._cumulative_rewards[agent] = 0.0
+        for name in self.agents:
+            reward = rewards[self._seat[name]]
+            self.rewards[name] = reward
+            self._cumulative_rewards[name] += reward
+        if table.status != RUNNING:
+            self._end()
+        self._choose()
+        self._tell()
+
+    def _end(self) -> None:
+        terminated = self.table.status == TERMINATED
+        for name in self.agents:
+            self.terminations[name] = terminated
+            self.truncations[name] = not terminated
+
+    def _leave(self, action: Any) -> None:
+        """The closing step of an agent whose game is over."""
+        agent = self.agent_selection
+        if action is not None:
+            raise InvalidAction(f"{action!r} came from {agent}, whose game is over. The only step left to it is step(None).")
+        for left in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
+            del left[agent]
+        self.agents.remove(agent)
+        for name in self.agents:
+            self.rewards[name] = 0.0
+        if self.agents:
+            self.agent_selection = self.agents[0]
+
+    def observe(self, agent: str) -> Any:
+        """What an agent sees now: a dictionary with new arrays, or a text."""
+        table = self.table
+        if self.checked and "agents" not in self.__dict__:
+            raise UsageError("observe() came before reset(). Call reset() first.")
+        seat = self._seat[agent]
+        if table.text:
+            return table.describe(seat)
+        return {"observation": table.observation(seat), "action_mask": self._mask(agent)}
+
+    def render(self) -> Any:
+        """A picture [H, W, 3] uint8, a text, or None where it prints by itself."""
+        if self.checked and "agents" not in self.__dict__:
+            raise UsageError("render() came before reset(). Call reset() first.")
+        return self.table.render()
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    # -- states ----------------------------------------------------------------------------------------------------------
+
+    def get_state(self) -> Snapshot:
+        """[1] the game in full; ``set_state`` of any equal environment continues from it."""
+        table, names = self.table, self.possible_agents
+        pending = [self._cumulative_rewards.get(agent, 0.0) for agent in names]
+        return table.snapshot(pending, [agent not in self.agents for agent in names], self._waiting)
+
+    def set_state(self, state: Any) -> None:
+        """Continue from a Snapshot (of any face), bare rows or bytes.
+
+        Raises:
+            StateError: of another game or layout, or truncated.
+        """
+        self._seat_all(self.table.place(state, with_seed=True))
+
+    def clone(self) -> AECGame:
+        """An equal, independent environment."""
+        import copy
+
+        return copy.deepcopy(self)

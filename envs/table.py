@@ -1,0 +1,337 @@
+"""One game at a table: what the AEC and the parallel face share.
+
+A table keeps one row (N = 1), applies the policy for illegal actions exactly as the batched drivers do, counts cycles, draws and
+takes snapshots. It knows players by seat number; agents' names belong to the faces.
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import string
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
+from ..errors import ActionError, IllegalAction, InvalidAction, StateError, UnknownName, UsageError
+from .core import Game
+from .drivers import LOSE, RAISE, RESAMPLE, _pick_plain, drivers
+from .rng import episode_seed, word
+from .state import Snapshot, from_bytes, put, size, snapshot, take
+from .vec import illegal_limits
+
+__all__ = ["NO_ANSWER", "Table", "render_modes"]
+
+NO_ANSWER: Action = -1
+"""An answer that is no action at all: illegal everywhere."""
+
+
+def render_modes(draw: str | None) -> list[str]:
+    """What works for a game: a drawing needs a drawer."""
+    return ["human", "ansi", "rgb_array"] if draw else ["human", "ansi"]
+
+
+class Table:
+    """One game, the policy for illegal actions, and the spaces.
+
+    Args:
+        game: the rules.
+        render_mode: None, ``"human"`` (prints the board), ``"ansi"`` or, where the game has a drawer, ``"rgb_array"``.
+        text: observations and actions are strings.
+        illegal, illegal_reward, max_cycles: as in ``VecEnv``.
+        draw: ``"module:function"`` of the drawer.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        render_mode: str | None = None,
+        text: bool = False,
+        illegal: str = "lose",
+        illegal_reward: float | None = None,
+        max_cycles: int | None = None,
+        draw: str | None = None,
+    ) -> None:
+        info = game.info
+        if render_mode is not None and render_mode not in render_modes(draw):
+            raise UnknownName("render_mode", str(render_mode), render_modes(draw))
+        self.game, self.text, self.draw, self.render_mode = game, bool(text), draw, render_mode
+        self.limits = illegal_limits(game, illegal, illegal_reward, max_cycles, 0)
+        self.players, self.num_actions = info.players, info.num_actions
+        self.state = game.new_state(1)
+        self.seed: int | None = None
+        self.episode = 0
+        self.cycles = 0
+        self.status: Status = RUNNING
+        self.mover: Player = 0
+        self.rewards: list[float] = [0.0] * info.players
+        self.faults = [0] * info.players
+        self._buffers()
+
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """A new space of one player's observations."""
+        if self.text:
+            return gymnasium.spaces.Text(8192, charset=string.printable)
+        info = self.game.info
+        box = gymnasium.spaces.Box(
+            info.observation_low, info.observation_high, info.observation_shape, np.dtype(info.observation_dtype).type
+        )
+        mask = gymnasium.spaces.Box(0, 1, (info.num_actions,), np.int8)
+        return gymnasium.spaces.Dict({"observation": box, "action_mask": mask})
+
+    def action_space(self) -> gymnasium.Space[Any]:
+        """A new space of one player's actions."""
+        if self.text:
+            return gymnasium.spaces.Text(256, charset=string.printable)
+        return gymnasium.spaces.Discrete(self.num_actions)
+
+    def _buffers(self) -> None:
+        info = self.game.info
+        self._turn = drivers(self.game).turn
+        self._acts = np.zeros(info.players, np.int32)
+        self._rewards = np.zeros(info.players, np.float32)
+        self._mask = np.zeros(info.num_actions, np.int8)
+        self._observation = np.zeros(info.observation_shape, info.observation_dtype)
+
+    # -- beginning -------------------------------------------------------------------------------------------------------
+
+    def begin(self, seed: int | None, options: dict[str, Any] | None) -> Snapshot | None:
+        """Start a game; returns the snapshot that ``options["state"]`` gave, if it did."""
+        if seed is not None:
+            self.seed, self.episode = _as_seed(seed), 0
+        elif self.seed is None:
+            self.seed, self.episode = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1), 0
+        else:
+            self.episode += 1
+        self.game.kernels.reset(self.state, 0, np.uint64(episode_seed(np.uint64(self.seed), self.episode)))
+        self.cycles, self.status = 0, RUNNING
+        self.rewards, self.faults = [0.0] * self.players, [0] * self.players
+        given = None
+        for name, value in (options or {}).items():
+            if name == "state":
+                given = self.place(value, with_seed=False) if value is not None else None
+            else:
+                warnings.warn(f"{self.game.info.id} ignores the reset option {name!r}; it knows 'state'.", stacklevel=4)
+        if given is None:
+            self._look()
+        return given
+
+    def _look(self) -> None:
+        """Refresh the mover and what it sees."""
+        if self.game.info.simultaneous:
+            return
+        self.mover = self.game.mover(self.state, 0)
+        self.game.kernels.observe(self.state, 0, self.mover, self._observation)
+        self._mask[:] = 0
+        if self.status == RUNNING:
+            self.game.kernels.legal(self.state, 0, self.mover, self._mask)
+
+    # -- playing ---------------------------------------------------------------------------------------------------------
+
+    def turn(self, action: Action) -> None:
+        """The mover's turn, in a turn-based game."""
+        if not (0 <= action < self.num_actions and self._mask[action]):
+            self._illegal_turn(action)
+            return
+        code = self._turn(self.state, action, self._acts, self._rewards, self._observation, self._mask)
+        self.rewards = self._rewards.tolist()
+        self.mover = code >> 2
+        self._count(code & 3)
+
+    def _illegal_turn(self, action: Action) -> None:
+        player, policy = self.mover, self.limits.illegal
+        if policy == RAISE:
+            raise IllegalAction(self._complaint(action, player, self._mask))
+        self.faults[player] += 1
+        penalty = np.float32(self.limits.illegal_reward)
+        if policy == RESAMPLE:
+            action = _pick_plain(self._mask, self._word(self.cycles))
+            code = self._turn(self.state, action, self._acts, self._rewards, self._observation, self._mask)
+            self._rewards[player] += penalty
+            self.mover = code >> 2
+            status = code & 3
+        else:
+            self._rewards[:] = 0
+            self._rewards[player] = penalty
+            status = TERMINATED if policy == LOSE else RUNNING
+        self.rewards = self._rewards.tolist()
+        self._count(status)
+
+    def tick(self, actions: list[Action]) -> None:
+        """Everybody's action, in a simultaneous game. A seat without a legal action is not asked: its action is ignored."""
+        self._rewards[:] = 0
+        wrong: list[Player] = []
+        for p in range(self.players):
+            mask = self.game.legal_mask(self.state, 0, p)
+            asked = bool(mask.any())
+            self._acts[p] = actions[p] if asked else 0
+            if asked and not (0 <= actions[p] < self.num_actions and mask[actions[p]]):
+                if self.limits.illegal == RAISE:
+                    raise IllegalAction(self._complaint(actions[p], p, mask))
+                if self.limits.illegal == RESAMPLE:
+                    self._acts[p] = _pick_plain(mask, self._word(self.cycles * self.players + p))
+                wrong.append(p)
+        status: Status = RUNNING
+        if not wrong or self.limits.illegal == RESAMPLE:
+            status = int(self.game.kernels.step(self.state, 0, self._acts, self._rewards))
+        elif self.limits.illegal == LOSE:
+            status = TERMINATED
+        for p in wrong:
+            self.faults[p] += 1
+            self._rewards[p] += np.float32(self.limits.illegal_reward)
+        self.rewards = self._rewards.tolist()
+        self._count(status)
+
+    def _count(self, status: Status) -> None:
+        self.cycles += 1
+        if status == RUNNING and self.cycles >= self.limits.max_cycles:
+            status = TRUNCATED
+        self.status = status
+        if status != RUNNING:
+            self._mask[:] = 0
+
+    def _word(self, counter: int) -> int:
+        return word(~np.uint64(episode_seed(np.uint64(self.seed or 0), self.episode)), counter)  # type: ignore[arg-type]
+
+    def _complaint(self, action: Action, player: Player, mask: Mask) -> str:
+        legal = np.flatnonzero(mask)
+        few = " ".join(str(int(a)) for a in legal[:20]) + (" ..." if len(legal) > 20 else "")
+        return f"Action {action} of player_{player} is not legal in:\n{self.describe(player)}\nLegal: {few or 'none'}."
+
+    def check(self, action: Any) -> Action:
+        """An action number from what a user gave.
+
+        Raises:
+            InvalidAction: wrong type, or outside 0..A-1.
+        """
+        if type(action) is not int:
+            try:
+                if isinstance(action, bool | np.bool_):
+                    raise TypeError
+                action = operator.index(action)
+            except TypeError:
+                raise InvalidAction(
+                    f"{action!r} ({type(action).__name__}) is no action of {self.game.info.id}; a whole number "
+                    f"0..{self.num_actions - 1} is needed."
+                ) from None
+        if not 0 <= action < self.num_actions:
+            raise InvalidAction(f"Action {action} is outside 0..{self.num_actions - 1} of {self.game.info.id}.")
+        return int(action)
+
+    def read(self, answer: Any) -> Action:
+        """An action number from a text; what cannot be read is NO_ANSWER, unless the policy is to raise."""
+        if not isinstance(answer, str):
+            raise InvalidAction(f"{answer!r} ({type(answer).__name__}) came; with text=True an action is a string.")
+        try:
+            return self.game.parse_action(self.state, 0, answer)
+        except ActionError:
+            if self.limits.illegal == RAISE:
+                raise
+            return NO_ANSWER
+
+    # -- seeing ----------------------------------------------------------------------------------------------------------
+
+    def mask(self, player: Player) -> Mask:
+        """[A] int8, a new array; zeros for who is not to move."""
+        if not self.game.info.simultaneous:
+            return self._mask.copy() if player == self.mover else np.zeros_like(self._mask)
+        return self.game.legal_mask(self.state, 0, player) if self.status == RUNNING else np.zeros_like(self._mask)
+
+    def observation(self, player: Player) -> NDArray[Any]:
+        """[observation_shape], a new array."""
+        if player == self.mover and not self.game.info.simultaneous:
+            return self._observation.copy()
+        out = np.empty_like(self._observation)
+        self.game.kernels.observe(self.state, 0, player, out)
+        return out
+
+    def describe(self, player: Player) -> str:
+        """The position in words."""
+        return self.game.describe(self.state, 0, player)
+
+    def board(self) -> str:
+        """What the text renderings show: the position as the mover (or the first seat) is told it."""
+        return self.describe(max(0, self.mover))
+
+    def render(self) -> NDArray[np.uint8] | str | None:
+        """As ``render_mode`` says."""
+        if self.render_mode is None:
+            raise UsageError(f"render() needs a render_mode; make the environment with one of {render_modes(self.draw)}.")
+        if self.render_mode == "rgb_array":
+            module, _, name = str(self.draw).partition(":")
+            frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(self.game, self.state, 0)
+            return frame
+        if self.render_mode == "ansi":
+            return self.board()
+        print(self.board())
+        return None
+
+    # -- states ----------------------------------------------------------------------------------------------------------
+
+    def snapshot(self, pending: list[float], gone: list[bool], waiting: list[int]) -> Snapshot:
+        """[1] this game in full."""
+        return Snapshot(
+            take(self.state),
+            np.array([self.seed or 0], np.uint64),
+            np.array([self.episode], np.uint32),
+            np.array([self.cycles], np.int32),
+            np.array([self.status], np.uint8),
+            np.array([self.rewards], np.float32),
+            np.array([pending], np.float32),
+            np.array([self.faults], np.int32),
+            np.array([gone], np.bool_),
+            np.array([waiting], np.int32),
+        )
+
+    def place(self, state: Any, with_seed: bool) -> Snapshot:
+        """Take over a Snapshot, bare game rows or bytes; returns it as a Snapshot."""
+        if isinstance(state, bytes | bytearray | memoryview):
+            state = from_bytes(self.game, bytes(state))
+        bare = not isinstance(state, Snapshot)
+        given: Snapshot = snapshot(self.game, state) if bare else state
+        if size(given) != 1:
+            raise StateError(f"{size(given)} games came for the one at this table. Take one row.")
+        put(self.state, given.state)
+        if with_seed and not bare:
+            self.seed, self.episode = int(given.seed[0]), int(given.episode[0])
+        self.cycles, self.status = int(given.cycles[0]), int(given.status[0])
+        self.rewards = given.rewards[0].tolist()
+        self.faults = given.illegal[0].tolist()
+        self._look()
+        return given
+
+    def __getstate__(self) -> dict[str, Any]:
+        from .registry import make_game
+
+        info = self.game.info
+        make_game(info.id, **self.game.config)  # a game that isn't registered fails here, not when it is read back
+        left_out = ("game", "_turn")
+        kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return kept | {"made_from": (info.id, self.game.config)}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        from .registry import make_game
+
+        id, config = kept.pop("made_from")
+        self.__dict__.update(kept)
+        self.game = make_game(id, **config)
+        self._turn = drivers(self.game).turn
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Table:
+        other = Table.__new__(Table)
+        other.__dict__.update(self.__dict__)
+        other.state = take(self.state)
+        other.rewards, other.faults = list(self.rewards), list(self.faults)
+        for name in ("_acts", "_rewards", "_mask", "_observation"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+
+def _as_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise UsageError(f"seed must be a whole number, not {seed!r}.")
+    return int(seed) & (2**64 - 1)
