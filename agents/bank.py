@@ -13,8 +13,8 @@ saving a player is one operation whatever the number of layers::
     weights [C, D]   slot 0 | A of layer 0 | B of layer 0 | A of layer 1 | ...
                      slot 1 | ...
 
-What was left out: merging into the base (its weights never change, ``base_hash`` proves it), dropout, one rank a
-    player.
+What was left out: merging into the base (its weights never change, ``base_hash`` proves it), dropout, ranks that differ
+between players or layers.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class LoraBank:
         targets = target_layers(model, lora_config)
         model.requires_grad_(False)
         rank = lora_config.r
-        self.device = next(iter(targets.values()))[0].weight.device
+        self.device: torch.device = next(model.parameters()).device
         self._shapes = [(name, (rank, wide), (high, rank)) for name, (_, wide, high) in targets.items()]
         self._width = sum(rank * (a[1] + b[0]) for _, a, b in self._shapes)
         self._weights = torch.zeros(max(1, len(players)), self._width, device=self.device)
@@ -164,7 +164,7 @@ class LoraBank:
         for module in self.model.modules():
             inner = getattr(module, "_gradient_checkpointing_func", None)
             if isinstance(inner, RoutedCheckpoint) and inner.state is self._state:
-                module._gradient_checkpointing_func = inner.inner
+                setattr(module, "_gradient_checkpointing_func", inner.inner)  # noqa: B010 - Module types hide attributes
 
     def _hook(self) -> Iterator[Any]:
         for layer in self.layers:

@@ -138,7 +138,7 @@ def _resolved_targets(model: nn.Module, config: LoraConfig) -> LoraConfig | None
     kind = getattr(getattr(model, "config", None), "model_type", None)
     if kind not in KNOWN:
         raise UsageError(f"peft knows no target_modules for models of type {kind!r}: give LoraConfig.target_modules.")
-    return dataclasses.replace(config, target_modules=set(KNOWN[kind]))
+    return dataclasses.replace(config, target_modules=sorted(KNOWN[kind]))
 
 
 def _matches(config: LoraConfig, name: str) -> bool:

@@ -189,7 +189,8 @@ def _load(source: str, name: str, dtype: torch.dtype, **where: Any) -> tuple[Any
         config = AutoConfig.from_pretrained(source, **where)
     _check_causal(config, name)
     with _as_model_error(f"The weights of the model {name!r} can't be loaded"):
-        model, report = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, output_loading_info=True, **where)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, output_loading_info=True, **where)
+        model, report = loaded
     absent = sorted({*report["missing_keys"], *(str(k) for k in report["mismatched_keys"])})
     if absent:
         raise ModelError(
@@ -270,7 +271,11 @@ def _dequantise(file: Path, name: str) -> tuple[Any, Any]:
     with file.open("rb") as stream:
         if stream.read(4) != b"GGUF":
             raise ModelError(f"The file {name!r} is not in GGUF format, whatever it is called.")
-    source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name, "local_files_only": True}
+    source: dict[str, Any] = {
+        "pretrained_model_name_or_path": str(file.parent),
+        "gguf_file": file.name,
+        "local_files_only": True,
+    }
     with _as_model_error(f"The GGUF file {name!r} can't be read"):
         model = AutoModelForCausalLM.from_pretrained(dtype=torch.float32, **source)
         tokenizer = AutoTokenizer.from_pretrained(**source)

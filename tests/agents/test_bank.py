@@ -11,8 +11,10 @@ torch = pytest.importorskip("torch")
 peft = pytest.importorskip("peft")
 transformers = pytest.importorskip("transformers")
 
-from coterie.agents.bank import LoraBank
-from coterie.errors import UnknownName, UsageError
+from coterie.agents.bank import LoraBank  # noqa: E402
+from coterie.errors import UnknownName, UsageError  # noqa: E402
+
+torch.set_num_threads(1)
 
 PLAYERS = ["ann", "bob", "cat"]
 IDS = torch.randint(0, 60, (6, 7), generator=torch.Generator().manual_seed(1))
