@@ -55,9 +55,10 @@ def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0)
     info = game.info
     if len(agents) != info.players:
         raise UsageError(f"{info.name} has {info.players} players, but {len(agents)} came: {_names(agents)}.")
-    rng = np.random.default_rng(seed)
+    word = seed % 2**64
+    rng = np.random.default_rng(word)
     state = game.new_state(1)
-    game.kernels.reset(state, 0, np.uint64(seed))
+    game.kernels.reset(state, 0, np.uint64(word))
     status: Status = RUNNING
     yield Moment(state, {}, {}, np.zeros(info.players, np.float32), status)
     while status == RUNNING:

@@ -1,0 +1,78 @@
+"""Every example runs, is short, and shows what it says."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"example_{name}", ROOT / "examples" / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_short_and_documented(file: Path) -> None:
+    text = file.read_text()
+    assert len(text.splitlines()) < 80
+    assert text.startswith('"""')
+    assert '__name__ == "__main__"' in text
+
+
+@pytest.mark.parametrize("name", [file.stem for file in EXAMPLES if file.stem != "train"])
+def test_runs_as_a_script(name: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / f"{name}.py"],
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_random_aec_ends_as_the_rules_say() -> None:
+    total = load("random_aec").main(seed=3)
+    assert sum(total.values()) == 0
+
+
+def test_batched_finds_the_known_share() -> None:
+    assert load("batched").main(num_envs=1024, steps=100) == pytest.approx(0.585, abs=0.02)
+
+
+def test_own_agent_never_beats_perfect_play() -> None:
+    results = load("own_agent").main(games=200)
+    assert results["minimax"][0] == 0
+    assert results["random"][0] > 0.6
+
+
+def test_own_game_is_solved() -> None:
+    """Twelve matches are lost for whoever begins: 12 is a multiple of 4."""
+    from coterie.agents.solver import solve
+    from coterie.envs.registry import make_game
+
+    load("own_game").main()
+    assert solve(make_game("nim")).game_values.tolist() == [-1, 1]
+
+
+@pytest.mark.slow
+def test_train_makes_a_player(tmp_path: Path) -> None:
+    shares = load("train").main(run=str(tmp_path / "run"), updates=2, games=64)
+    assert sum(shares) == pytest.approx(1)
+    assert (tmp_path / "run" / "config.yaml").exists()

@@ -1,0 +1,100 @@
+"""Every block of README.md runs, and what it points at exists; so do the Python blocks of the other pages."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from coterie.cli import main
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
+    """(id, text) of every fenced block of a language."""
+    text = page.read_text()
+    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S):
+        if found.group(1) == language:
+            yield f"{page.relative_to(ROOT)}:{text[: found.start()].count(chr(10)) + 1}", found.group(2)
+
+
+PYTHON = [pytest.param(text, id=name) for page in PAGES if page.exists() for name, text in blocks(page, "python")]
+SHELL = [
+    pytest.param(line.split("#")[0].strip(), id=line.split("#")[0].strip())
+    for _, text in blocks(README, "bash")
+    for line in text.splitlines()
+]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def small_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ``train`` do one small update whatever is asked for."""
+    import dataclasses
+
+    from coterie.training import loop
+
+    full = loop.train
+
+    def small(config, *args, **kwargs):
+        rollout = dataclasses.replace(config.rollout, games=64)
+        budget = dataclasses.replace(config.budget, updates=1, eval_games=20)
+        return full(dataclasses.replace(config, rollout=rollout, budget=budget, threads=1), *args, **kwargs)
+
+    monkeypatch.setattr(loop, "train", small)
+
+
+@pytest.mark.parametrize("text", PYTHON)
+def test_python_blocks_run(text: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "training.loop" in text:
+        small_training(monkeypatch)
+    exec(compile(text, "block", "exec"), {"__name__": "block"})
+
+
+def test_shell_blocks_are_all_known() -> None:
+    for parameter in SHELL:
+        line = str(parameter.values[0])
+        assert line.split()[0] in ("coterie", "pip") or (ROOT / line.split()[0]).exists(), line
+
+
+def test_commands_run_in_the_order_given(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import io
+
+    small_training(monkeypatch)
+    for parameter in SHELL:
+        words = shlex.split(str(parameter.values[0]))
+        if words[0] != "coterie":
+            continue
+        monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
+        games = ["--games", "20"] if words[1] == "eval" else []
+        assert main([*words[1:], *games]) == 0, (words, capsys.readouterr().err)
+    assert (elsewhere / "game.gif").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), f"{page.name} points at {target}"
+
+
+def test_the_tree_is_true() -> None:
+    (tree,) = (text for _, text in blocks(README, "") if "envs/" in text)
+    named = {line.split()[0] for line in tree.splitlines()}
+    for name in named:
+        assert (ROOT / name).exists(), name
+    folders = {f"{p.name}/" for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith((".", "_"))}
+    leftovers = {"build/", "dist/", "runs/", "coterie.egg-info/"}
+    assert folders - leftovers <= named
