@@ -69,10 +69,10 @@ def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0)
         actions = np.zeros(info.players, np.int32)
         written: dict[int, str] = {}
         for p, decision in decisions.items():
-            legal = decision.action is not None and bool(turns[p].mask[decision.action])
-            written[p] = turns[p].action_to_text(int(decision.action or 0)) if legal else ""
-            actions[p] = decision.action if legal else 0
-            rewards[p] = 0.0 if legal else penalty
+            if decision.action is not None and turns[p].mask[decision.action]:
+                actions[p], written[p] = decision.action, turns[p].action_to_text(decision.action)
+            else:
+                rewards[p], written[p] = penalty, ""
         status = TERMINATED if "" in written.values() else int(game.kernels.step(state, 0, actions, rewards))
         yield Moment(state, decisions, written, rewards, status)
 
