@@ -69,8 +69,9 @@ def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0)
         actions = np.zeros(info.players, np.int32)
         written: dict[int, str] = {}
         for p, decision in decisions.items():
-            if decision.action is not None and turns[p].mask[decision.action]:
-                actions[p], written[p] = decision.action, turns[p].action_to_text(decision.action)
+            action = decision.action
+            if action is not None and action in turns[p].legal_actions:
+                actions[p], written[p] = action, turns[p].action_to_text(action)
             else:
                 rewards[p], written[p] = penalty, ""
         status = TERMINATED if "" in written.values() else int(game.kernels.step(state, 0, actions, rewards))

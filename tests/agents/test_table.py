@@ -43,7 +43,7 @@ def test_a_game_is_shown_from_start_to_end() -> None:
     ]
 
 
-@pytest.mark.parametrize("answer", ["nonsense", "0"])
+@pytest.mark.parametrize("answer", ["nonsense", "0", "99"])
 def test_an_illegal_answer_loses_and_the_others_get_nothing(answer: str) -> None:
     agents = [Script("a", "0"), Script("b", answer)]
     last = list(watch(GAME, agents, seed=0))[-1]
