@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from pettingzoo import AECEnv
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED
@@ -131,7 +130,7 @@ class AECGame(AECEnv):
 
     def _mask(self, agent: str) -> Any:
         if agent != self.agent_selection or agent not in self.terminations:
-            return np.zeros(self.table.num_actions, np.int8)
+            return self.table.nothing_legal.copy()
         return self.table.mask(self._seat[agent])
 
     def step(self, action: Any) -> None:
@@ -169,14 +168,15 @@ class AECGame(AECEnv):
         pending[agent] = 0.0
         for name, reward in zip(self.possible_agents, table.rewards, strict=True):
             self.rewards[name] = reward
-            pending[name] += reward
+            if reward:
+                pending[name] += reward
         if table.status != RUNNING:
             self._end()
         after = self.possible_agents[table.mover]
         self.agent_selection = after
         infos = self.infos
         if after != agent:
-            infos[agent] = {"action_mask": np.zeros(table.num_actions, np.int8), "illegal": table.faults[self._seat[agent]]}
+            infos[agent] = {"action_mask": table.nothing_legal.copy(), "illegal": table.faults[self._seat[agent]]}
         infos[after] = {"action_mask": table.mask(table.mover), "illegal": table.faults[table.mover]}
 
     def _tick(self, action: int) -> None:
@@ -231,6 +231,18 @@ class AECGame(AECEnv):
         if table.text:
             return table.describe(seat)
         return {"observation": table.observation(seat), "action_mask": self._mask(agent)}
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Observation, reward since its last action, termination, truncation and info of the selected agent."""
+        agent = self.agent_selection
+        observation = self.observe(agent) if observe else None
+        return (
+            observation,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
 
     def render(self) -> Any:
         """A picture [H, W, 3] uint8, a text, or None where it prints by itself."""

@@ -289,6 +289,19 @@ def _step_rows(state: State, b: Arrays, actions: NDArray[np.int32], lo: int, hi:
         row(state, b, i, actions[i], acts, limits)
 
 
+def _step_some(state: State, b: Arrays, actions: NDArray[np.int32], rows: NDArray[np.intp], limits: Limits) -> None:
+    """Step the rows that ``rows`` names, one thread."""
+    acts = b.acts[0]
+    for i in rows:
+        row(state, b, i, actions[i], acts, limits)
+
+
+def _observe_rows(state: State, rows: NDArray[np.intp], players: NDArray[np.int32], out: NDArray[Any]) -> None:
+    """out[k] = what players[k] sees in rows[k]."""
+    for k in range(rows.shape[0]):
+        observe(state, rows[k], players[k], out[k])
+
+
 def _sample_turns(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
     """A random legal action of row i into out [N]."""
     out[i] = pick(b.mask[i], word(key, counter * b.mask.shape[0] + i))
@@ -375,6 +388,15 @@ def _turn(
     return status + 4 * p
 
 
+def _start(state: State, seed: int, observation: NDArray[Any], mask: Mask) -> int:
+    """A new lone game (N = 1, turn-based) and what its first mover sees. Returns the mover."""
+    reset(state, 0, seed)
+    p = mover(state, 0)
+    observe(state, 0, p, observation)
+    legal(state, 0, p, mask)
+    return p
+
+
 @kernel
 def first_outside(actions: NDArray[np.int32], count: int) -> int:
     """Index of the first number outside -1..count-1, or -1. Works on the flattened array."""
@@ -399,6 +421,9 @@ class Drivers(NamedTuple):
     sample_rows: Callable[..., None]
     rollout: Callable[..., None]
     turn: Callable[..., int]
+    start: Callable[..., int]
+    step_some: Callable[..., None]
+    observe_rows: Callable[..., None]
 
 
 def drivers(game: Game) -> Drivers:
@@ -422,4 +447,5 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     add("advance", _advance_ticks if ticks else _advance_turns)
     add("sample", _sample_ticks if ticks else _sample_turns)
     add("row", _row)
-    return Drivers(*(bind(t, links, tag) for t in (_begin_rows, _view_rows, _step_rows, _sample_rows, _rollout, _turn)))
+    whole = (_begin_rows, _view_rows, _step_rows, _sample_rows, _rollout, _turn, _start, _step_some, _observe_rows)
+    return Drivers(*(bind(template, links, tag) for template in whole))

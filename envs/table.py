@@ -91,7 +91,8 @@ class Table:
 
     def _buffers(self) -> None:
         info = self.game.info
-        self._turn = drivers(self.game).turn
+        self._turn, self._start = drivers(self.game).turn, drivers(self.game).start
+        self.nothing_legal = np.zeros(info.num_actions, np.int8)
         self._acts = np.zeros(info.players, np.int32)
         self._rewards = np.zeros(info.players, np.float32)
         self._mask = np.zeros(info.num_actions, np.int8)
@@ -107,7 +108,11 @@ class Table:
             self.seed, self.episode = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1), 0
         else:
             self.episode += 1
-        self.game.kernels.reset(self.state, 0, np.uint64(episode_seed(np.uint64(self.seed), self.episode)))
+        first = np.uint64(self.seed if self.episode == 0 else episode_seed(np.uint64(self.seed), self.episode))
+        if self.game.info.simultaneous:
+            self.game.kernels.reset(self.state, 0, first)
+        else:
+            self.mover = self._start(self.state, first, self._observation, self._mask)
         self.cycles, self.status = 0, RUNNING
         self.rewards, self.faults = [0.0] * self.players, [0] * self.players
         given = None
@@ -116,8 +121,6 @@ class Table:
                 given = self.place(value, with_seed=False) if value is not None else None
             else:
                 warnings.warn(f"{self.game.info.id} ignores the reset option {name!r}; it knows 'state'.", stacklevel=4)
-        if given is None:
-            self._look()
         return given
 
     def _look(self) -> None:
@@ -238,8 +241,8 @@ class Table:
     def mask(self, player: Player) -> Mask:
         """[A] int8, a new array; zeros for who is not to move."""
         if not self.game.info.simultaneous:
-            return self._mask.copy() if player == self.mover else np.zeros_like(self._mask)
-        return self.game.legal_mask(self.state, 0, player) if self.status == RUNNING else np.zeros_like(self._mask)
+            return self._mask.copy() if player == self.mover else self.nothing_legal.copy()
+        return self.game.legal_mask(self.state, 0, player) if self.status == RUNNING else self.nothing_legal.copy()
 
     def observation(self, player: Player) -> NDArray[Any]:
         """[observation_shape], a new array."""
@@ -309,7 +312,7 @@ class Table:
 
         info = self.game.info
         make_game(info.id, **self.game.config)  # a game that isn't registered fails here, not when it is read back
-        left_out = ("game", "_turn")
+        left_out = ("game", "_turn", "_start")
         kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return kept | {"made_from": (info.id, self.game.config)}
 
@@ -319,7 +322,7 @@ class Table:
         id, config = kept.pop("made_from")
         self.__dict__.update(kept)
         self.game = make_game(id, **config)
-        self._turn = drivers(self.game).turn
+        self._turn, self._start = drivers(self.game).turn, drivers(self.game).start
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         other = Table.__new__(Table)

@@ -159,6 +159,21 @@ class VecEnv:
         return self._arrays.rewards
 
     @property
+    def terminations(self) -> NDArray[np.bool_]:
+        """[N] (simultaneous: [N, P]) of the last step."""
+        return self._arrays.terminated
+
+    @property
+    def truncations(self) -> NDArray[np.bool_]:
+        """[N] (simultaneous: [N, P]) of the last step."""
+        return self._arrays.truncated
+
+    @property
+    def illegal(self) -> NDArray[np.bool_]:
+        """[N] (simultaneous: [N, P]) where the last step's action was illegal."""
+        return self._arrays.illegal
+
+    @property
     def status(self) -> NDArray[np.uint8]:
         """[N] RUNNING, TERMINATED or TRUNCATED (the last two only where rows wait for their restart)."""
         return self._arrays.status
@@ -219,12 +234,13 @@ class VecEnv:
         b.episode[rows] = 0
 
     def step(
-        self, actions: NDArray[Any] | Sequence[Any]
+        self, actions: NDArray[Any] | Sequence[Any], rows: Sequence[int] | NDArray[Any] | None = None
     ) -> tuple[dict[str, NDArray[Any]], Rewards, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Play one turn (tick) in every row.
 
         Args:
             actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal.
+            rows: only these rows play (numbers, or a bool mask [N]); all that is returned of the others stays as it was.
 
         Returns:
             observations, rewards [N, P], terminations, truncations [N] (simultaneous: [N, P]) and info: ``"illegal"`` (bool, as
@@ -235,8 +251,12 @@ class VecEnv:
             IllegalAction: under the policy ``raise``; nothing was played.
         """
         b = self._arrays
-        checked = self._check(actions)
-        self._split(self._drivers.step_rows, self.state, b, checked, tail=(self._limits,))
+        some = None if rows is None else rows_of(rows, self.num_envs)
+        checked = self._check(actions, some)
+        if some is None:
+            self._split(self._drivers.step_rows, self.state, b, checked, tail=(self._limits,))
+        else:
+            self._drivers.step_some(self.state, b, checked, some, self._limits)
         return self._obs, b.rewards, b.terminated, b.truncated, self._info
 
     def sample_actions(self) -> NDArray[np.int32]:
@@ -347,7 +367,14 @@ class VecEnv:
         if not self._started:
             raise UsageError("This environment has not been reset. Call reset() first.")
 
-    def _check(self, actions: Any) -> NDArray[np.int32]:
+    def observe(self, rows: Sequence[int] | NDArray[Any], players: NDArray[Any]) -> NDArray[Any]:
+        """[K, ...] what ``players`` [K] see in ``rows`` [K], a new array; for seats that are not to move."""
+        index = rows_of(rows, self.num_envs)
+        out = np.zeros((len(index), *self.game.info.observation_shape), self.game.info.observation_dtype)
+        self._drivers.observe_rows(self.state, index, np.asarray(players, np.int32), out)
+        return out
+
+    def _check(self, actions: Any, rows: NDArray[np.intp] | None = None) -> NDArray[np.int32]:
         self._need_start()
         b, count = self._arrays, self.game.info.num_actions
         given = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
@@ -367,13 +394,17 @@ class VecEnv:
                 "(-1 stands for no answer)."
             )
         if self._limits.illegal == RAISE:
-            self._raise_illegal(checked)
+            self._raise_illegal(checked, rows)
         return checked
 
-    def _raise_illegal(self, actions: NDArray[np.int32]) -> None:
+    def _raise_illegal(self, actions: NDArray[np.int32], rows: NDArray[np.intp] | None) -> None:
         mask = self._arrays.mask
         chosen = np.take_along_axis(mask, np.maximum(actions, 0)[..., None], -1)[..., 0]
         wrong = ((chosen == 0) | (actions < 0)) & mask.any(-1)
+        if rows is not None:
+            playing = np.zeros(self.num_envs, np.bool_)
+            playing[rows] = True
+            wrong = (wrong.T & playing).T
         if wrong.any():
             where = tuple(int(k) for k in np.argwhere(wrong)[0])
             i, p = where[0], where[1] if len(where) > 1 else int(self.player[where[0]])
