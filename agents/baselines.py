@@ -82,7 +82,8 @@ def _masks(turns: Sequence[Turn]) -> NDArray[np.bool_]:
     """[B, A] bool."""
     if not turns:
         return np.zeros((0, 0), np.bool_)
-    return np.concatenate([turn.mask for turn in turns]).reshape(len(turns), -1) != 0
+    masks: NDArray[np.int8] = np.concatenate([turn.mask for turn in turns]).reshape(len(turns), -1)
+    return masks.astype(np.bool_)
 
 
 def _draw(among: NDArray[np.bool_], turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:

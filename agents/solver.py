@@ -22,7 +22,7 @@ from ..envs.core import Game
 from ..envs.state import take
 from ..errors import StateError, UsageError
 
-__all__ = ["LIMIT", "Graph", "Solution", "explore", "solve"]
+__all__ = ["LIMIT", "Decide", "Graph", "Solution", "explore", "solve"]
 
 LIMIT = 200_000
 """Positions that ``solve`` visits before it gives up: seconds and tens of megabytes, not minutes."""

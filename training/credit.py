@@ -124,8 +124,8 @@ def grpo(
     Raises:
         UsageError: lengths differ, a reward is not finite, a trajectory spans two groups or has two rewards.
 
-    Source: Shao et al. 2024, DeepSeekMath, section 4.1 (GRPO); Liu et al. 2025, Understanding R1-Zero-like training,
-    section 3.2 (without the deviation).
+    Source: Shao et al. 2024, DeepSeekMath, section 4.1 (GRPO); Liu et al. 2025, Understanding R1-Zero-like training
+    (Dr.GRPO, without the deviation).
     """
     reward, index = _floats("rewards", rewards), _dense(_ints("groups", groups))
     _same_length(rewards=reward, groups=index)
@@ -213,7 +213,7 @@ def turn_level(returns: ArrayLike, roles: ArrayLike, *, epsilon: float = 1e-4) -
         roles: [D] int the role or seat.
         epsilon: keeps the quotient finite.
 
-    Source: Yuan et al. 2025, MARSHAL, section 3 (turn-level advantage, agent-specific normalisation).
+    Source: Yuan et al. 2025, MARSHAL (turn-level advantage, agent-specific normalisation).
     """
     return grpo(returns, roles, scale="group", epsilon=epsilon)
 
@@ -239,8 +239,8 @@ class RoleBaseline:
     Args:
         decay: share of the old mean that stays at each game.
 
-    Source: Liu et al. 2025, SPIRAL, section 3.3 (RAE, decay 0.95). There b takes this game's reward before it is
-    subtracted; taking it after keeps the baseline independent of the reward it judges.
+    Source: Liu et al. 2025, SPIRAL (role-conditioned advantage estimation). b takes this game's reward only after it
+    was subtracted, so that the baseline is independent of the reward it judges.
     """
 
     def __init__(self, decay: float = 0.95) -> None:

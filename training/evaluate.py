@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agents.core import Agent, Turn
-from ..agents.solver import END, Graph, explore, solve
+from ..agents.solver import END, Decide, Graph, explore, solve
 from ..envs.core import Game
 from ..errors import UsageError
 from .rollout import Seating, rollout
@@ -171,7 +171,8 @@ def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArra
             f"The policy gives {table[s].sum():.6f} to all legal actions of position {s} of {graph.game.info.id} "
             f"({wrong.size} such positions); it must be 1, and no probability below 0."
         )
-    return table / table.sum(1, keepdims=True)
+    table /= table.sum(1, keepdims=True)
+    return table
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
     Raises:
         UsageError: the game cannot be solved, or the policy is none.
 
-    Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL, section 2 (NashConv).
+    Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL (NashConv).
     """
     solution = solve(game)
     graph = solution.graph
@@ -210,11 +211,22 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
     return Exploitability(sum(gains) / len(gains), sum(gains), tuple(responses))
 
 
-def _best_response(graph: Graph, table: NDArray[np.float64], seat: int) -> float:
-    """What ``seat`` gets against the table by the best of all replies."""
+def _follow(table: NDArray[np.float64]) -> Decide:
+    """What positions are worth where both seats play a table."""
 
     def decide(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
-        value = np.einsum("na,nak->nk", table[layer], ahead)
+        value: NDArray[np.float64] = np.einsum("na,nak->nk", table[layer], ahead)
+        return value
+
+    return decide
+
+
+def _best_response(graph: Graph, table: NDArray[np.float64], seat: int) -> float:
+    """What ``seat`` gets against the table by the best of all replies."""
+    expected = _follow(table)
+
+    def decide(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
+        value = expected(layer, ahead)
         own = graph.movers[layer] == seat
         value[own, 0] = np.where(graph.legal[layer[own]], ahead[own, :, 0], -np.inf).max(1)
         return value
@@ -298,7 +310,7 @@ def exact_match(
         sign = np.sign(graph.rewards[:, :, seat])
         leaf = np.stack([ends & (sign > 0), ends & (sign == 0), ends & (sign < 0)], axis=2).astype(np.float64)
         table = np.where((graph.movers == seat)[:, None], measured, opponent)
-        shares += graph.back_up(leaf, lambda layer, ahead, t=table: np.einsum("na,nak->nk", t[layer], ahead))[0] / 2
+        shares += graph.back_up(leaf, _follow(table))[0] / 2
     won, drawn, lost = shares.tolist()
     return won, drawn, lost
 

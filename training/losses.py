@@ -88,7 +88,7 @@ def policy_loss(
         CollapseError: the loss is not finite.
 
     Source: Shao et al. 2024 (grpo), Liu et al. 2025 (dr_grpo), Yu et al. 2025 (dapo), MiniMax 2025 (cispo), Zheng et
-    al. 2025 (GSPO), INTELLECT-2 2025 (delta), DeepSeek-V3.2 2025, section 3.1 (KL correction).
+    al. 2025 (GSPO), INTELLECT-2 2025 (delta), DeepSeek-V3.2 2025 (KL correction).
     """
     _check_names(loss_type, level)
     advantages, rows = _check_shapes(logprobs, old_logprobs, advantages, mask, ref_logprobs, entropies, weights, keep)

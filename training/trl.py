@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..agents.baselines import make_baseline
 from ..agents.core import Agent, Turn
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     import torch
     from datasets import Dataset
     from transformers import PreTrainedTokenizerBase
-    from trl import GRPOConfig, GRPOTrainer
+    from trl.trainer.grpo_config import GRPOConfig
+    from trl.trainer.grpo_trainer import GRPOTrainer
 
 __all__ = ["HOUSEKEEPING", "MAPPED", "GameBridge", "from_grpo_config", "train_config"]
 
@@ -154,7 +156,7 @@ def _check_honoured(config: GRPOConfig) -> None:
 
 def _grpo_config_class() -> type[GRPOConfig]:
     try:
-        from trl import GRPOConfig
+        from trl.trainer.grpo_config import GRPOConfig
     except ImportError:
         raise MissingExtra("Reading a GRPOConfig", "trl", "train") from None
     return GRPOConfig
@@ -251,7 +253,7 @@ class GameBridge:
                 at = (turn.row, turn.player) if self.game.info.simultaneous else turn.row
                 actions[at] = -1 if action is None else action
             _, rewards, terminated, truncated, _ = vec.step(actions)
-            over = (terminated | truncated).reshape(len(rows), -1).all(1)
+            over: NDArray[np.bool_] = (terminated | truncated).reshape(len(rows), -1).min(axis=1)
             for row in running.tolist():
                 rows[row].reward += float(rewards[row, seats[row]])
             running = running[~over[running]]
@@ -310,7 +312,8 @@ class GameBridge:
         return actions
 
     def _check_length(self, rows: Sequence[_Row], trainer: GRPOTrainer) -> None:
-        longest, limit = max(len(row.completion) for row in rows), trainer.args.max_completion_length
+        args: Any = trainer.args
+        longest, limit = max(len(row.completion) for row in rows), args.max_completion_length
         if limit is not None and longest > limit:
             raise UsageError(
                 f"A game of {self.game.info.id} took {longest} tokens, prompts between the answers included; "
@@ -349,6 +352,7 @@ def _sample(
     import torch
 
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
+    args: Any = trainer.args
     width, was_training = max(map(len, contexts)), model.training
     ids = torch.full((len(contexts), width), stop)
     mask = torch.zeros(len(contexts), width, dtype=torch.long)
@@ -361,7 +365,7 @@ def _sample(
             input_ids=ids.to(model.device),
             attention_mask=mask.to(model.device),
             do_sample=True,
-            temperature=trainer.args.temperature,
+            temperature=args.temperature,
             top_k=0,
             top_p=1.0,
             max_new_tokens=limit,

@@ -35,9 +35,9 @@ def test_every_value_is_taken_over() -> None:
     config = grpo_config(
         learning_rate=3e-4, weight_decay=0.1, adam_beta1=0.8, adam_beta2=0.95, max_grad_norm=0.5, num_generations=4,
         per_device_train_batch_size=16, gradient_accumulation_steps=2, temperature=0.7, max_completion_length=33,
-        beta=0.04, num_iterations=2, epsilon=0.1, epsilon_high=0.28, importance_sampling_level="sequence", loss_type="grpo",
-        entropy_coef=0.01, seed=7, scale_rewards="batch", max_steps=101, warmup_steps=9, lr_scheduler_type="constant",
-        optim="adamw_torch",
+        beta=0.04, num_iterations=2, epsilon=0.1, epsilon_high=0.28, importance_sampling_level="sequence",
+        loss_type="grpo", entropy_coef=0.01, seed=7, scale_rewards="batch", max_steps=101,
+        warmup_steps=9, lr_scheduler_type="constant", optim="adamw_torch",
     )  # fmt: skip
     assert from_grpo_config(config) == {
         "seed": 7,
