@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+
 from coterie.agents.baselines import MinimaxAgent, RandomAgent, make_baseline
 from coterie.agents.core import Turn
 from coterie.agents.solver import solve

@@ -6,10 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from coterie.errors import UsageError
-from coterie.training import credit
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from coterie.errors import UsageError
+from coterie.training import credit
 
 
 def test_group_index_numbers_keys_in_order_of_appearance() -> None:
