@@ -116,8 +116,11 @@ def parent_logits(model: nn.Module, pack: Pack, *, bank: Router | None = None, b
     rows = hidden.flatten(0, 1).index_select(
         0, pack.parents.to(device)
     )  # 2-D and contiguous: a strided slice is far slower
-    logits: torch.Tensor = model.lm_head(rows)  # type: ignore[operator]
-    return logits.float()
+    head = model.lm_head
+    assert isinstance(head, nn.Linear)
+    # In float32 whatever the base's dtype: bfloat16 logits are 0.1 nats apart, too coarse for a ratio.
+    bias = None if head.bias is None else head.bias.float()
+    return nn.functional.linear(rows.float(), head.weight.float(), bias)
 
 
 def _paths(edge: torch.Tensor, pack: Pack) -> tuple[torch.Tensor, torch.Tensor]:

@@ -63,8 +63,9 @@ class LoraPolicy:
         if not temperature > 0:
             raise UsageError(f"temperature is {temperature}; it must be > 0 (play greedily instead of at 0).")
         self.loaded, self.bank = loaded, bank
+        free = decode == "free"
         self.decode = check_kind(decode)
-        self.template = make_template(template, loaded.tokenizer, think=think and decode == "free")
+        self.template = make_template(template, loaded.tokenizer, think=think and free, free=free)
         self.temperature = temperature
         self.max_new_tokens = max_new_tokens
         self.batch_tokens = batch_tokens
@@ -195,12 +196,11 @@ class LoraPolicy:
     ) -> list[Decision]:
         from .generation import generate
 
-        slots = torch.tensor([q.slot for q in asked])
-        completions, logprobs = generate(
+        made = generate(
             self.model,
             self.bank,
             [q.prompt for q in asked],
-            slots,
+            [q.slot for q in asked],
             max_new_tokens=self.max_new_tokens,
             stop_ids=(self.stop,),
             temperature=self.temperature,
@@ -208,10 +208,11 @@ class LoraPolicy:
             greedy=greedy,
         )
         decisions = []
-        for turn, player, question, ids, logps in zip(turns, players, asked, completions, logprobs, strict=True):
-            stopped = bool(ids) and ids[-1] == self.stop
-            said = self.loaded.tokenizer.decode(ids[:-1] if stopped else ids, skip_special_tokens=False)
-            record = self._record(question, player, tuple(ids), tuple(logps), stop="stop" if stopped else "length")
+        self.forward_tokens += made.fed
+        for k, (turn, player, question) in enumerate(zip(turns, players, asked, strict=True)):
+            ids, stop = made.tokens[k], made.stop[k]
+            said = str(self.loaded.tokenizer.decode(ids[:-1] if stop == "stop" else ids, skip_special_tokens=False))
+            record = self._record(question, player, tuple(ids), tuple(made.logprobs[k]), stop=stop)
             try:
                 action: int | None = turn.parse_action(answer_text(said))
                 decisions.append(Decision(action, said, record))

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["TEMPLATES", "Template", "answer_text", "make_template", "stop_token"]
 
 TEMPLATES = ("auto", "compact", "chat")
+BYTE_VOCABULARY = 512
+"""A tokenizer of at most this many tokens spells bytes; its model was made for the compact line."""
+
 _ANSWER = re.compile(r"answer\s*:\s*(.*)", re.IGNORECASE)
 
 
 def stop_token(tokenizer: PreTrainedTokenizerBase) -> int:
-    """The token that ends an answer: what the chat template puts behind the assistant's words, else the end of
-    sequence.
+    """What ends an answer: the token that the chat template puts behind the assistant's words, else the eos token.
 
-    Raises:
-        UnknownName: never; a tokenizer without either gets its last id, which sampling then rarely meets.
+    A tokenizer without either gets its last id, which sampling then rarely meets.
     """
     if tokenizer.chat_template:
         shown = _chat_ids(tokenizer, [{"role": "user", "content": "x"}], generation=True)
@@ -100,10 +101,26 @@ class Template:
         return tuple(self.tokenizer.encode(text, add_special_tokens=False))
 
 
-def make_template(name: str, tokenizer: PreTrainedTokenizerBase, *, think: bool = False) -> Template:
-    """Build a template; ``auto`` is ``compact`` for byte-level tokenizers (the built-in models), else ``chat``."""
+def make_template(
+    name: str, tokenizer: PreTrainedTokenizerBase, *, think: bool = False, free: bool = False
+) -> Template:
+    """Build a template.
+
+    ``auto`` is ``compact``: where the answers are given (choice, constrained) a model needs no instructions, and a line
+    of a dozen tokens instead of a hundred is an order of magnitude cheaper. Only free decoding of a model that can talk
+    is ``chat``.
+
+    Args:
+        name: ``auto``, ``compact`` or ``chat``.
+        tokenizer: the model's.
+        think: ask for thoughts before the answer.
+        free: the answer is decoded freely.
+
+    Raises:
+        UnknownName: another name.
+    """
     if name not in TEMPLATES:
         raise UnknownName("prompt template", name, TEMPLATES)
     if name == "auto":
-        name = "compact" if len(tokenizer) <= 512 and not think else "chat"
+        name = "chat" if think or (free and len(tokenizer) > BYTE_VOCABULARY) else "compact"
     return Template(name, tokenizer, think)

@@ -42,7 +42,7 @@ class PolicyConfig:
     Attributes:
         model: tiny (built in), tiny-vN, smollm2, a folder, a hub id or a .gguf file.
         decode: choice (over the legal actions), constrained (token by token), free (anything; parsed).
-        template: compact, chat, or auto (compact for the built-in models).
+        template: compact (one line), chat (rules and position in words), or auto: chat for free decoding, else compact.
         temperature: divides the logits, in sampling and in training.
         max_completion_length: longest free answer, in tokens.
         think: free decoding: ask for thoughts before the answer.

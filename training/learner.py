@@ -110,7 +110,7 @@ class Learner:
         }
         if not rows.size:
             return stats
-        packs = self._pack([records[d] for d in rows], advantages[rows])
+        packs = self._pack([records[d] for d in rows.tolist()], advantages[rows])
         active = sorted({part.player for _, parts in packs for part in parts})
         for _ in range(self.loss.num_iterations):
             stats |= self._pass(packs)
@@ -141,7 +141,7 @@ class Learner:
                 total = total + loss
                 for name, value in shown.items():
                     sums[name] += value * part.rows / players
-            total.backward()  # type: ignore[no-untyped-call]
+            total.backward()
         return dict(sums)
 
     def _score(self, pack: Pack, *, base: bool = False) -> Scores:

@@ -307,7 +307,8 @@ def train(
     notes = trainer.restore() if resume else []
     if watcher:
         watcher.start(trainer)
-    reason, message, rows = "budget", "", []
+    reason, message = "", ""
+    rows: list[dict[str, Any]] = []
     try:
         reason, message, rows = _loop(trainer, kept, started, watcher, notes)
     finally:

@@ -172,7 +172,9 @@ tokens = st.integers(0, 5)
             Question,
             st.sampled_from([-1, 0, 2]),
             st.lists(tokens, min_size=1, max_size=6).map(tuple),
-            st.lists(st.lists(tokens, min_size=1, max_size=3).map(tuple), min_size=1, max_size=4, unique=True).map(tuple),
+            st.lists(st.lists(tokens, min_size=1, max_size=3).map(tuple), min_size=1, max_size=4, unique=True).map(
+                tuple
+            ),
         ),
         min_size=1,
         max_size=8,

@@ -1,0 +1,298 @@
+"""Whole small runs: schemes, credits, decodings; stopping, killing and resuming."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from coterie.errors import CollapseError, RunError, UnknownName, UsageError  # noqa: E402
+from coterie.training.config import from_dict, load_config, preset, save_config, to_dict  # noqa: E402
+from coterie.training.loop import Trainer, train  # noqa: E402
+
+
+def change(config, **sections):
+    """A configuration with fields of its sections replaced."""
+    return dataclasses.replace(
+        config, **{name: dataclasses.replace(getattr(config, name), **fields) for name, fields in sections.items()}
+    )
+
+
+def weights(run, update):
+    return torch.load(run / "checkpoints" / f"{update:06d}" / "bank.pt", weights_only=True)
+
+
+def equal(a, b):
+    if isinstance(a, torch.Tensor):
+        return torch.equal(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(equal, a, b))
+    return a == b
+
+
+def test_a_run_leaves_what_its_folder_promises(small, tmp_path):
+    from coterie.training.display import Display
+
+    outcome = train(small, tmp_path / "run", watcher=Display(live=False))
+    assert (outcome.reason, outcome.updates) == ("budget", 6)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["update"] for row in rows] == list(range(6))
+    assert [("eval" in row) for row in rows] == [False, False, True] * 2
+    for name in (
+        "config.yaml",
+        "curves.png",
+        "checkpoints/000006/state.json",
+        "players/main/v000006/adapter_config.json",
+    ):
+        assert (tmp_path / "run" / name).is_file(), name
+    assert list((tmp_path / "run" / "tensorboard").iterdir())
+    assert sorted(p.name for p in (tmp_path / "run" / "checkpoints").iterdir()) == ["000004", "000006"]
+
+
+@pytest.mark.parametrize("credit", ["state", "group", "sibling", "rae", "constant"])
+def test_every_credit_trains(small, credit):
+    trainer = Trainer(change(small, credit={"credit": credit}, rollout={"games": 64}))
+    before = trainer.bank.weights("main").clone()
+    row = trainer.step()
+    assert row["trained"] > 0
+    assert not torch.equal(trainer.bank.weights("main"), before)
+
+
+@pytest.mark.parametrize("decode", ["choice", "constrained", "free"])
+@pytest.mark.parametrize("scheme", ["self_play", "fixed", "mixed"])
+def test_every_decoding_and_scheme_trains(small, decode, scheme):
+    config = change(
+        small,
+        policy={"decode": decode, "max_completion_length": 3},
+        scheme={"scheme": scheme, "opponents": "random"},
+        loss={"beta": 0.1},
+    )
+    row = Trainer(config).step()
+    assert row["decisions"] > 0
+    assert (row["illegal"] > 0.5) == (decode == "free")  # an untrained model that may say anything says nonsense
+
+
+def test_simultaneous_games_train(small):
+    row = Trainer(dataclasses.replace(small, game="highest_number")).step()
+    assert row["decisions"] >= 16
+
+
+def test_the_base_model_never_changes(small):
+    trainer = Trainer(small)
+    before = trainer.bank.base_hash()
+    trainer.step()
+    assert trainer.bank.base_hash() == before
+
+
+def test_resume_is_bit_equal(small, tmp_path):
+    train(small, tmp_path / "whole")
+    train(change(small, budget={"updates": 4}), tmp_path / "parts")
+    train(small, tmp_path / "parts", resume=True)
+    assert equal(weights(tmp_path / "whole", 6), weights(tmp_path / "parts", 6))
+
+
+def test_killed_in_the_middle_of_a_step_then_resumed_is_bit_equal(small, tmp_path):
+    config = change(small, budget={"updates": 40, "eval_every": 100})
+    save_config(config, tmp_path / "config.yaml")
+    code = (
+        "import sys; from pathlib import Path; from coterie.training.config import load_config;"
+        "from coterie.training.loop import train; train(load_config(Path(sys.argv[1])), sys.argv[2])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "config.yaml"), str(tmp_path / "killed")])
+    deadline = time.monotonic() + 300
+    while not (tmp_path / "killed" / "checkpoints" / "000004").exists():
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    short = change(small, budget={"updates": 12, "eval_every": 100})
+    outcome = train(short, tmp_path / "killed", resume=True)
+    assert outcome.updates in range(12, 41)
+    train(change(small, budget={"updates": outcome.updates, "eval_every": 100}), tmp_path / "whole")
+    assert equal(weights(tmp_path / "whole", outcome.updates), weights(tmp_path / "killed", outcome.updates))
+    rows = [json.loads(line)["update"] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
+    assert rows == list(range(outcome.updates))
+
+
+def test_ctrl_c_saves_and_says_how_to_resume(small, tmp_path):
+    class Impatient:
+        def start(self, trainer):
+            pass
+
+        def update(self, row):
+            if row["update"] == 2:
+                signal.raise_signal(signal.SIGINT)
+
+        def stop(self):
+            pass
+
+    outcome = train(small, tmp_path / "run", watcher=Impatient())
+    assert outcome.reason == "interrupted"
+    assert f"--run {tmp_path / 'run'} --resume" in outcome.message
+    assert (tmp_path / "run" / "checkpoints" / f"{outcome.updates:06d}").is_dir()
+    assert train(small, tmp_path / "run", resume=True).updates == 6
+
+
+def test_a_truncated_checkpoint_is_noticed_and_the_one_before_is_used(small, tmp_path):
+    train(small, tmp_path / "run")
+    broken = tmp_path / "run" / "checkpoints" / "000006" / "bank.pt"
+    broken.write_bytes(broken.read_bytes()[:-100])
+    longer = change(small, budget={"updates": 7})
+    train(longer, tmp_path / "run", resume=True)
+    notes = [row["notes"] for row in map(json.loads, (tmp_path / "run" / "metrics.jsonl").open()) if "notes" in row]
+    assert "bank.pt is truncated" in notes[0][0]
+    train(longer, tmp_path / "whole")
+    assert equal(weights(tmp_path / "whole", 7), weights(tmp_path / "run", 7))
+    for folder in (tmp_path / "run" / "checkpoints").iterdir():
+        (folder / "optimizer.pt").write_bytes(b"")
+    with pytest.raises(RunError, match="No checkpoint of .* is whole"):
+        train(longer, tmp_path / "run", resume=True)
+
+
+def test_a_full_disk_keeps_the_earlier_checkpoint(small, tmp_path, monkeypatch):
+    train(small, tmp_path / "run")
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.raises(RunError, match=r"No space left on device.*checkpoint of update 6 is kept"):
+        train(change(small, budget={"updates": 8}), tmp_path / "run", resume=True)
+    assert sorted(p.name for p in (tmp_path / "run" / "checkpoints").iterdir()) == ["000004", "000006"]
+
+
+def test_an_edited_config_is_refused_but_a_new_budget_is_not(small, tmp_path):
+    train(change(small, budget={"updates": 2}), tmp_path / "run")
+    with pytest.raises(RunError, match=r"learning_rate was 0.001, now 0.5"):
+        train(change(small, optimizer={"learning_rate": 0.5}), tmp_path / "run", resume=True)
+    edited = tmp_path / "run" / "config.yaml"
+    edited.write_text(edited.read_text().replace("epsilon: 0.2", "epsilon: 0.3"))
+    with pytest.raises(RunError, match=r"checkpoint .* \(epsilon was 0.2, now 0.3\)"):
+        train(load_config(edited), tmp_path / "run", resume=True)
+
+
+def test_run_folders_that_cannot_be_used(small, tmp_path):
+    train(change(small, budget={"updates": 1}), tmp_path / "run")
+    with pytest.raises(RunError, match="isn't empty. Add --resume"):
+        train(small, tmp_path / "run")
+    with pytest.raises(RunError, match="is a run of tictactoe, not of highest_number"):
+        train(dataclasses.replace(small, game="highest_number"), tmp_path / "run", resume=True)
+    with pytest.raises(RunError, match="holds no run"):
+        train(small, tmp_path / "nothing", resume=True)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(RunError, match="isn't empty"):
+        train(small, tmp_path / "file")
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(small, tmp_path, monkeypatch):
+    from coterie.training import learner
+
+    monkeypatch.setattr(learner, "policy_loss", lambda *a, **k: (_ for _ in ()).throw(CollapseError("The loss is nan")))
+    outcome = train(small, tmp_path / "run")
+    assert (outcome.reason, outcome.message) == ("collapse", "The loss is nan")
+
+
+def test_a_weight_that_is_not_finite_stops_the_run(small):
+    trainer = Trainer(small)
+    for parameter in trainer.bank.parameters():
+        with torch.no_grad():
+            parameter.fill_(float("nan"))
+    with pytest.raises((CollapseError, UsageError)):
+        trainer.step()
+
+
+def test_collapse_limits(small):
+    trainer = Trainer(change(small, budget={"min_entropy": 0.5, "max_illegal": 0.2, "max_kl": 0.3}))
+    fine = {"update": 0, "illegal": 0.0, "entropy": 1.0, "approx_kl": 0.01}
+    trainer.check(fine)
+    with pytest.raises(CollapseError, match="moved the policy by 0.40 nats"):
+        trainer.check(fine | {"approx_kl": 0.4})
+    for field, text in (
+        ({"illegal": 0.5}, "50% of the answers were illegal"),
+        ({"entropy": 0.1}, "Entropy stayed at 0.1000"),
+    ):
+        trainer.check(fine | field)
+        trainer.check(fine | field)
+        with pytest.raises(CollapseError, match=text):
+            trainer.check(fine | field)
+        trainer.check(fine)
+
+
+def test_the_goal_ends_the_run(small, tmp_path):
+    outcome = train(change(small, budget={"goal": "random.loss<=1"}), tmp_path / "run")
+    assert (outcome.reason, outcome.updates) == ("goal", 3)
+
+
+@pytest.mark.parametrize("goal", ["win", "random.win>0.5", "random.wins>=0.5", "random.win>=x"])
+def test_goals_that_make_no_sense(small, goal):
+    with pytest.raises(UsageError, match="doesn't read OPPONENT.COLUMN>=NUMBER"):
+        Trainer(change(small, budget={"goal": goal}))
+
+
+def test_unknown_names_get_suggestions(small):
+    with pytest.raises(UnknownName, match="Did you mean 'self_play'"):
+        Trainer(change(small, scheme={"scheme": "selfplay"}))
+    with pytest.raises(UnknownName, match="Did you mean 'random'"):
+        Trainer(change(small, scheme={"opponents": "randm=1"}))
+    with pytest.raises(UnknownName, match="Did you mean 'tictactoe"):
+        Trainer(dataclasses.replace(small, game="tictacto"))
+    with pytest.raises(UnknownName, match="Did you mean 'epsilon'"):
+        from_dict({"loss": {"epsilom": 0.1}})
+
+
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [
+        ("rollout", "games", 13),
+        ("rollout", "num_generations", 0),
+        ("policy", "temperature", 0.0),
+        ("loss", "epsilon", 2.0),
+        ("optimizer", "learning_rate", -1.0),
+        ("credit", "gamma", 1.5),
+        ("budget", "updates", 0),
+    ],
+)
+def test_values_out_of_range_are_named(small, section, field, value):
+    with pytest.raises(UsageError, match=f"{field} is {value}; it must be"):
+        dataclasses.replace(
+            small, **{section: dataclasses.replace(getattr(small, section), **{field: value})}
+        ).__class__(
+            **{
+                f.name: (
+                    dataclasses.replace(getattr(small, section), **{field: value})
+                    if f.name == section
+                    else getattr(small, f.name)
+                )
+                for f in dataclasses.fields(small)
+            }
+        )
+
+
+def test_config_files(tmp_path):
+    path = tmp_path / "c.yaml"
+    save_config(preset("tictactoe"), path)
+    assert load_config(path) == preset("tictactoe")
+    assert to_dict(from_dict({"game": "tictactoe", "loss": {"beta": 1}}))["loss"]["beta"] == 1.0
+    for text, complaint in (
+        ("loss: [1]", "it is a section"),
+        ("seed: many", "seed is 'many'; it must be a int"),
+        ("loss: {loss_type: grppo}", "Did you mean 'grpo'"),
+        ("- 1", "not a mapping"),
+        ("a: [", "can't be read as YAML"),
+    ):
+        path.write_text(text)
+        with pytest.raises(UsageError, match=complaint):
+            load_config(path)
+    with pytest.raises(UsageError, match="No config file"):
+        load_config(tmp_path / "none.yaml")
