@@ -56,6 +56,10 @@ def test_batched_finds_the_known_share() -> None:
     assert load("batched").main(num_envs=1024, steps=100) == pytest.approx(0.585, abs=0.02)
 
 
+def test_gymnasium_vector_learns() -> None:
+    assert load("gymnasium_vector").main(steps=4000) > 0.85
+
+
 def test_own_agent_never_beats_perfect_play() -> None:
     results = load("own_agent").main(games=200)
     assert results["minimax"][0] == 0
