@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -24,7 +26,6 @@ def blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
             yield f"{page.relative_to(ROOT)}:{text[: found.start()].count(chr(10)) + 1}", found.group(2)
 
 
-PYTHON = [pytest.param(text, id=name) for page in PAGES if page.exists() for name, text in blocks(page, "python")]
 SHELL = [
     pytest.param(line.split("#")[0].strip(), id=line.split("#")[0].strip())
     for _, text in blocks(README, "bash")
@@ -54,11 +55,14 @@ def small_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "train", small)
 
 
-@pytest.mark.parametrize("text", PYTHON)
-def test_python_blocks_run(text: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "training.loop" in text:
-        small_training(monkeypatch)
-    exec(compile(text, "block", "exec"), {"__name__": "block"})
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_run(page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order given, each going on with the names of those before it."""
+    small_training(monkeypatch)
+    module = ModuleType("blocks")
+    monkeypatch.setitem(sys.modules, "blocks", module)  # dataclasses look themselves up
+    for name, text in blocks(page, "python"):
+        exec(compile(text, name, "exec"), module.__dict__)
 
 
 def test_shell_blocks_are_all_known() -> None:
