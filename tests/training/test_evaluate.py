@@ -198,16 +198,30 @@ def test_one_losing_move_is_found_by_the_best_response_and_on_the_path(
     assert known.on_path == 1
 
 
+def test_on_path_share_against_a_slow_walk(game: Game, graph: Graph) -> None:
+    noise = np.random.default_rng(0).random(graph.legal.shape) * graph.legal
+    table = (noise == noise.max(1, keepdims=True)).astype(float)  # a deterministic player who knows nothing
+    right = (table * solve(game).optimal).sum(1)
+    met = [s for seat in (0, 1) for s in _walk(graph, table, seat) if graph.movers[s] == seat]
+    assert 100 < len(met) < 2000
+    assert optimal_share(game, table).on_path == pytest.approx(right[met].mean())
+
+
 def _occurs(graph: Graph, table: np.ndarray, wanted: int) -> bool:
-    seat, seen, todo = int(graph.movers[wanted]), set(), [0]
+    return wanted in _walk(graph, table, int(graph.movers[wanted]))
+
+
+def _walk(graph: Graph, table: np.ndarray, seat: int) -> set[int]:
+    """Positions that ``seat`` can meet when it plays the table and the other anything."""
+    seen: set[int] = set()
+    todo = [0]
     while todo:
         s = todo.pop()
-        if s in seen:
-            continue
-        seen.add(s)
-        moves = table[s] > 0 if graph.movers[s] == seat else graph.legal[s]
-        todo += [int(c) for c in graph.children[s][moves] if c >= 0]
-    return wanted in seen
+        if s not in seen:
+            seen.add(s)
+            moves = table[s] > 0 if graph.movers[s] == seat else graph.legal[s]
+            todo += [int(c) for c in graph.children[s][moves] if c >= 0]
+    return seen
 
 
 def test_bad_policies_and_games_are_named(game: Game, graph: Graph) -> None:
