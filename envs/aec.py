@@ -1,7 +1,7 @@
 """The AEC face: one agent at a time, as PettingZoo's ``AECEnv`` has it.
 
-Turn-based games are played as they are. In a simultaneous game the agents answer one after the other, without seeing each other's
-answer, and the tick happens when the last of them has.
+Turn-based games are played as they are. In a simultaneous game the agents answer one after the other, without seeing
+each other's answer, and the tick happens when the last of them has.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _AFTER_RESET = ("agents", "agent_selection", "rewards", "terminations", "truncat
 class AECGame(AECEnv):
     """A game as PettingZoo's AECEnv.
 
-    Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays at every call; the mask is all zeros for an
-    agent that is not to move. ``infos[agent]`` repeats the mask and counts the agent's illegal actions of this game. With
-    ``text=True`` observations and actions are strings.
+    Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays at every call; the mask is all
+    zeros for an agent that is not to move. ``infos[agent]`` repeats the mask and counts the agent's illegal actions of
+    this game. With ``text=True`` observations and actions are strings.
 
     Args:
         game: the rules.
@@ -80,7 +80,7 @@ class AECGame(AECEnv):
         """The same object at every call."""
         return self.action_spaces[agent]
 
-    # -- verbs -----------------------------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------------
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a game.
@@ -125,7 +125,8 @@ class AECGame(AECEnv):
     def _tell(self) -> None:
         """Write the infos of all agents."""
         self.infos = {
-            agent: {"action_mask": self._mask(agent), "illegal": self.table.faults[self._seat[agent]]} for agent in self.agents
+            agent: {"action_mask": self._mask(agent), "illegal": self.table.faults[self._seat[agent]]}
+            for agent in self.agents
         }
 
     def _mask(self, agent: str) -> Any:
@@ -213,7 +214,9 @@ class AECGame(AECEnv):
         """The closing step of an agent whose game is over."""
         agent = self.agent_selection
         if action is not None:
-            raise InvalidAction(f"{action!r} came from {agent}, whose game is over. The only step left to it is step(None).")
+            raise InvalidAction(
+                f"{action!r} came from {agent}, whose game is over. The only step left to it is step(None)."
+            )
         for left in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
             del left[agent]
         self.agents.remove(agent)
@@ -253,7 +256,7 @@ class AECGame(AECEnv):
     def close(self) -> None:
         """Nothing is held open."""
 
-    # -- states ----------------------------------------------------------------------------------------------------------
+    # -- states --------------------------------------------------------------------------------------------------------
 
     def get_state(self) -> Snapshot:
         """[1] the game in full; ``set_state`` of any equal environment continues from it."""

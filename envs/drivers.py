@@ -1,415 +1,16 @@
-"""The loops over N games, written once: templates that ``jit.bind`` compiles for each game.
-
-The names ``reset mover legal step observe`` are free here: each bound copy finds a game's kernels under them, and the bound copies
-of the smaller templates. Letters: N games, P players (seats), A actions.
-
-One pass per row: step, count, restart, observe, mask. Rows never touch each other, so any split over threads gives the same games.
-"""
+"""A game's compiled loops: the templates of ``loops``, bound to its kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..aliases import RUNNING, TERMINATED, TRUNCATED, Mask, State, Status
+from . import loops
 from .core import Game, Kernels
-from .jit import bind, disabled, kernel, source_hash
-from .rng import below, episode_seed, word
-from .words import load_word
+from .jit import bind, disabled, source_hash
 
-__all__ = ["AUTORESET", "BLOCK", "POLICIES", "Arrays", "Drivers", "Limits", "drivers"]
-
-POLICIES = ("lose", "raise", "resample", "noop")
-LOSE, RAISE, RESAMPLE, NOOP = range(4)
-AUTORESET = ("NextStep", "SameStep", "Disabled")
-NEXT_STEP, SAME_STEP, DISABLED = range(3)
-BLOCK = 256
-"""Rows that a rollout plays to the end before it turns to the next ones: they stay in the nearest cache."""
-
-
-_INDEX = 2**63 - 1
-"""``i & _INDEX`` is i, but tells the compiler that the index is not negative: it need not look for counts from the end."""
-
-
-class Arrays(NamedTuple):
-    """What the faces keep beside a game's rows; turn-based shapes, then simultaneous ones.
-
-    Attributes:
-        player: [N] int32 the seat to move; -1 in simultaneous games.
-        mask: [N, A] or [N, P, A] int8.
-        observation: [N, ...] or [N, P, ...].
-        rewards: [N, P] float32.
-        terminated, truncated: [N] or [N, P] bool.
-        illegal: [N] or [N, P] bool, in this step.
-        ended: [N] bool, this step ended a game.
-        final_mask, final_observation: as mask and observation, of games that ended in this step.
-        status: [N] uint8.
-        cycles: [N] int32.
-        seed: [N] uint64.
-        episode: [N] uint32.
-        faults: [N, P] int32 illegal actions so far in this game.
-    """
-
-    player: NDArray[np.int32]
-    mask: NDArray[np.int8]
-    observation: NDArray[Any]
-    rewards: NDArray[np.float32]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-    illegal: NDArray[np.bool_]
-    ended: NDArray[np.bool_]
-    final_mask: NDArray[np.int8]
-    final_observation: NDArray[Any]
-    status: NDArray[np.uint8]
-    cycles: NDArray[np.int32]
-    seed: NDArray[np.uint64]
-    episode: NDArray[np.uint32]
-    faults: NDArray[np.int32]
-    acts: NDArray[np.int32]
-
-
-class Limits(NamedTuple):
-    """How to step: numbers that the drivers take as arguments.
-
-    Attributes:
-        illegal: index into POLICIES.
-        illegal_reward: added to the reward of whoever acted illegally.
-        max_cycles: truncate after that many.
-        autoreset: index into AUTORESET.
-    """
-
-    illegal: int
-    illegal_reward: float
-    max_cycles: int
-    autoreset: int
-
-
-ACTIONS: int  # A and P, filled in by ``bind`` as constants, so that loops over them become a few vector instructions
-PLAYERS: int
-
-
-_ONES = np.uint64(0x0101010101010101)
-_HIGH = np.uint64(0x8080808080808080)
-
-
-def _pick(mask: Mask, random_word: int) -> int:
-    """A legal action drawn uniformly; 0 where none is legal. mask [A] int8 of zeros and ones.
-
-    Eight at a time: a word times 0x0101... holds the running sums of its bytes, the whole sum in the top byte. The action is the
-    number of entries whose running sum is at most k. Few actions: no branch depends on the mask.
-    """
-    total = 0
-    for a in range(0, ACTIONS - 7, 8):
-        total += np.int64((load_word(mask, a) * _ONES) >> np.uint64(56))
-    for a in range(ACTIONS - ACTIONS % 8, ACTIONS):
-        total += np.int64(mask[a])
-    if total == 0:
-        return 0
-    k = below(random_word, total)
-    action = 0
-    for a in range(0, ACTIONS - 7, 8):
-        sums = load_word(mask, a) * _ONES
-        bound = np.uint64(min(max(k, -1), 8) + 128)
-        not_yet = (bound * _ONES - sums) & _HIGH
-        action += np.int64(((not_yet >> np.uint64(7)) * _ONES) >> np.uint64(56))
-        k -= np.int64(sums >> np.uint64(56))
-        if ACTIONS >= 128 and k < 0:
-            return action
-    for a in range(ACTIONS - ACTIONS % 8, ACTIONS):
-        k -= np.int64(mask[a])
-        action += np.int64(k >= 0)
-    return action
-
-
-def _pick_plain(mask: Mask, random_word: int) -> int:
-    """``_pick`` in NumPy, where the JIT is off."""
-    actions = np.flatnonzero(mask)
-    return int(actions[below(random_word, len(actions))]) if len(actions) else 0
-
-
-# The names below are filled in by ``bind``.
-pick: Callable[..., int]
-reset: Callable[..., None]
-mover: Callable[..., int]
-legal: Callable[..., None]
-step: Callable[..., int]
-observe: Callable[..., None]
-view: Callable[..., None]
-begin: Callable[..., None]
-advance: Callable[..., Status]
-sample: Callable[..., None]
-
-
-def _view_turns(state: State, b: Arrays, i: int) -> None:
-    """Refresh player, observation and mask of row i."""
-    p = mover(state, i)
-    b.player[i] = p
-    observe(state, i, p, b.observation[i])
-    if b.status[i] == RUNNING:
-        legal(state, i, p, b.mask[i])
-    else:
-        b.mask[i, :] = 0
-
-
-def _view_ticks(state: State, b: Arrays, i: int) -> None:
-    """Refresh observations and masks of row i."""
-    for p in range(PLAYERS):
-        observe(state, i, p, b.observation[i, p])
-        if b.status[i] == RUNNING:
-            legal(state, i, p, b.mask[i, p])
-        else:
-            b.mask[i, p, :] = 0
-
-
-def _begin(state: State, b: Arrays, i: int) -> None:
-    """Start the game that (seed, episode) name in row i."""
-    reset(state, i, episode_seed(b.seed[i], b.episode[i]))
-    b.status[i] = RUNNING
-    b.cycles[i] = 0
-    for p in range(PLAYERS):
-        b.faults[i, p] = 0
-
-
-def _advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np.int32], limits: Limits) -> Status:
-    """One turn in row i, without a restart: rewards, illegal, cycles and the status."""
-    p = b.player[i]
-    is_legal = 0 <= action < ACTIONS and b.mask[i, action] == 1
-    b.illegal[i] = not is_legal
-    status = RUNNING
-    if not is_legal:
-        b.faults[i, p] += 1
-        b.rewards[i, p] += np.float32(limits.illegal_reward)
-        if limits.illegal == RESAMPLE:
-            action = pick(b.mask[i], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i]))
-        elif limits.illegal == LOSE:
-            status = TERMINATED
-    if is_legal or limits.illegal == RESAMPLE:
-        acts[p] = action
-        status = step(state, i, acts, b.rewards[i])
-    b.cycles[i] += 1
-    if status == RUNNING and b.cycles[i] >= limits.max_cycles:
-        status = TRUNCATED
-    return status
-
-
-def _advance_ticks(
-    state: State, b: Arrays, i: int, actions: NDArray[np.int32], acts: NDArray[np.int32], limits: Limits
-) -> Status:
-    """One tick in row i, without a restart. A seat without a legal action is not asked: its action is ignored."""
-    wrong = False
-    for p in range(PLAYERS):
-        action = actions[p]
-        asked = False
-        for a in range(ACTIONS):
-            asked |= b.mask[i, p, a] == 1
-        is_illegal = asked and not (0 <= action < ACTIONS and b.mask[i, p, action] == 1)
-        b.illegal[i, p] = is_illegal
-        if is_illegal and limits.illegal == RESAMPLE:
-            action = pick(b.mask[i, p], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i] * PLAYERS + p))
-        elif is_illegal:
-            wrong = True
-        acts[p] = action if asked else 0
-    status = RUNNING
-    if not wrong:
-        status = step(state, i, acts, b.rewards[i])
-    elif limits.illegal == LOSE:
-        status = TERMINATED
-    for p in range(PLAYERS):
-        if b.illegal[i, p]:
-            b.faults[i, p] += 1
-            b.rewards[i, p] += np.float32(limits.illegal_reward)
-    b.cycles[i] += 1
-    if status == RUNNING and b.cycles[i] >= limits.max_cycles:
-        status = TRUNCATED
-    return status
-
-
-def _finish_turns(state: State, b: Arrays, i: int) -> None:
-    """Keep the last observation of row i before it restarts."""
-    p = mover(state, i)
-    observe(state, i, p, b.final_observation[i])
-    b.final_mask[i, :] = 0
-    if b.truncated[i]:
-        legal(state, i, p, b.final_mask[i])
-
-
-def _finish_ticks(state: State, b: Arrays, i: int) -> None:
-    """Keep the last observations of row i before it restarts."""
-    for p in range(PLAYERS):
-        observe(state, i, p, b.final_observation[i, p])
-        b.final_mask[i, p, :] = 0
-        if b.truncated[i, p]:
-            legal(state, i, p, b.final_mask[i, p])
-
-
-finish: Callable[..., None]
-
-
-def _row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int32], limits: Limits) -> int:
-    """One whole step of row i: advance, flags, restart, view. Returns 1 if a game ended."""
-    for p in range(PLAYERS):
-        b.rewards[i, p] = 0
-    if b.status[i] != RUNNING:
-        b.illegal[i] = False
-        b.ended[i] = False
-        if limits.autoreset == NEXT_STEP:
-            b.episode[i] += 1
-            begin(state, b, i)
-            b.terminated[i] = False
-            b.truncated[i] = False
-            view(state, b, i)
-        return 0
-    status = advance(state, b, i, action, acts, limits)
-    b.terminated[i] = status == TERMINATED
-    b.truncated[i] = status == TRUNCATED
-    b.ended[i] = status != RUNNING
-    if status != RUNNING:
-        if limits.autoreset == SAME_STEP:
-            finish(state, b, i)
-            b.episode[i] += 1
-            begin(state, b, i)
-        else:
-            b.status[i] = status
-    view(state, b, i)
-    return 1 if status != RUNNING else 0
-
-
-row: Callable[..., int]
-
-
-def _step_rows(state: State, b: Arrays, actions: NDArray[np.int32], lo: int, hi: int, limits: Limits) -> None:
-    """Step rows lo..hi-1; actions [N] or [N, P]."""
-    acts = b.acts[lo // BLOCK]
-    for j in range(lo, hi):
-        i = j & _INDEX
-        row(state, b, i, actions[i], acts, limits)
-
-
-def _step_some(state: State, b: Arrays, actions: NDArray[np.int32], rows: NDArray[np.intp], limits: Limits) -> None:
-    """Step the rows that ``rows`` names, one thread."""
-    acts = b.acts[0]
-    for i in rows:
-        row(state, b, i, actions[i], acts, limits)
-
-
-def _observe_rows(state: State, rows: NDArray[np.intp], players: NDArray[np.int32], out: NDArray[Any]) -> None:
-    """out[k] = what players[k] sees in rows[k]."""
-    for k in range(rows.shape[0]):
-        observe(state, rows[k], players[k], out[k])
-
-
-def _sample_turns(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
-    """A random legal action of row i into out [N]."""
-    out[i] = pick(b.mask[i], word(key, counter * b.mask.shape[0] + i))
-
-
-def _sample_ticks(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
-    """Random legal actions of row i into out [N, P]."""
-    for p in range(PLAYERS):
-        out[i, p] = pick(b.mask[i, p], word(key, (counter * out.shape[0] + i) * PLAYERS + p))
-
-
-def _sample_rows(b: Arrays, key: int, counter: int, out: NDArray[np.int32], lo: int, hi: int) -> None:
-    """Random legal actions for rows lo..hi-1; draw number ``counter`` of generator ``key``."""
-    for j in range(lo, hi):
-        i = j & _INDEX
-        sample(b, i, key, counter, out)
-
-
-def _rollout(
-    state: State,
-    b: Arrays,
-    out: NDArray[np.int32],
-    key: int,
-    counter: int,
-    steps: int,
-    lo: int,
-    hi: int,
-    limits: Limits,
-    episodes: NDArray[np.int64],
-    returns: NDArray[np.float64],
-) -> None:
-    """``steps`` times sample and step, block by block; sums per block into episodes [blocks] and returns [blocks, P]."""
-    acts = b.acts[lo // BLOCK]
-    for first in range(lo, hi, BLOCK):
-        last = min(first + BLOCK, hi)
-        block = first // BLOCK
-        for t in range(steps):
-            for j in range(last - first):
-                i = (first + j) & _INDEX
-                sample(b, i, key, counter + t, out)
-                episodes[block] += row(state, b, i, out[i], acts, limits)
-                for p in range(PLAYERS):
-                    returns[block, p] += b.rewards[i, p]
-
-
-def _begin_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
-    """Start new games in some rows and clear their flags."""
-    for i in rows:
-        begin(state, b, i)
-        b.rewards[i, :] = 0
-        b.terminated[i] = False
-        b.truncated[i] = False
-        b.illegal[i] = False
-        b.ended[i] = False
-        view(state, b, i)
-
-
-def _view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
-    """Refresh what is seen of some rows whose state was written from outside."""
-    for i in rows:
-        view(state, b, i)
-
-
-def _turn(
-    state: State,
-    action: int,
-    acts: NDArray[np.int32],
-    rewards: NDArray[np.float32],
-    observation: NDArray[Any],
-    mask: Mask,
-) -> int:
-    """One legal turn of a lone game (N = 1) and what the next mover sees. Returns status + 4 * next mover."""
-    acts[mover(state, 0)] = action
-    for p in range(PLAYERS):
-        rewards[p] = 0
-    status = step(state, 0, acts, rewards)
-    p = mover(state, 0)
-    observe(state, 0, p, observation)
-    if status == RUNNING:
-        legal(state, 0, p, mask)
-    else:
-        for a in range(ACTIONS):
-            mask[a] = 0
-    return status + 4 * p
-
-
-def _start(state: State, seed: int, observation: NDArray[Any], mask: Mask) -> int:
-    """A new lone game (N = 1, turn-based) and what its first mover sees. Returns the mover."""
-    reset(state, 0, seed)
-    p = mover(state, 0)
-    observe(state, 0, p, observation)
-    legal(state, 0, p, mask)
-    return p
-
-
-@kernel
-def first_outside(actions: NDArray[np.int32], count: int) -> int:
-    """Index of the first number outside -1..count-1, or -1. Works on the flattened array."""
-    flat = actions.reshape(-1)
-    outside = 0
-    for j in range(flat.shape[0]):
-        outside += (flat[j] < -1) | (flat[j] >= count)
-    if outside == 0:
-        return -1
-    for j in range(flat.shape[0]):
-        if flat[j] < -1 or flat[j] >= count:
-            return j
-    return -1
+__all__ = ["Drivers", "drivers"]
 
 
 class Drivers(NamedTuple):
@@ -432,7 +33,7 @@ def drivers(game: Game) -> Drivers:
     return _drivers(game.kernels, f"{info.name}_v{info.version}", info.num_actions, info.players, info.simultaneous)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: bool) -> Drivers:
     tag = f"{name}_{actions}_{players}_{source_hash(kernels)}"
     links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True)) | {"ACTIONS": actions, "PLAYERS": players}
@@ -440,12 +41,22 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     def add(name: str, template: Callable[..., Any]) -> None:
         links[name] = bind(template, links, tag, inline=True)
 
-    add("pick", _pick_plain if disabled() else _pick)
-    add("begin", _begin)
-    add("view", _view_ticks if ticks else _view_turns)
-    add("finish", _finish_ticks if ticks else _finish_turns)
-    add("advance", _advance_ticks if ticks else _advance_turns)
-    add("sample", _sample_ticks if ticks else _sample_turns)
-    add("row", _row)
-    whole = (_begin_rows, _view_rows, _step_rows, _sample_rows, _rollout, _turn, _start, _step_some, _observe_rows)
+    add("pick", loops.pick_plain if disabled() else loops.pick_legal)
+    add("begin", loops.begin_row)
+    add("view", loops.view_ticks if ticks else loops.view_turns)
+    add("finish", loops.finish_ticks if ticks else loops.finish_turns)
+    add("advance", loops.advance_ticks if ticks else loops.advance_turns)
+    add("sample", loops.sample_ticks if ticks else loops.sample_turns)
+    add("row", loops.step_row)
+    whole = (
+        loops.begin_rows,
+        loops.view_rows,
+        loops.step_rows,
+        loops.sample_rows,
+        loops.rollout,
+        loops.lone_turn,
+        loops.lone_start,
+        loops.step_some,
+        loops.observe_rows,
+    )
     return Drivers(*(bind(template, links, tag) for template in whole))

@@ -1,7 +1,7 @@
 """The Gymnasium face: ``gymnasium.vector.VectorEnv`` views for trainers of single agents.
 
-Turn-based games: a learner sits at one seat of every game, an opponent callable plays the others. Simultaneous games: every seat of
-every game is a row of its own, and one policy plays them all.
+Turn-based games: a learner sits at one seat of every game, an opponent callable plays the others. Simultaneous games:
+every seat of every game is a row of its own, and one policy plays them all.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def _spaces(view: VectorEnv, vec: VecEnv) -> None:
 class SoloVector(VectorEnv):
     """One learner in each of N turn-based games, against an opponent.
 
-    A step plays the learner's action and then the opponents' until the learner is to move again; the reward is the sum of the
-    learner's over all of these. When a game ends, ``info["final_obs"]`` (rows where ``info["_final_obs"]`` is True) is what the
-    learner sees at the end, and the next game begins in the same step. ``info["illegal"]`` says where the learner's action was
-    illegal, ``info["seat"]`` where it sits. New arrays at every call.
+    A step plays the learner's action and then the opponents' until the learner is to move again; the reward is the sum
+    of the learner's over all of these. When a game ends, ``info["final_obs"]`` (rows where ``info["_final_obs"]`` is
+    True) is what the learner sees at the end, and the next game begins in the same step. ``info["illegal"]`` says
+    where the learner's action was illegal, ``info["seat"]`` where it sits. New arrays at every call.
 
     Args:
         vec: the games, with autoreset disabled.
@@ -90,7 +90,9 @@ class SoloVector(VectorEnv):
         self.vec = vec
         self.num_envs = n = vec.num_envs
         self.opponent: Opponent = random_opponent if isinstance(opponent, str) else opponent
-        self.seat: NDArray[np.int32] = (np.arange(n) % players if seat == "alternate" else np.full(n, seat)).astype(np.int32)
+        self.seat: NDArray[np.int32] = (np.arange(n) % players if seat == "alternate" else np.full(n, seat)).astype(
+            np.int32
+        )
         self._rng = np.random.default_rng(0)
         self._all = np.arange(n)
         _spaces(self, vec)
@@ -117,7 +119,10 @@ class SoloVector(VectorEnv):
             ended |= vec.status != RUNNING
 
     def _first_turns(self) -> None:
-        """Bring every game to the learner's first turn; one that ends before it (an opponent's illegal move) starts again."""
+        """Bring every game to the learner's first turn.
+
+        One that ends before it (by an opponent's illegal move) starts again.
+        """
         ended = self.vec.status != RUNNING
         while True:
             self._others(np.zeros(self.num_envs, np.float32), ended)
@@ -131,7 +136,8 @@ class SoloVector(VectorEnv):
         answers = np.asarray(self.opponent(vec.observation[rows], vec.action_mask[rows], self._rng))
         if answers.shape != (len(rows),) or answers.dtype.kind not in "iu":
             raise InvalidAction(
-                f"The opponent answered {answers.dtype} of shape {answers.shape}; {len(rows)} whole numbers were asked for."
+                f"The opponent answered {answers.dtype} of shape {answers.shape}; "
+                f"{len(rows)} whole numbers were asked for."
             )
         actions = np.zeros(self.num_envs, np.int32)
         actions[rows] = answers

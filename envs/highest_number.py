@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
+from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
 from .core import Game, GameInfo, Kernels
 from .jit import kernel
-from .rng import mix64
+from .rng import Word, mix64
 
 __all__ = ["highest_number"]
 
@@ -73,7 +73,7 @@ def observe(state: Numbers, i: int, player: Player, out: NDArray[np.int32]) -> N
 
 
 @kernel
-def key(state: Numbers, i: int) -> int:
+def key(state: Numbers, i: int) -> Word:
     """Rounds that are left; nothing else bears on the future."""
     return mix64(np.uint64(state.rounds[i, 1] - state.rounds[i, 0]))
 
@@ -101,7 +101,9 @@ def action_to_text(state: Numbers, i: int, action: Action) -> str:
 
 
 def _parse(state: Numbers, i: int, text: str, max_number: int) -> Action:
-    words = {w for w in "".join(c if c.isascii() and (c.isalnum() or c == "-") else " " for c in text).split() if w.isdigit()}
+    words = {
+        w for w in "".join(c if c.isascii() and (c.isalnum() or c == "-") else " " for c in text).split() if w.isdigit()
+    }
     if len({int(w) for w in words}) > 1:
         raise AmbiguousAction(f"{text!r} names several numbers. Answer with one number 0..{max_number}.")
     if not words or int(next(iter(words))) > max_number:
@@ -142,12 +144,15 @@ def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> G
         return _parse(state, i, text, high)
 
     return Game(
-        info=GameInfo("highest_number", 0, seats, high + 1, (seats,), "int32", -1, high, max_cycles=total, simultaneous=True),
+        info=GameInfo(
+            "highest_number", 0, seats, high + 1, (seats,), "int32", -1, high, max_cycles=total, simultaneous=True
+        ),
         kernels=Kernels(reset, mover, legal, step, observe, key),
         new_state=new_state,
         rules=(
-            f"Highest number: all {seats} players say a whole number from 0 to {high} at the same time, {total} round(s). "
-            "In a round you gain for every player whose number is smaller than yours and lose for every larger one."
+            f"Highest number: all {seats} players say a whole number from 0 to {high} at the same time, "
+            f"{total} round(s). In a round you gain for every player whose number is smaller than yours "
+            "and lose for every larger one."
         ),
         describe=describe_with_range,
         compact=compact,

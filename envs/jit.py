@@ -1,9 +1,11 @@
 """The one place that talks to numba: ``kernel`` compiles a function, ``bind`` makes a driver for a game.
 
-A driver (a loop that calls a game's kernels) is one template for all games. A closure over the kernels, or kernels passed as
-arguments, would never hit numba's disk cache: their pickles differ from process to process. ``bind`` instead makes a new function
-from the template's code, with the kernels as *globals* and a ``__qualname__`` of its own. Globals don't enter the cache key, so
-the name carries a hash of the source files that the kernels come from: a second process hits the cache, an edited rule misses it.
+A driver (a loop that calls a game's kernels) is one template for all games. A closure over the kernels, or kernels
+passed as arguments, would never hit numba's disk cache: their pickles differ from process to process. ``bind`` instead
+makes a new function from the template's code, with the kernels as *globals* and a ``__qualname__`` of its own. Globals
+don't enter the cache key, so
+the name carries a hash of the source files that the kernels come from: a second process hits the cache, an edited rule
+misses it.
 
 With ``NUMBA_DISABLE_JIT=1`` everything here stays a plain Python function, which is how coverage is taken.
 """
@@ -27,11 +29,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def disabled() -> bool:
     """True where ``NUMBA_DISABLE_JIT=1`` keeps kernels plain Python."""
-    return bool(numba.config.DISABLE_JIT)
+    return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-"""No reference counts: kernels allocate nothing, and counting the arrays that they pass on costs five times what they do."""
+"""No reference counts: kernels allocate nothing, and counting the arrays that they pass on costs five times what
+they do.
+"""
 
 
 def kernel(function: Function) -> Function:

@@ -1,6 +1,7 @@
 """The parallel face: everybody at once, as PettingZoo's ``ParallelEnv`` has it.
 
-In a turn-based game the mover's action counts and the others' are ignored; ``infos[agent]["active_agent"]`` names the mover.
+In a turn-based game the mover's action counts and the others' are ignored; ``infos[agent]["active_agent"]`` names the
+mover.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ Step = tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool],
 class ParallelGame(ParallelEnv):
     """A game as PettingZoo's ParallelEnv.
 
-    Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays in every step, or texts; ``infos[agent]``
-    repeats the mask, counts the agent's illegal actions of this game and names the ``active_agent`` (turn-based).
+    Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays in every step, or texts;
+    ``infos[agent]`` repeats the mask, counts the agent's illegal actions of this game and names the ``active_agent``
+    (turn-based).
 
     Args:
         game: the rules.
@@ -101,7 +103,9 @@ class ParallelGame(ParallelEnv):
         if not self.agents:
             raise IllegalAction(f"Actions {actions!r} came after the end of the game. Call reset().")
         if not isinstance(actions, Mapping):
-            raise InvalidAction(f"{type(actions).__name__} came; the parallel face takes a dictionary from agent to action.")
+            raise InvalidAction(
+                f"{type(actions).__name__} came; the parallel face takes a dictionary from agent to action."
+            )
         unknown = [agent for agent in actions if agent not in self.possible_agents]
         if unknown:
             raise InvalidAction(f"There is no agent {unknown[0]!r}. Agents: {', '.join(self.possible_agents)}.")

@@ -95,7 +95,9 @@ def register(id: str, entry_point: str, draw: str | None = None) -> None:
             raise UsageError(f"{point!r} does not read package.module:name, as register({id!r}, ...) needs it.")
     new = GameSpec(id, entry_point, draw)
     if _SPECS.get(id, new) != new:
-        raise UsageError(f"{id!r} is registered already, as {_SPECS[id].entry_point!r}. Raise the version or choose another name.")
+        raise UsageError(
+            f"{id!r} is registered already, as {_SPECS[id].entry_point!r}. Raise the version or choose another name."
+        )
     if _TOLD and id not in _SPECS:
         _tell_pettingzoo(id)
     _SPECS[id] = new

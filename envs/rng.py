@@ -1,18 +1,24 @@
 """Counter-based random numbers: a word is a pure function of (seed, counter).
 
-No hidden state, so the same seed gives the same game on one thread or eight, alone or among a million, on every platform. A game
-that draws keeps its counter in its state row. The mixer is SplitMix64's finaliser.
+No hidden state, so the same seed gives the same game on one thread or eight, alone or among a million, on every
+platform. A game that draws keeps its counter in its state row. The mixer is SplitMix64's finaliser.
 
-Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17 (constants of variant 13).
+Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17 (constants of
+variant 13).
 """
 
 from __future__ import annotations
+
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .jit import disabled, kernel
 
-__all__ = ["below", "episode_seed", "mix64", "word"]
+__all__ = ["Word", "below", "episode_seed", "mix64", "word"]
+
+Word: TypeAlias = Any
+"""64 random bits: np.uint64, or Python's int where the JIT is off."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -21,28 +27,28 @@ _EPISODE = np.uint64(0xA0761D6478BD642F)  # keeps the seeds of later episodes aw
 _64 = (1 << 64) - 1
 
 
-def _mix64(x: int) -> int:
+def _mix64(x: Word) -> Word:
     """A bijection of 64-bit words whose output looks random."""
     y = np.uint64(x)
     y = (y ^ (y >> np.uint64(30))) * _MIX_1
     y = (y ^ (y >> np.uint64(27))) * _MIX_2
-    return y ^ (y >> np.uint64(31))  # type: ignore[return-value]
+    return y ^ (y >> np.uint64(31))
 
 
-def _word(seed: int, counter: int) -> int:
+def _word(seed: Word, counter: int) -> Word:
     """The 64-bit random word number ``counter`` of a seed."""
-    return mix64(np.uint64(seed) + _GOLDEN * (np.uint64(counter) + np.uint64(1)))  # type: ignore[arg-type]
+    return mix64(np.uint64(seed) + _GOLDEN * (np.uint64(counter) + np.uint64(1)))
 
 
-def _mix64_plain(x: int) -> int:
+def _mix64_plain(x: Word) -> Word:
     """``mix64`` in Python's integers, which do not warn on overflow (used where the JIT is off)."""
     y = int(x) & _64
     y = ((y ^ (y >> 30)) * int(_MIX_1)) & _64
     y = ((y ^ (y >> 27)) * int(_MIX_2)) & _64
-    return np.uint64(y ^ (y >> 31))  # type: ignore[return-value]
+    return np.uint64(y ^ (y >> 31))
 
 
-def _word_plain(seed: int, counter: int) -> int:
+def _word_plain(seed: Word, counter: int) -> Word:
     """``word`` in Python's integers."""
     return _mix64_plain(int(seed) + int(_GOLDEN) * (int(counter) + 1))
 
@@ -52,14 +58,14 @@ word = _word_plain if disabled() else kernel(_word)
 
 
 @kernel
-def below(random_word: int, n: int) -> int:
+def below(random_word: Word, n: int) -> Any:
     """A number in 0..n-1 from one word, by multiply and shift; n < 2**31. The bias is under n / 2**32."""
-    return np.int64(((np.uint64(random_word) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))  # type: ignore[return-value]
+    return np.int64(((np.uint64(random_word) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @kernel
-def episode_seed(seed: int, episode: int) -> int:
+def episode_seed(seed: Word, episode: int) -> Word:
     """The seed of a row's game number ``episode``: the row's own seed for game 0, a derived one for those after it."""
     if episode == 0:
-        return np.uint64(seed)  # type: ignore[return-value]
-    return word(np.uint64(seed) ^ _EPISODE, episode)  # type: ignore[arg-type]
+        return np.uint64(seed)
+    return word(np.uint64(seed) ^ _EPISODE, episode)

@@ -1,7 +1,8 @@
 """Rows of game states: take, put, bytes. Openings, search, sibling branches and checkpoints rest on these four.
 
-A state is N games in one of two layouts: a structured array [N], or a NamedTuple of arrays with leading axis N (NamedTuples may
-nest). ``Snapshot`` is itself of the second layout: a game's rows plus the bookkeeping that every face keeps beside them.
+A state is N games in one of two layouts: a structured array [N], or a NamedTuple of arrays with leading axis N
+(NamedTuples may nest). ``Snapshot`` is itself of the second layout: a game's rows plus the bookkeeping that every face
+keeps beside them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,19 @@ from ..aliases import RUNNING, TERMINATED, State
 from ..errors import StateError
 from .core import Game
 
-__all__ = ["NONE", "Snapshot", "bare", "from_bytes", "layout_hash", "put", "rows_of", "size", "snapshot", "take", "to_bytes"]
+__all__ = [
+    "NONE",
+    "Snapshot",
+    "bare",
+    "from_bytes",
+    "layout_hash",
+    "put",
+    "rows_of",
+    "size",
+    "snapshot",
+    "take",
+    "to_bytes",
+]
 
 NONE = -(2**31)
 """No action yet."""
@@ -61,7 +74,8 @@ def _leaves(state: State) -> list[NDArray[Any]]:
     if isinstance(state, tuple):
         return [leaf for part in state for leaf in _leaves(part)]
     raise StateError(
-        f"A state is a structured array or a NamedTuple of arrays, not {type(state).__name__}. Take one from get_state()."
+        f"A state is a structured array or a NamedTuple of arrays, not {type(state).__name__}. "
+        "Take one from get_state()."
     )
 
 
@@ -107,10 +121,14 @@ def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | 
         StateError: the layouts or the numbers of rows differ.
     """
     if _layout(state) != _layout(source):
-        raise StateError("These rows have another layout: another game, configuration or version. Take them from an equal game.")
+        raise StateError(
+            "These rows have another layout: another game, configuration or version. Take them from an equal game."
+        )
     index = rows_of(rows, size(state))
     if size(source) not in (1, len(index)):
-        raise StateError(f"{size(source)} rows came for {len(index)} places. Give as many rows as places, or one for all.")
+        raise StateError(
+            f"{size(source)} rows came for {len(index)} places. Give as many rows as places, or one for all."
+        )
     for old, new in zip(_leaves(state), _leaves(source), strict=True):
         old[index] = new
 
@@ -128,7 +146,10 @@ def layout_hash(state: State) -> str:
 
 
 def snapshot(game: Game, state: State) -> Snapshot:
-    """Bare game rows, as games just begun: no cycle counted, no reward given. Rows without a legal action have ended."""
+    """Bare game rows, as games just begun: no cycle counted, no reward given.
+
+    Rows without a legal action have ended.
+    """
     n, players = size(state), game.info.players
     status = np.full(n, TERMINATED, np.uint8)
     for i in range(n):
@@ -182,14 +203,19 @@ def from_bytes(game: Game, blob: bytes) -> State:
     if came[0] != name:
         raise StateError(f"This state is of the game {header['id']}, but {game.info.id} is played here.")
     if came[-1] != version:
-        raise StateError(f"This state is of version {header['id']}, but {game.info.id} is played here: versions do not mix.")
+        raise StateError(
+            f"This state is of version {header['id']}, but {game.info.id} is played here: versions do not mix."
+        )
     n = int(header["rows"])
     state = game.new_state(n)
     if header["kind"] == "snapshot":
         state = snapshot(game, game.new_state(0))._replace(state=state)
         state = Snapshot(state.state, *(np.zeros((n, *part.shape[1:]), part.dtype) for part in state[1:]))
     if layout_hash(state) != header["layout"]:
-        raise StateError(f"This state is of {header['id']} in another configuration or layout. Make the game with the same arguments.")
+        raise StateError(
+            f"This state is of {header['id']} in another configuration or layout. "
+            "Make the game with the same arguments."
+        )
     leaves = _leaves(state)
     expected = sum(leaf.nbytes for leaf in leaves)
     if len(payload) != expected:
@@ -208,7 +234,9 @@ def _split(blob: bytes) -> tuple[dict[str, Any], bytes]:
         raise StateError(f"A state blob is bytes, not {type(blob).__name__}.")
     data = bytes(blob)
     if not data.startswith(_MAGIC):
-        raise StateError(f"These {len(data)} bytes are no coterie state (or only its beginning). Write states with to_bytes().")
+        raise StateError(
+            f"These {len(data)} bytes are no coterie state (or only its beginning). Write states with to_bytes()."
+        )
     line, newline, payload = data[len(_MAGIC) :].partition(b"\n")
     try:
         header = json.loads(line) if newline else None

@@ -1,7 +1,7 @@
 """One game at a table: what the AEC and the parallel face share.
 
-A table keeps one row (N = 1), applies the policy for illegal actions exactly as the batched drivers do, counts cycles, draws and
-takes snapshots. It knows players by seat number; agents' names belong to the faces.
+A table keeps one row (N = 1), applies the policy for illegal actions exactly as the batched drivers do, counts cycles,
+draws and takes snapshots. It knows players by seat number; agents' names belong to the faces.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
 from ..errors import ActionError, IllegalAction, InvalidAction, StateError, UnknownName, UsageError
+from .arrays import LOSE, RAISE, RESAMPLE, illegal_limits
 from .core import Game
-from .drivers import LOSE, RAISE, RESAMPLE, _pick_plain, drivers
-from .rng import episode_seed, word
+from .drivers import drivers
+from .loops import pick_plain
+from .rng import Word, episode_seed, word
 from .state import Snapshot, from_bytes, put, size, snapshot, take
-from .vec import illegal_limits
 
 __all__ = ["NO_ANSWER", "Table", "render_modes"]
 
@@ -98,7 +99,7 @@ class Table:
         self._mask = np.zeros(info.num_actions, np.int8)
         self._observation = np.zeros(info.observation_shape, info.observation_dtype)
 
-    # -- beginning -------------------------------------------------------------------------------------------------------
+    # -- beginning -----------------------------------------------------------------------------------------------------
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Snapshot | None:
         """Start a game; returns the snapshot that ``options["state"]`` gave, if it did."""
@@ -133,7 +134,7 @@ class Table:
         if self.status == RUNNING:
             self.game.kernels.legal(self.state, 0, self.mover, self._mask)
 
-    # -- playing ---------------------------------------------------------------------------------------------------------
+    # -- playing -------------------------------------------------------------------------------------------------------
 
     def turn(self, action: Action) -> None:
         """The mover's turn, in a turn-based game."""
@@ -152,7 +153,7 @@ class Table:
         self.faults[player] += 1
         penalty = np.float32(self.limits.illegal_reward)
         if policy == RESAMPLE:
-            action = _pick_plain(self._mask, self._word(self.cycles))
+            action = pick_plain(self._mask, self._word(self.cycles))
             code = self._turn(self.state, action, self._acts, self._rewards, self._observation, self._mask)
             self._rewards[player] += penalty
             self.mover = code >> 2
@@ -165,7 +166,7 @@ class Table:
         self._count(status)
 
     def tick(self, actions: list[Action]) -> None:
-        """Everybody's action, in a simultaneous game. A seat without a legal action is not asked: its action is ignored."""
+        """Everybody's action, in a simultaneous game. What a seat without a legal action answers is ignored."""
         self._rewards[:] = 0
         wrong: list[Player] = []
         for p in range(self.players):
@@ -176,7 +177,7 @@ class Table:
                 if self.limits.illegal == RAISE:
                     raise IllegalAction(self._complaint(actions[p], p, mask))
                 if self.limits.illegal == RESAMPLE:
-                    self._acts[p] = _pick_plain(mask, self._word(self.cycles * self.players + p))
+                    self._acts[p] = pick_plain(mask, self._word(self.cycles * self.players + p))
                 wrong.append(p)
         status: Status = RUNNING
         if not wrong or self.limits.illegal == RESAMPLE:
@@ -197,8 +198,8 @@ class Table:
         if status != RUNNING:
             self._mask[:] = 0
 
-    def _word(self, counter: int) -> int:
-        return word(~np.uint64(episode_seed(np.uint64(self.seed or 0), self.episode)), counter)  # type: ignore[arg-type]
+    def _word(self, counter: int) -> Word:
+        return word(~np.uint64(episode_seed(np.uint64(self.seed or 0), self.episode)), counter)
 
     def _complaint(self, action: Action, player: Player, mask: Mask) -> str:
         legal = np.flatnonzero(mask)
@@ -236,7 +237,7 @@ class Table:
                 raise
             return NO_ANSWER
 
-    # -- seeing ----------------------------------------------------------------------------------------------------------
+    # -- seeing --------------------------------------------------------------------------------------------------------
 
     def mask(self, player: Player) -> Mask:
         """[A] int8, a new array; zeros for who is not to move."""
@@ -263,7 +264,9 @@ class Table:
     def render(self) -> NDArray[np.uint8] | str | None:
         """As ``render_mode`` says."""
         if self.render_mode is None:
-            raise UsageError(f"render() needs a render_mode; make the environment with one of {render_modes(self.draw)}.")
+            raise UsageError(
+                f"render() needs a render_mode; make the environment with one of {render_modes(self.draw)}."
+            )
         if self.render_mode == "rgb_array":
             module, _, name = str(self.draw).partition(":")
             frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(self.game, self.state, 0)
@@ -273,7 +276,7 @@ class Table:
         print(self.board())
         return None
 
-    # -- states ----------------------------------------------------------------------------------------------------------
+    # -- states --------------------------------------------------------------------------------------------------------
 
     def snapshot(self, pending: list[float], gone: list[bool], waiting: list[int]) -> Snapshot:
         """[1] this game in full."""

@@ -13,6 +13,8 @@ A set of cells is a 9-bit number, bit a for cell a.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,7 @@ from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State,
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction
 from .core import Game, GameInfo, Kernels
 from .jit import kernel
+from .rng import Word
 from .words import store_word
 
 __all__ = ["tictactoe"]
@@ -36,7 +39,9 @@ WON: NDArray[np.bool_] = np.array(
 """[512] whether a set of cells holds a line."""
 
 PAIRS: NDArray[np.uint64] = np.array([sum((k >> c & 1) << 16 * c for c in range(4)) for k in range(16)], np.uint64)
-"""[16] four cells spread over every other byte of a word: an observation's own plane; one byte further up, the other's."""
+"""[16] four cells spread over every other byte of a word: an observation's own plane; one byte further up, the
+other's.
+"""
 
 BYTES: NDArray[np.uint64] = np.array([sum((k >> c & 1) << 8 * c for c in range(8)) for k in range(256)], np.uint64)
 """[256] eight cells, a byte each: a mask."""
@@ -53,9 +58,9 @@ def reset(state: State, i: int, seed: int) -> None:
 
 
 @kernel
-def mover(state: State, i: int) -> Player:
+def mover(state: State, i: int) -> Any:
     """The seat to move."""
-    return state[i]["mover"]  # type: ignore[no-any-return]
+    return np.int64(state[i]["mover"])
 
 
 @kernel
@@ -104,14 +109,14 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None
 
 
 @kernel
-def key(state: State, i: int) -> int:
+def key(state: State, i: int) -> Word:
     """Both sets of cells and the mover, packed: equal keys are equal positions."""
     row = state[i]
-    return np.uint64(np.int64(row["own"]) | np.int64(row["other"]) << 9 | np.int64(row["mover"]) << 18)  # type: ignore[no-any-return]
+    return np.uint64(np.int64(row["own"]) | np.int64(row["other"]) << 9 | np.int64(row["mover"]) << 18)
 
 
 def new_state(n: int) -> State:
-    """n empty boards."""
+    """N empty boards."""
     return np.zeros(n, DTYPE)
 
 
@@ -147,7 +152,9 @@ def parse_action(state: State, i: int, text: str) -> Action:
     player = int(state[i]["mover"])
     free = _legal_cells(state, i, player)
     way_out = f"Answer with one of {' '.join(map(str, free))}." if free else "The game is over."
-    digits = {part for part in "".join(c if c.isascii() and c.isalnum() else " " for c in text).split() if part.isdigit()}
+    digits = {
+        part for part in "".join(c if c.isascii() and c.isalnum() else " " for c in text).split() if part.isdigit()
+    }
     if len(digits) > 1:
         raise AmbiguousAction(f"{text!r} names several numbers. {way_out}")
     if not digits or int(next(iter(digits))) > 8:

@@ -1,25 +1,29 @@
 """The batched face: N games side by side, arrays in, arrays out.
 
-All arrays that ``reset`` and ``step`` return are the environment's own buffers, written anew at the next call: copy what you keep.
+All arrays that ``reset`` and ``step`` return are the environment's own buffers, written anew at the next call: copy
+what you keep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING, TERMINATED, TRUNCATED, Mask, Rewards, State
-from ..errors import IllegalAction, InvalidAction, StateError, UnknownName, UsageError
+from ..aliases import TERMINATED, TRUNCATED, Mask, Rewards, State
+from ..errors import IllegalAction, InvalidAction, StateError, UsageError
+from .arrays import AUTORESET, BLOCK, RAISE, Arrays, autoreset_index, illegal_limits, new_arrays, positive
 from .core import Game
-from .drivers import AUTORESET, BLOCK, POLICIES, RAISE, Arrays, Limits, drivers, first_outside
+from .drivers import drivers
+from .loops import first_outside
 from .rng import mix64
 from .state import NONE, Snapshot, from_bytes, put, rows_of, size, snapshot, take
 
-__all__ = ["RolloutSums", "VecEnv", "illegal_limits"]
+__all__ = ["RolloutSums", "VecEnv"]
 
 _SAMPLER = 0x5DEECE66D  # keeps the sampler's words away from the games'
 
@@ -38,57 +42,29 @@ class RolloutSums(NamedTuple):
     returns: NDArray[np.float64]
 
 
-def illegal_limits(game: Game, illegal: str, illegal_reward: float | None, max_cycles: int | None, autoreset: int) -> Limits:
-    """Check the arguments that all faces share and turn them into the drivers' numbers.
-
-    Under ``noop`` a game may last longer than its rules say; without ``max_cycles`` it is truncated after four times as many.
-    """
-    if illegal not in POLICIES:
-        raise UnknownName("illegal-move policy", str(illegal), POLICIES)
-    if illegal_reward is None:
-        illegal_reward = -1.0 if illegal == "lose" else 0.0
-    if not np.isfinite(illegal_reward):
-        raise UsageError(f"illegal_reward={illegal_reward!r} is not finite.")
-    if max_cycles is None:
-        max_cycles = 4 * game.info.max_cycles if illegal == "noop" else 2**31 - 1
-    return Limits(POLICIES.index(illegal), float(illegal_reward), _positive("max_cycles", max_cycles), autoreset)
-
-
-def _positive(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise UsageError(f"{name}={value!r} came; a whole number of at least 1 is needed.")
-    return int(value)
-
-
-def _mode(autoreset_mode: Any) -> int:
-    name = str(getattr(autoreset_mode, "value", autoreset_mode))
-    known = {word.lower(): k for k, word in enumerate(AUTORESET)}
-    if name.lower() not in known:
-        raise UnknownName("autoreset mode", name, AUTORESET)
-    return known[name.lower()]
-
-
 class VecEnv:
     """N games of one kind.
 
-    Turn-based: actions [N], observations and masks are the mover's, ``player`` [N] names it. Simultaneous: a player axis comes
-    after N in actions, observations, masks, terminations, truncations and ``info["illegal"]``. Rewards are [N, P] in both: this
-    transition's, for all players.
+    Turn-based: actions [N], observations and masks are the mover's, ``player`` [N] names it. Simultaneous: a player
+    axis comes after N in actions, observations, masks, terminations, truncations and ``info["illegal"]``. Rewards are
+    [N, P] in both: this transition's, for all players.
 
-    Row i of ``reset(seed=s)`` plays the game that an AEC environment plays after ``reset(seed=s + i)``; games after the first
-    follow as they do there after ``reset()``. The number of threads changes nothing.
+    Row i of ``reset(seed=s)`` plays the game that an AEC environment plays after ``reset(seed=s + i)``; games after
+    the first follow as they do there after ``reset()``. The number of threads changes nothing.
 
     Args:
         game: the rules.
         num_envs: N.
         num_threads: rows are split into so many chunks. Pays for large N and many steps a call (``random_rollout``).
         seed: used by the first ``reset()`` that names none; None draws one from the system.
-        autoreset_mode: ``"SameStep"`` (the last observation is in ``info["final_obs"]``), ``"NextStep"`` (the step after a game's
-            end ignores the action and starts the next) or ``"Disabled"`` (finished rows stay until ``reset(mask=...)``); or
-            gymnasium's AutoresetMode.
+        autoreset_mode: ``"SameStep"`` (the last observation is in ``info["final_obs"]``), ``"NextStep"`` (the step
+        after a game's
+            end ignores the action and starts the next) or ``"Disabled"`` (finished rows stay until
+            ``reset(mask=...)``); or gymnasium's AutoresetMode.
         illegal: ``"lose"`` ends the game with ``illegal_reward`` for the mover and 0 for the others; ``"raise"`` raises
-            IllegalAction and changes nothing; ``"resample"`` plays a random legal action instead; ``"noop"`` only counts the
-            turn (in simultaneous games: the tick, for everybody). The action -1 is "no answer": illegal everywhere.
+            IllegalAction and changes nothing; ``"resample"`` plays a random legal action instead; ``"noop"`` only
+            counts the turn (in simultaneous games: the tick, for everybody). The action -1 is "no answer": illegal
+            everywhere.
         illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
         max_cycles: truncate after that many turns (ticks).
 
@@ -113,16 +89,16 @@ class VecEnv:
         max_cycles: int | None = None,
     ) -> None:
         self.game = game
-        self.num_envs = n = _positive("num_envs", num_envs)
+        self.num_envs = n = positive("num_envs", num_envs)
         self.num_players = game.info.players
-        self.num_threads = _positive("num_threads", num_threads)
-        self.autoreset_mode = AUTORESET[_mode(autoreset_mode)]
+        self.num_threads = positive("num_threads", num_threads)
+        self.autoreset_mode = AUTORESET[autoreset_index(autoreset_mode)]
         self.metadata = {"name": game.info.id.replace("-", "_"), "autoreset_mode": self.autoreset_mode}
-        self._limits = illegal_limits(game, illegal, illegal_reward, max_cycles, _mode(autoreset_mode))
+        self._limits = illegal_limits(game, illegal, illegal_reward, max_cycles, autoreset_index(autoreset_mode))
         self._drivers = drivers(game)
         self._pool: ThreadPoolExecutor | None = None
         self.state: State = game.new_state(n)
-        self._arrays = _new_arrays(game, n)
+        self._arrays = new_arrays(game, n)
         self._actions = np.zeros((n, self.num_players) if game.info.simultaneous else n, np.int32)
         self._seed = seed
         self._sampler = np.uint64(0)
@@ -134,9 +110,14 @@ class VecEnv:
         b = self._arrays
         self._obs = {"observation": b.observation, "action_mask": b.mask}
         final = {"observation": b.final_observation, "action_mask": b.final_mask}
-        self._info: dict[str, Any] = {"illegal": b.illegal, "final_obs": final, "_final_obs": b.ended, "player": b.player}
+        self._info: dict[str, Any] = {
+            "illegal": b.illegal,
+            "final_obs": final,
+            "_final_obs": b.ended,
+            "player": b.player,
+        }
 
-    # -- what is seen ----------------------------------------------------------------------------------------------------
+    # -- what is seen --------------------------------------------------------------------------------------------------
 
     @property
     def player(self) -> NDArray[np.int32]:
@@ -145,7 +126,7 @@ class VecEnv:
 
     @property
     def action_mask(self) -> Mask:
-        """[N, A] (simultaneous: [N, P, A]) 1 = legal; zeros in finished rows. The live array: read it, don't write it."""
+        """[N, A] (simultaneous: [N, P, A]) 1 = legal; zeros in finished rows. Live: read it only."""
         return self._arrays.mask
 
     @property
@@ -183,7 +164,7 @@ class VecEnv:
         """[N] turns (ticks) played in the present game."""
         return self._arrays.cycles
 
-    # -- verbs -----------------------------------------------------------------------------------------------------------
+    # -- verbs ---------------------------------------------------------------------------------------------------------
 
     def reset(
         self,
@@ -206,7 +187,11 @@ class VecEnv:
         b = self._arrays
         rows = rows_of(mask, self.num_envs)
         if seed is None and not self._started:
-            seed = self._seed if self._seed is not None else int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+            seed = (
+                self._seed
+                if self._seed is not None
+                else int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+            )
             rows = rows_of(None, self.num_envs)  # the first reset starts all rows
             self._seed_rows(seed, rows)
         elif seed is not None:
@@ -240,11 +225,13 @@ class VecEnv:
 
         Args:
             actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal.
-            rows: only these rows play (numbers, or a bool mask [N]); all that is returned of the others stays as it was.
+            rows: only these rows play (numbers, or a bool mask [N]); all that is returned of the others stays as it
+            was.
 
         Returns:
-            observations, rewards [N, P], terminations, truncations [N] (simultaneous: [N, P]) and info: ``"illegal"`` (bool, as
-            terminations), ``"player"`` [N], ``"final_obs"`` (as observations; rows where ``"_final_obs"`` [N] is True).
+            observations, rewards [N, P], terminations, truncations [N] (simultaneous: [N, P]) and info: ``"illegal"``
+            (bool, as terminations), ``"player"`` [N], ``"final_obs"`` (as observations; rows where ``"_final_obs"``
+            [N] is True).
 
         Raises:
             InvalidAction: wrong type, wrong shape or a number outside -1..A-1; nothing was played.
@@ -267,9 +254,9 @@ class VecEnv:
         return self._actions
 
     def random_rollout(self, steps: int) -> RolloutSums:
-        """``steps`` times ``step(sample_actions())``, without leaving the kernel: the same games, the same arrays afterwards."""
+        """``steps`` times ``step(sample_actions())`` in one kernel: the same games, the same arrays afterwards."""
         self._need_start()
-        steps = _positive("steps", steps)
+        steps = positive("steps", steps)
         blocks = -(-self.num_envs // BLOCK)
         episodes = np.zeros(blocks, np.int64)
         returns = np.zeros((blocks, self.num_players), np.float64)
@@ -278,7 +265,7 @@ class VecEnv:
         self._draws += steps
         return RolloutSums(steps * self.num_envs, int(episodes.sum()), returns.sum(0))
 
-    # -- states ----------------------------------------------------------------------------------------------------------
+    # -- states --------------------------------------------------------------------------------------------------------
 
     def get_state(self, rows: Sequence[int] | NDArray[Any] | int | None = None) -> Snapshot:
         """A copy of some rows (all by default), bookkeeping included. ``.state`` of it are the game's own rows."""
@@ -289,7 +276,9 @@ class VecEnv:
         live = (b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone, waiting)
         return Snapshot(take(self.state, index), *(take(part, index) for part in live))
 
-    def set_state(self, state: Snapshot | State | bytes, rows: Sequence[int] | NDArray[Any] | int | None = None) -> None:
+    def set_state(
+        self, state: Snapshot | State | bytes, rows: Sequence[int] | NDArray[Any] | int | None = None
+    ) -> None:
         """Put states into rows: a Snapshot, bare game rows or bytes; as many as rows, or one for all of them.
 
         Bare rows count as games just begun; they keep the rows' seeds. Observations and masks are refreshed.
@@ -307,7 +296,9 @@ class VecEnv:
         given = state if isinstance(state, Snapshot) else None
         whole = given if given is not None else snapshot(self.game, state)
         if size(whole) not in (1, len(rows)):
-            raise StateError(f"{size(whole)} states came for {len(rows)} rows. Give as many states as rows, or one for all.")
+            raise StateError(
+                f"{size(whole)} states came for {len(rows)} rows. Give as many states as rows, or one for all."
+            )
         put(self.state, whole.state, rows)
         if with_seed and given is not None:
             b.seed[rows], b.episode[rows] = whole.seed, whole.episode
@@ -320,7 +311,7 @@ class VecEnv:
         b.ended[rows] = False
         self._drivers.view_rows(self.state, b, rows)
 
-    # -- copies ----------------------------------------------------------------------------------------------------------
+    # -- copies --------------------------------------------------------------------------------------------------------
 
     def clone(self) -> VecEnv:
         """An equal, independent environment, generators included."""
@@ -328,7 +319,7 @@ class VecEnv:
         other.__dict__.update(self.__dict__)
         other._pool = None
         other.state = take(self.state)
-        other._arrays = Arrays(*(part.copy() for part in self._arrays))
+        other._arrays = Arrays(*[cast("Any", part.copy()) for part in self._arrays])
         other._actions = self._actions.copy()
         other._bind_views()
         return other
@@ -361,7 +352,7 @@ class VecEnv:
             self._pool.shutdown()
             self._pool = None
 
-    # -- inner -----------------------------------------------------------------------------------------------------------
+    # -- inner ---------------------------------------------------------------------------------------------------------
 
     def _need_start(self) -> None:
         if not self._started:
@@ -376,12 +367,12 @@ class VecEnv:
 
     def _check(self, actions: Any, rows: NDArray[np.intp] | None = None) -> NDArray[np.int32]:
         self._need_start()
-        b, count = self._arrays, self.game.info.num_actions
+        count = self.game.info.num_actions
         given = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
         if given.dtype.kind not in "iu" or given.shape != self._actions.shape:
             raise InvalidAction(
-                f"Actions of type {given.dtype} and shape {given.shape} came; {self.game.info.id} with {self.num_envs} games "
-                f"takes whole numbers of shape {self._actions.shape}."
+                f"Actions of type {given.dtype} and shape {given.shape} came; {self.game.info.id} with "
+                f"{self.num_envs} games takes whole numbers of shape {self._actions.shape}."
             )
         if given.dtype != np.int32:
             given = np.clip(given, -2, count).astype(np.int32)
@@ -390,8 +381,8 @@ class VecEnv:
         if outside >= 0:
             where = np.unravel_index(outside, checked.shape)
             raise InvalidAction(
-                f"Action {np.asarray(actions)[where]} in row {int(where[0])} is outside 0..{count - 1} of {self.game.info.id} "
-                "(-1 stands for no answer)."
+                f"Action {np.asarray(actions)[where]} in row {int(where[0])} is outside 0..{count - 1} of "
+                f"{self.game.info.id} (-1 stands for no answer)."
             )
         if self._limits.illegal == RAISE:
             self._raise_illegal(checked, rows)
@@ -423,35 +414,10 @@ class VecEnv:
             self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="coterie")
         blocks = -(-n // BLOCK)
         cuts = [min(n, BLOCK * (blocks * c // chunks)) for c in range(chunks + 1)]
-        for future in [self._pool.submit(loop, *head, a, z, *tail) for a, z in zip(cuts, cuts[1:], strict=False)]:
+        for future in [self._pool.submit(loop, *head, a, z, *tail) for a, z in pairwise(cuts)]:
             future.result()
 
 
 def _few(actions: NDArray[Any]) -> str:
     shown = " ".join(str(int(a)) for a in actions[:20])
     return shown + (" ..." if len(actions) > 20 else "")
-
-
-def _new_arrays(game: Game, n: int) -> Arrays:
-    info = game.info
-    seats = (n, info.players) if info.simultaneous else (n,)
-    observation = (*seats, *info.observation_shape)
-    dtype = np.dtype(info.observation_dtype)
-    return Arrays(
-        player=np.full(n, -1, np.int32),
-        mask=np.zeros((*seats, info.num_actions), np.int8),
-        observation=np.zeros(observation, dtype),
-        rewards=np.zeros((n, info.players), np.float32),
-        terminated=np.zeros(seats, np.bool_),
-        truncated=np.zeros(seats, np.bool_),
-        illegal=np.zeros(seats, np.bool_),
-        ended=np.zeros(n, np.bool_),
-        final_mask=np.zeros((*seats, info.num_actions), np.int8),
-        final_observation=np.zeros(observation, dtype),
-        status=np.full(n, RUNNING, np.uint8),
-        cycles=np.zeros(n, np.int32),
-        seed=np.zeros(n, np.uint64),
-        episode=np.zeros(n, np.uint32),
-        faults=np.zeros((n, info.players), np.int32),
-        acts=np.zeros((-(-n // BLOCK), info.players), np.int32),
-    )

@@ -1,6 +1,7 @@
 """``tictactoe_v0`` and its kind: what PettingZoo's users import, made for every registered game.
 
-Each is a small module with ``env()``, ``raw_env()`` and ``parallel_env()``. ``entry`` serves PettingZoo's registry, whose entry
+Each is a small module with ``env()``, ``raw_env()`` and ``parallel_env()``. ``entry`` serves PettingZoo's registry,
+whose entry
 points are strings: ``coterie.envs.versioned:tictactoe_v0__env`` is looked up here without a file of that name.
 """
 
@@ -51,7 +52,9 @@ def _raw(
 def versioned(name: str) -> ModuleType:
     """The module of a game: ``versioned("tictactoe_v0").env()``."""
     id = module_names()[name]
-    module = ModuleType(f"{__package__}.{name}", f"{id} as PettingZoo's users know it: env(), raw_env(), parallel_env().")
+    module = ModuleType(
+        f"{__package__}.{name}", f"{id} as PettingZoo's users know it: env(), raw_env(), parallel_env()."
+    )
     module.__dict__.update(
         env=partial(make, id, "aec"),
         raw_env=partial(_raw, id),

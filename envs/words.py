@@ -1,7 +1,8 @@
 """Eight bytes at once: read or write a word of a C-contiguous array of bytes inside a kernel.
 
-NumPy's ``view`` costs more in a kernel than what it saves, and numba compiles byte loops of fixed length one byte at a time. The
-byte at the lowest address is the word's lowest (little-endian machines, the only ones numba's wheels are made for). No bounds are
+NumPy's ``view`` costs more in a kernel than what it saves, and numba compiles byte loops of fixed length one byte at a
+time. The byte at the lowest address is the word's lowest (little-endian machines, the only ones numba's wheels are
+made for). No bounds are
 checked: ``offset + 8`` must not exceed the array's size.
 """
 
@@ -48,9 +49,9 @@ def _store_word(typing_context: Any, array: Any, offset: Any, word: Any) -> Any:
     return types.void(array, types.intp, types.uint64), generate
 
 
-def _load_plain(array: NDArray[Any], offset: int) -> int:
+def _load_plain(array: NDArray[Any], offset: int) -> Any:
     """``load_word`` where the JIT is off."""
-    return np.uint64(int.from_bytes(array.reshape(-1).view(np.uint8)[offset : offset + 8].tobytes(), "little"))  # type: ignore[return-value]
+    return np.uint64(int.from_bytes(array.reshape(-1).view(np.uint8)[offset : offset + 8].tobytes(), "little"))
 
 
 def _store_plain(array: NDArray[Any], offset: int, word: int) -> None:

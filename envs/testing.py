@@ -1,0 +1,346 @@
+"""One conformance check for all games: ``check_game(game)``.
+
+A new game is tested before its author writes a test: the suite runs this over ``list_envs()``. Each check is a
+function of a Game and raises AssertionError with what it met; ``CHECKS`` lists them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib.util
+import io
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..aliases import RUNNING
+from ..errors import ActionError
+from .aec import AECGame
+from .core import Game
+from .parallel import ParallelGame
+from .registry import list_envs, spec
+from .rng import below, episode_seed, word
+from .state import from_bytes, layout_hash, take, to_bytes
+from .table import render_modes
+from .vec import VecEnv
+
+__all__ = ["CHECKS", "FARAMA_WARNINGS", "check_game", "transcript"]
+
+FARAMA_WARNINGS = (
+    "Observation is not a NumPy array",
+    "Observation numpy array is all zeros",
+    "Observation is a single number",
+    "Observation has more than 3 dimensions",
+    "Action mask numpy array is all zeros",
+    "Observation space for each agent probably should be",
+    "The observation contains negative numbers",
+    "Agent's minimum observation space value",
+    "Agent's maximum observation space value",
+    ".* ignores the reset option 'options'",
+    "The old environment creation API has been deprecated",
+    "We recommend agents to be named",
+)
+"""What PettingZoo's test functions warn about, though it is as their documentation has it."""
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    return bool(a == b)
+
+
+def _draw(game: Game) -> str | None:
+    return spec(game.info.id).draw if game.info.id in list_envs() else None
+
+
+def _random_actions(game: Game, state: Any, i: int, seed: int, turn: int) -> list[int]:
+    """[P] a legal action for everybody who has one, 0 for the others."""
+    chosen = []
+    for p in range(game.info.players):
+        legal = game.legal_actions(state, i, p)
+        drawn = below(np.uint64(word(np.uint64(seed), turn * game.info.players + p)), max(1, len(legal)))
+        chosen.append(legal[drawn] if legal else 0)
+    return chosen
+
+
+def _play(game: Game, seed: int) -> Iterator[tuple[Any, list[int], np.ndarray[Any, Any] | None, int]]:
+    """Random play on the bare kernels: (state, actions to come, rewards of the last step, status)."""
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(seed))
+    rewards, status, turn = None, RUNNING, 0
+    while status == RUNNING:
+        actions = _random_actions(game, state, 0, seed, turn)
+        yield state, actions, rewards, status
+        rewards = np.zeros(game.info.players, np.float32)
+        status = int(game.kernels.step(state, 0, np.array(actions, np.int32), rewards))
+        turn += 1
+        assert turn <= game.info.max_cycles, f"the game goes on after max_cycles={game.info.max_cycles}"
+    yield state, [], rewards, status
+
+
+def _movers(game: Game, state: Any) -> list[int]:
+    return list(range(game.info.players)) if game.info.simultaneous else [game.mover(state, 0)]
+
+
+def check_rules(game: Game) -> None:
+    """Masks, observations, rewards and keys in random play."""
+    info = game.info
+    assert (game.mover(game.new_state(1), 0) == -1) == info.simultaneous, "mover is -1 in simultaneous games only"
+    for seed in range(40):
+        for state, _, rewards, status in _play(game, seed):
+            movers = _movers(game, state)
+            before = to_bytes(game, state)
+            for p in range(info.players):
+                mask = game.legal_mask(state, 0, p)
+                assert set(np.unique(mask)) <= {0, 1}, f"a mask holds other numbers than 0 and 1: {mask}"
+                full = np.full(info.num_actions, 7, np.int8)
+                game.kernels.legal(state, 0, p, full)
+                assert np.array_equal(mask, full), "legal leaves a part of the mask unwritten"
+                if status != RUNNING or p not in movers:
+                    assert not mask.any(), f"player {p} has legal actions, but is not to move"
+                _check_observation(game, state, p)
+            if status == RUNNING:
+                assert any(game.legal_mask(state, 0, p).any() for p in movers), (
+                    "nobody has a legal action, yet the game runs"
+                )
+            assert game.key(state, 0) == game.key(take(state), 0), "key is not a function of the row"
+            assert to_bytes(game, state) == before, "looking at a state changed it"
+            assert rewards is None or np.isfinite(rewards).all(), f"rewards are not finite: {rewards}"
+
+
+def _check_observation(game: Game, state: Any, player: int) -> None:
+    info = game.info
+    seen = []
+    for poison in (0, 1):
+        out = np.full(info.observation_shape, poison, info.observation_dtype)
+        game.kernels.observe(state, 0, player, out)
+        seen.append(out)
+    assert np.array_equal(seen[0], seen[1]), "observe leaves a part of its output unwritten"
+    out_of_bounds = (seen[0] < info.observation_low) | (seen[0] > info.observation_high)
+    assert not out_of_bounds.any(), f"the observation of player {player} is out of bounds: {seen[0]}"
+
+
+def check_text(game: Game) -> None:
+    """Mask == legal list == what parse_action accepts; every legal action's text comes back as that action."""
+    info = game.info
+    asked = range(info.num_actions) if info.num_actions <= 64 else range(0, info.num_actions, info.num_actions // 64)
+    for seed in range(10):
+        for state, _, _, _ in _play(game, seed):
+            for p in _movers(game, state):
+                legal = game.legal_actions(state, 0, p)
+                texts = [game.action_to_text(state, 0, a) for a in legal]
+                assert len(set(texts)) == len(texts), f"two legal actions are written alike: {texts}"
+                for a, text in zip(legal, texts, strict=True):
+                    assert game.parse_action(state, 0, text) == a, f"{text!r} does not come back as {a}"
+                for a in set(asked) - set(legal):
+                    assert not _accepts(game, state, game.action_to_text(state, 0, a)), (
+                        f"parse_action takes {a}, which is not legal"
+                    )
+                for face in (game.describe, game.compact):
+                    told = face(state, 0, p)
+                    assert isinstance(told, str), f"{face} tells {told!r}"
+                    assert told, f"{face} tells nothing"
+            for bad in ("", "no idea", "\u2603", "99999999999"):
+                assert not _accepts(game, state, bad), f"parse_action takes {bad!r}"
+
+
+def _accepts(game: Game, state: Any, text: str) -> bool:
+    try:
+        game.parse_action(state, 0, text)
+    except ActionError:
+        return False
+    return True
+
+
+def _cycle(env: AECGame, seed: int, turn: int) -> Any:
+    """One documented step with a random legal action; everything that was seen."""
+    observation, reward, terminated, truncated, info = env.last()
+    action = None
+    if not (terminated or truncated):
+        legal = np.flatnonzero(info["action_mask"])
+        action = int(legal[below(np.uint64(word(np.uint64(seed), turn)), len(legal))])
+    seen = (env.agent_selection, observation, reward, terminated, truncated, copy.deepcopy(info), action)
+    env.step(action)
+    return (*seen, dict(env.rewards), dict(env.terminations), list(env.agents))
+
+
+def check_determinism(game: Game) -> None:
+    """500 cycles, resets in between: the same seed gives the same games."""
+    first, second = AECGame(game), AECGame(game)
+    for env in (first, second):
+        env.reset(seed=7)
+    for turn in range(500):
+        assert _equal(_cycle(first, 7, turn), _cycle(second, 7, turn)), f"the games differ in cycle {turn}"
+        if not first.agents:
+            first.reset()
+            second.reset()
+
+
+def check_copies(game: Game) -> None:
+    """clone, deepcopy, pickle and get_state / set_state in mid-game: equal afterwards, and independent."""
+    ways: list[Callable[[AECGame], AECGame]] = [AECGame.clone, copy.deepcopy, lambda e: _through_bytes(game, e)]
+    if game.info.id in list_envs():
+        ways.append(lambda e: pickle.loads(pickle.dumps(e)))
+    for way in ways:
+        for stop in range(6):
+            env = AECGame(game)
+            env.reset(seed=3)
+            for turn in range(stop):
+                if env.agents:
+                    _cycle(env, 3, turn)
+            twin = way(env)
+            for turn in range(stop, stop + 20):
+                if not env.agents:
+                    break
+                assert _equal(_cycle(env, 3, turn), _cycle(twin, 3, turn)), f"a copy goes another way in cycle {turn}"
+            assert env.agents == twin.agents
+
+
+def _through_bytes(game: Game, env: AECGame) -> AECGame:
+    other = AECGame(game)
+    other.reset(seed=99)
+    other.set_state(to_bytes(game, env.get_state()))
+    return other
+
+
+def check_batched(game: Game) -> None:
+    """Row i of a batch seeded s plays what a lone environment seeded s + i plays, restarts included."""
+    n, info = 6, game.info
+    vec = VecEnv(game, n, seed=11)
+    vec.reset()
+    singles = [ParallelGame(game) for _ in range(n)]
+    for i, env in enumerate(singles):
+        env.reset(seed=11 + i)
+    for turn in range(60):
+        actions = vec.sample_actions().copy()
+        seats = actions if info.simultaneous else np.repeat(actions[:, None], info.players, 1)
+        _, rewards, terminated, truncated, _ = vec.step(actions)
+        for i, env in enumerate(singles):
+            played = dict(zip(info.agents, seats[i].tolist(), strict=True))
+            seen, won, ended, cut, _ = env.step(played)
+            assert [won[a] for a in info.agents] == rewards[i].tolist(), f"rewards differ in row {i}, turn {turn}"
+            assert [ended[a] for a in info.agents] == np.broadcast_to(terminated[i], info.players).tolist()
+            assert [cut[a] for a in info.agents] == np.broadcast_to(truncated[i], info.players).tolist()
+            if not env.agents:
+                seen, _ = env.reset()
+            for p in range(info.players):
+                if info.simultaneous or p == vec.player[i]:
+                    at = (i, p) if info.simultaneous else (i,)
+                    agent = seen[info.agents[p]]
+                    assert np.array_equal(agent["observation"], vec.observation[at]), f"observations differ in row {i}"
+                    assert np.array_equal(agent["action_mask"], vec.action_mask[at]), f"masks differ in row {i}"
+    _check_rollout(game)
+
+
+def _check_rollout(game: Game) -> None:
+    n, steps = 600, 25
+    stepped, rolled = VecEnv(game, n, seed=5), VecEnv(game, n, seed=5, num_threads=2)
+    episodes, returns = 0, np.zeros(game.info.players)
+    for vec in (stepped, rolled):
+        vec.reset()
+    for _ in range(steps):
+        _, rewards, _, _, info = stepped.step(stepped.sample_actions())
+        episodes += int(info["_final_obs"].sum())
+        returns += rewards.sum(0, dtype=np.float64)
+    sums = rolled.random_rollout(steps)
+    rolled.close()
+    assert (sums.steps, sums.episodes) == (n * steps, episodes), "random_rollout counts otherwise than step"
+    assert np.allclose(sums.returns, returns), "random_rollout pays otherwise than step"
+    assert to_bytes(game, stepped.get_state()) == to_bytes(game, rolled.get_state()), (
+        "two threads play other games than one"
+    )
+    assert np.array_equal(stepped.observation, rolled.observation), "random_rollout leaves other observations"
+    assert np.array_equal(stepped.action_mask, rolled.action_mask), "random_rollout leaves other masks"
+
+
+def check_state(game: Game) -> None:
+    """Rows as bytes come back equal; the layout hash knows them."""
+    vec = VecEnv(game, 5, seed=1)
+    vec.reset()
+    vec.random_rollout(2)
+    whole = vec.get_state()
+    assert _equal(from_bytes(game, to_bytes(game, whole)), whole), "a snapshot comes back otherwise"
+    assert _equal(from_bytes(game, to_bytes(game, whole.state)), whole.state), "bare rows come back otherwise"
+    assert layout_hash(whole.state) == layout_hash(game.new_state(1))
+
+
+def check_pettingzoo(game: Game) -> None:
+    """PettingZoo's own tests: api, seed, parallel, max_cycles (where games are long enough) and render."""
+    draw = _draw(game)
+
+    def env(render_mode: str | None = None, max_cycles: int | None = None) -> AECGame:
+        return AECGame(game, render_mode=render_mode, max_cycles=max_cycles, draw=draw)
+
+    def parallel_env(render_mode: str | None = None, max_cycles: int | None = None) -> ParallelGame:
+        return ParallelGame(game, render_mode=render_mode, max_cycles=max_cycles, draw=draw)
+
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        for message in FARAMA_WARNINGS:
+            warnings.filterwarnings("ignore", message=message)
+        from pettingzoo.test import (
+            api_test,
+            max_cycles_test,
+            parallel_api_test,
+            parallel_seed_test,
+            render_test,
+            seed_test,
+        )
+
+        api_test(env(), num_cycles=200)
+        api_test(AECGame(game, checked=False), num_cycles=200)
+        seed_test(env, num_cycles=100)
+        parallel_api_test(parallel_env(), num_cycles=200)
+        parallel_seed_test(parallel_env, num_cycles=100)
+        if game.info.simultaneous and game.info.max_cycles > 4:
+            max_cycles_test(SimpleNamespace(env=env, parallel_env=parallel_env))
+        if "rgb_array" not in render_modes(draw) or importlib.util.find_spec("pygame"):
+            render_test(env)
+
+
+CHECKS: dict[str, Callable[[Game], None]] = {
+    "rules": check_rules,
+    "text": check_text,
+    "determinism": check_determinism,
+    "copies": check_copies,
+    "batched": check_batched,
+    "state": check_state,
+    "pettingzoo": check_pettingzoo,
+}
+"""Every check by name."""
+
+
+def check_game(game: Game) -> None:
+    """Run every check.
+
+    Raises:
+        AssertionError: with the first thing that is wrong.
+    """
+    for check in CHECKS.values():
+        check(game)
+
+
+def transcript(game: Game, seeds: range = range(4)) -> str:
+    """Random games in words: what every seat is told, what it plays, what it gets. Golden files are made of it."""
+    lines = [game.rules]
+    for seed in seeds:
+        lines.append(f"# seed {seed}")
+        first = int(episode_seed(np.uint64(seed), 0))
+        for state, actions, rewards, status in _play(game, first):
+            if rewards is not None:
+                lines.append("rewards " + " ".join(f"{r:g}" for r in rewards.tolist()))
+            for p in range(game.info.players):
+                lines.append(f"{game.compact(state, 0, p)} key {game.key(state, 0):016x}")
+            if status == RUNNING:
+                movers = _movers(game, state)
+                lines.append(game.describe(state, 0, movers[0]))
+                lines.append("plays " + " ".join(game.action_to_text(state, 0, actions[p]) for p in movers))
+    return "\n".join(lines) + "\n"
