@@ -101,6 +101,10 @@ class LoraPolicy:
             self._asked[(text, turn.mask.tobytes())] = known
         return Question(slot, *known)
 
+    def asked(self) -> list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]]:
+        """Prompt and legal answers of every different question so far (the memory is emptied when it is full)."""
+        return list(self._asked.values())
+
     def distributions(self, questions: Sequence[Question]) -> tuple[NDArray[np.float64], list[NDArray[np.float32]]]:
         """Log-probabilities of all answers of distinct questions (choice and constrained).
 

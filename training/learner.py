@@ -152,6 +152,7 @@ class Learner:
         config = self.loss
         mask = scores.mask[part.answer]
         width = mask.shape[1]
+        summed = config.loss_type in ("dapo", "cispo")  # these divide by the whole batch's tokens: packs just add up
         loss, stats = policy_loss(
             scores.logprobs[part.answer],
             part.old[:, :width],
@@ -164,7 +165,7 @@ class Learner:
             ref_logprobs=part.ref,
             level=config.importance_sampling_level,
             entropies=scores.entropy[part.question][:, None].expand_as(mask),
-            entropy_coef=config.entropy_coef,
+            entropy_coef=config.entropy_coef * (part.tokens if summed else 1.0),
             num_items=part.total_tokens,
             max_completion_length=self.length,
         )

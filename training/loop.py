@@ -199,8 +199,8 @@ class Trainer:
         """Greedy play against the evaluation opponents, both seats; one row each."""
         agent = LLMAgent(self.policy, self.scheme.learner, greedy=True)
         number = self.config.budget.eval_games if games is None else games
-        rows = evaluate(self.game, agent, self.judges, number, self.config.seed + 1 if seed is None else seed)
-        return [row for row in rows if row.get("opponent") in self.judges]
+        at = self.config.seed + 1 if seed is None else seed
+        return evaluate(self.game, agent, self.judges, number, at, exact=False)
 
     def check(self, row: Mapping[str, Any]) -> None:
         """Raise CollapseError if three updates in a row look like one.

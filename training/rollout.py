@@ -159,7 +159,6 @@ def _play(
             episode = episodes[turn.row]
             action = -1 if decision.action is None else decision.action
             actions[(turn.row, turn.player) if seats else turn.row] = action
-            episode.illegal[turn.player] += decision.action is None
             if episode.learners[turn.player] and decision.tokens is not None:
                 ply = episode.opening_plies + episode.plies
                 visits.append(
@@ -173,7 +172,10 @@ def _play(
                         decision.tokens,
                     )
                 )
-        _, rewards, terminated, truncated, _ = vec.step(actions)
+        _, rewards, terminated, truncated, info = vec.step(actions)
+        wrong = info["illegal"]
+        for turn in turns:
+            episodes[turn.row].illegal[turn.player] += bool(wrong[turn.row, turn.player] if seats else wrong[turn.row])
         over = (terminated | truncated).reshape(len(episodes), -1).all(1)
         for row in running.tolist():
             episode = episodes[row]

@@ -1,20 +1,8 @@
-"""A mini model in Hugging Face format, so that training tests take seconds."""
+"""A configuration whose updates take a fraction of a second."""
 
 from __future__ import annotations
 
 import pytest
-
-
-@pytest.fixture(scope="session")
-def mini(tmp_path_factory):
-    """A folder with an untrained Llama on bytes, made by the recipe of the built-in models."""
-    pytest.importorskip("torch")
-    from coterie.agents.tiny import Recipe, build, save
-
-    folder = tmp_path_factory.mktemp("mini")
-    recipe = Recipe(width=32, layers=2, heads=2, inner=48)
-    save(build(recipe), recipe, folder)
-    return folder
 
 
 @pytest.fixture

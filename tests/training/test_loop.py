@@ -184,7 +184,7 @@ def test_an_edited_config_is_refused_but_a_new_budget_is_not(small, tmp_path):
 
 def test_run_folders_that_cannot_be_used(small, tmp_path):
     train(change(small, budget={"updates": 1}), tmp_path / "run")
-    with pytest.raises(RunError, match="isn't empty. Add --resume"):
+    with pytest.raises(RunError, match="Add --resume"):
         train(small, tmp_path / "run")
     with pytest.raises(RunError, match="is a run of tictactoe, not of highest_number"):
         train(dataclasses.replace(small, game="highest_number"), tmp_path / "run", resume=True)

@@ -1,0 +1,142 @@
+"""Whole training steps: games, credit, loss, AdamW. Beside it the same work by TRL's GRPOTrainer.
+
+The workload: tic-tac-toe against random, 64 games a step from the empty board, a Llama of 3 layers, 128 wide, on bytes, prompts of 35
+characters, LoRA r 16 on all linear layers, one pass over each batch, one thread. TRL plays through ``training.trl.GameBridge``: the
+same games, the same prompts; free decoding of one token, for that is what it has.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import Measurement
+
+__all__ = ["measurements"]
+
+GAMES, STEPS = 64, 20
+FRAME = "tictactoe: mark, board: "
+
+
+def measurements() -> Iterator[Measurement]:
+    """64 games a step beside TRL; then the default of ``coterie train tictactoe``."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        ours, shown = _ours(GAMES, 1, STEPS)
+        trl = _trl(5)
+        more = {"games a step": GAMES, "prompt tokens": shown["prompt"]}
+        yield Measurement("GRPO step, 128-wide Llama", ours, "decisions/s", 1, "trl GRPOTrainer", trl, more)
+        large, _ = _ours(1024, 4, 3)
+        yield Measurement("GRPO step, 4 passes, 128-wide Llama", large, "decisions/s", 1, more={"games a step": 1024})
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _model_folder(folder: Path) -> Path:
+    from ..agents.tiny import Recipe, build, save
+
+    recipe = Recipe(width=128, layers=3, heads=4, inner=344)
+    save(build(recipe), recipe, folder)
+    return folder
+
+
+def _framed(template: Any) -> Any:
+    """The template with some more words before each line, up to ~35 tokens."""
+    from ..agents.core import Turn
+    from ..agents.prompts import Template
+
+    class Framed(Template):
+        def text(self, turn: Turn) -> str:
+            return FRAME + super().text(turn)
+
+    return Framed(template.name, template.tokenizer)
+
+
+def _ours(games: int, passes: int, steps: int) -> tuple[float, dict[str, int]]:
+    """Learner decisions a second over whole updates, and facts about the prompts."""
+    from dataclasses import replace
+
+    from ..training.config import TrainConfig
+    from ..training.loop import Trainer
+
+    with tempfile.TemporaryDirectory() as folder:
+        start = TrainConfig(game="tictactoe")
+        config = replace(
+            start,
+            policy=replace(start.policy, model=str(_model_folder(Path(folder)))),
+            rollout=replace(start.rollout, games=games, opening_plies=0),
+            scheme=replace(start.scheme, opponents="random=1"),
+            loss=replace(start.loss, num_iterations=passes),
+        )
+        trainer = Trainer(config)
+    trainer.policy.template = _framed(trainer.policy.template)
+    trainer.step()
+    began, decisions = time.perf_counter(), 0
+    for _ in range(steps):
+        decisions += int(trainer.step()["decisions"])
+    seconds = time.perf_counter() - began
+    prompt = max(len(prompt) for prompt, _ in trainer.policy.asked())
+    return decisions / seconds, {"prompt": prompt}
+
+
+def _trl(steps: int) -> float | None:
+    """Decisions a second of TRL's GRPOTrainer on the same games; None where it isn't installed."""
+    try:
+        import peft
+        import trl
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.trainer_callback import TrainerCallback
+    except ImportError:
+        return None
+    from ..training.trl import GameBridge
+
+    stamps: list[float] = []
+    counted: list[int] = []
+
+    class Clock(TrainerCallback):
+        def on_step_end(self, *_: Any, **__: Any) -> None:
+            stamps.append(time.perf_counter())
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = _model_folder(Path(folder) / "model")
+        tokenizer = AutoTokenizer.from_pretrained(path)
+        bridge = GameBridge("tictactoe", opponent="random", tokenizer=tokenizer, opening_plies=0)
+        bridge.template = _framed(bridge.template)
+        bridge.answer_tokens = 1
+        args = trl.GRPOConfig(
+            output_dir=folder,
+            use_cpu=True,
+            bf16=False,
+            gradient_checkpointing=False,
+            per_device_train_batch_size=GAMES,
+            num_generations=8,
+            max_completion_length=512,
+            max_steps=steps + 1,
+            report_to=[],
+            logging_strategy="no",
+            save_strategy="no",
+            disable_tqdm=True,
+        )
+
+        def rollout(prompts: Any, trainer: Any) -> dict[str, list[Any]]:
+            out = bridge.rollout(prompts, trainer)
+            counted.append(sum(sum(row) for row in out["env_mask"]))
+            return out
+
+        trl.GRPOTrainer(
+            model=AutoModelForCausalLM.from_pretrained(path),
+            reward_funcs=bridge.reward,
+            args=args,
+            train_dataset=bridge.dataset(8),
+            processing_class=tokenizer,
+            rollout_func=rollout,
+            peft_config=peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM"),
+            callbacks=[Clock()],
+        ).train()
+    return sum(counted[1 : len(stamps)]) / (stamps[-1] - stamps[0])
