@@ -186,6 +186,11 @@ class _Batch:
         roomy: Any = _RoomyLayer
         # Sliding windows count padding as distance, and padding lies between prefixes and endings of unequal length.
         self.can_split = all(type(x) is DynamicLayer for x in self.cache.layers)
+        # Given a mask of its own shape, transformers packs query heads that share keys into one product: for one new
+        # token in bfloat16 on a CPU that is four times as fast as what it does without a mask.
+        config = model.config.get_text_config()
+        shares = getattr(config, "num_key_value_heads", None) not in (None, config.num_attention_heads)
+        self.packs = self.can_split and shares and config._attn_implementation == "sdpa"
         self.cache.layers = [roomy() if type(x) is DynamicLayer else x for x in self.cache.layers]
         self.mask = torch.zeros(0, 0, dtype=torch.long, device=self.device)
         self.fed = 0
@@ -260,9 +265,12 @@ class _Batch:
             self._context.close()
             self._context.enter_context(self.bank.route(self.slots))
             self._routed = self.slots
+        mask = self.mask
+        if self.packs and ids.shape[1] == 1:
+            mask = mask.bool()[:, None, None, :]
         logits: torch.Tensor = self.model(
             input_ids=ids,
-            attention_mask=self.mask,
+            attention_mask=mask,
             position_ids=positions,
             past_key_values=self.cache,
             use_cache=True,
