@@ -1,8 +1,8 @@
 """Whole training steps: games, credit, loss, AdamW. Beside it the same work by TRL's GRPOTrainer.
 
-The workload: tic-tac-toe against random, 64 games a step from the empty board, a Llama of 3 layers, 128 wide, on bytes, prompts of 35
-characters, LoRA r 16 on all linear layers, one pass over each batch, one thread. TRL plays through ``training.trl.GameBridge``: the
-same games, the same prompts; free decoding of one token, for that is what it has.
+The workload: tic-tac-toe against random, 64 games a step from the empty board, a Llama of 3 layers, 128 wide, on bytes,
+prompts of 36 characters, LoRA r 16 on all linear layers, one pass over each batch, one thread. TRL plays through
+``training.trl.GameBridge``: the same games, the same prompts; free decoding of one token, for that is what it has.
 """
 
 from __future__ import annotations

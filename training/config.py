@@ -132,14 +132,16 @@ class OptimizerConfig:
     """AdamW, one state a player.
 
     Attributes:
-        learning_rate: constant after the warm-up.
+        learning_rate: its height after the warm-up.
         warmup_updates: updates over which it rises linearly.
+        decay_updates: updates over which it then falls linearly to a tenth, where it stays; 0: constant.
         weight_decay: decoupled. beta1, beta2: of the moments.
         max_grad_norm: each player's gradient is clipped to it; 0 does not clip.
     """
 
     learning_rate: float = 1e-3
     warmup_updates: int = 5
+    decay_updates: int = 0
     weight_decay: float = 0.0
     beta1: float = 0.9
     beta2: float = 0.99
@@ -246,6 +248,7 @@ def _check(good: bool, name: str, came: object, wanted: str) -> None:
 
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(
+        optimizer=OptimizerConfig(decay_updates=300),
         budget=BudgetConfig(
             updates=2000,
             eval_vs="random,minimax",

@@ -82,6 +82,13 @@ class Learner:
         self.loss, self.schedule = loss, schedule
         self.length = max_completion_length if policy.decode == "free" else 1
 
+    def rate(self, update: int) -> float:
+        """Learning rate of an update: it rises, falls to a tenth, stays."""
+        s = self.schedule
+        rise = min(1.0, (update + 1) / max(1, s.warmup_updates))
+        fall = max(0.1, 1.0 - 0.9 * update / s.decay_updates) if s.decay_updates else 1.0
+        return s.learning_rate * rise * fall
+
     def step(
         self, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_], update: int
     ) -> dict[str, float]:
@@ -102,7 +109,7 @@ class Learner:
         """
         fresh = np.array([self.bank.versions[r.lora] - r.version <= self.loss.max_lag for r in records], np.bool_)
         rows = np.flatnonzero(keep & fresh)
-        rate = self.schedule.learning_rate * min(1.0, (update + 1) / max(1, self.schedule.warmup_updates))
+        rate = self.rate(update)
         stats: dict[str, float] = {
             "learning_rate": rate,
             "stale": 1.0 - float(fresh.mean()) if len(records) else 0.0,

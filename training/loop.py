@@ -302,8 +302,10 @@ def train(
     """
     started = time.monotonic()
     folder = Path(run) if run is not None else default_run(config.game)
-    kept = Run.reopen(folder, config) if resume else Run.create(folder, config)
-    trainer = Trainer(config, kept)
+    # The trainer first: a misspelt scheme or model must leave no folder behind.
+    kept = Run.reopen(folder, config) if resume else None
+    trainer = Trainer(config)
+    kept = trainer.run = kept or Run.create(folder, config)
     notes = trainer.restore() if resume else []
     if watcher:
         watcher.start(trainer)

@@ -184,7 +184,7 @@ tokens = st.integers(0, 5)
     st.integers(1, 200),
 )
 def test_packing_keeps_every_path(questions, row_tokens, batch_tokens):
-    """Walking from a parent to its ancestors spells exactly prompt + answer, in rows of the right player, each question once."""
+    """From a parent up, its ancestors spell exactly prompt + answer, in a row of its player; each question once."""
     seen = []
     for pack in pack_questions(questions, row_tokens=row_tokens, batch_tokens=batch_tokens):
         rows, width = pack.ids.shape

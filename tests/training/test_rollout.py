@@ -83,7 +83,7 @@ def test_groups_share_their_opening():
     assert all(len(set(games)) == 1 for games in by_group.values())  # scripted players: same opening, same game
     plies = [games[0][0] for games in by_group.values()]
     assert set(plies) == {0, 1, 2, 3, 4}
-    first = [v for v in batch.visits if v.episode == 0][0]
+    first = next(v for v in batch.visits if v.episode == 0)
     assert first.ply >= batch.episodes[0].opening_plies
 
 
