@@ -185,6 +185,7 @@ def _load(source: str, name: str, dtype: torch.dtype, **where: Any) -> tuple[Any
     """Load from a folder or hub id whose files are at hand."""
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+    where["trust_remote_code"] = False  # left open, transformers would ask on the terminal
     with _as_model_error(f"The configuration of the model {name!r} can't be read"):
         config = AutoConfig.from_pretrained(source, **where)
     _check_causal(config, name)
@@ -239,7 +240,7 @@ def _load_hub(name: str, dtype: torch.dtype) -> tuple[Any, Any]:
     else:
         return _load(name, name, dtype)
     try:
-        AutoConfig.from_pretrained(name, local_files_only=True)
+        AutoConfig.from_pretrained(name, local_files_only=True, trust_remote_code=False)
     except Exception as error:
         raise ModelError(
             f"The model {name!r} isn't on this machine and the hub can't be reached ({reason}): "
