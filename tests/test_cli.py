@@ -73,6 +73,12 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"coterie {coterie.__version__}\n"
 
 
+def test_python_dash_m_is_the_same_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "coterie", "evns"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Did you mean 'envs'?" in done.stderr
+
+
 # -- envs ------------------------------------------------------------------------------------------------------------
 
 
