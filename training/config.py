@@ -114,7 +114,8 @@ class LossConfig:
         beta: weight of the KL term against the base model.
         entropy_coef: weight of an entropy bonus.
         num_iterations: passes over each batch.
-        max_lag: decisions made by weights older than this many updates are dropped.
+        num_mini_batches: optimizer steps a pass; each takes its share of the batch's questions.
+        max_lag: decisions made by weights older than this many versions (optimizer steps) are dropped.
     """
 
     loss_type: Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo"] = "bnpo"
@@ -124,6 +125,7 @@ class LossConfig:
     beta: float = 0.0
     entropy_coef: float = 0.0
     num_iterations: int = 4
+    num_mini_batches: int = 1
     max_lag: int = 3
 
 
@@ -234,6 +236,7 @@ class TrainConfig:
         _check(self.policy.max_completion_length > 0, "max_completion_length", self.policy.max_completion_length, "> 0")
         _check(0 < self.loss.epsilon < 1, "epsilon", self.loss.epsilon, "between 0 and 1")
         _check(self.loss.num_iterations > 0, "num_iterations", self.loss.num_iterations, "at least 1")
+        _check(self.loss.num_mini_batches > 0, "num_mini_batches", self.loss.num_mini_batches, "at least 1")
         _check(self.loss.beta >= 0, "beta", self.loss.beta, "0 or more")
         _check(self.optimizer.learning_rate > 0, "learning_rate", self.optimizer.learning_rate, "more than 0")
         _check(0 <= self.credit.gamma <= 1, "gamma", self.credit.gamma, "between 0 and 1")

@@ -117,19 +117,36 @@ class Learner:
         }
         if not rows.size:
             return stats
-        packs = self._pack([records[d] for d in rows.tolist()], advantages[rows])
-        active = sorted({part.player for _, parts in packs for part in parts})
+        parts = [
+            self._pack([records[d] for d in rows[part].tolist()], advantages[rows[part]])
+            for part in self._split([records[d] for d in rows.tolist()], update)
+        ]
         for _ in range(self.loss.num_iterations):
-            stats |= self._pass(packs)
-            norms = self.optimizer.clip_grad_norm(active, self.schedule.max_grad_norm or float("inf"))
-            if not all(np.isfinite(norm) for norm in norms.values()):
-                bad = ", ".join(f"{name}: {norm}" for name, norm in norms.items())
-                raise CollapseError(
-                    f"A gradient is not finite ({bad}) at update {update}. Lower learning_rate, or resume."
-                )
-            stats["grad_norm"] = float(np.mean(list(norms.values())))
-            self.optimizer.step(active, lr=rate)
-            self.optimizer.zero_grad()
+            shown = [self._descend(packs, rate, update) for packs in parts]
+            stats |= {name: float(np.mean([s[name] for s in shown if name in s])) for name in shown[0]}
+        return stats
+
+    def _split(self, records: Sequence[Tokens], update: int) -> list[NDArray[np.int64]]:
+        """Rows of each mini-batch. Rows with the same question stay together, so that it is still scored once."""
+        count = self.loss.num_mini_batches
+        if count == 1:
+            return [np.arange(len(records))]
+        numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+        question = np.array([numbers.setdefault((r.lora, r.prompt), len(numbers)) for r in records])
+        part = np.random.default_rng([update]).permutation(len(numbers)) % count
+        return [rows for m in range(count) if (rows := np.flatnonzero(part[question] == m)).size]
+
+    def _descend(self, packs: Sequence[tuple[Pack, list[_Part]]], rate: float, update: int) -> dict[str, float]:
+        """One optimizer step."""
+        active = sorted({part.player for _, parts in packs for part in parts})
+        stats = self._pass(packs)
+        norms = self.optimizer.clip_grad_norm(active, self.schedule.max_grad_norm or float("inf"))
+        if not all(np.isfinite(norm) for norm in norms.values()):
+            bad = ", ".join(f"{name}: {norm}" for name, norm in norms.items())
+            raise CollapseError(f"A gradient is not finite ({bad}) at update {update}. Lower learning_rate, or resume.")
+        stats["grad_norm"] = float(np.mean(list(norms.values())))
+        self.optimizer.step(active, lr=rate)
+        self.optimizer.zero_grad()
         return stats
 
     def _pass(self, packs: Sequence[tuple[Pack, list[_Part]]]) -> dict[str, float]:
