@@ -56,7 +56,9 @@ class Measurement:
 
     def __str__(self) -> str:
         """One line for people."""
-        line = f"{self.name:<44} {_short(self.rate):>9} {self.unit:<14} {self.threads} thread{'s' * (self.threads != 1)}"
+        line = (
+            f"{self.name:<44} {_short(self.rate):>9} {self.unit:<14} {self.threads} thread{'s' * (self.threads != 1)}"
+        )
         if self.peer_rate:
             line += f"   {self.peer}: {_short(self.peer_rate)}, ratio {self.rate / self.peer_rate:.2f}"
         return line + "".join(f"   {key} {value}" for key, value in self.more.items())
