@@ -55,7 +55,7 @@ class Recipe:
     heads: int = 4
     inner: int = 256
     context: int = 2048
-    steps: int = 2500
+    steps: int = 2000
     lines: int = 128
     described: float = 0.06
     rate: float = 3e-3
