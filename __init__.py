@@ -1,7 +1,8 @@
 """A coterie: agents that learn by playing each other.
 
-Games with numba rules behind PettingZoo's APIs and a batched one, language models with many LoRA adapters as players, and a
-trainer for them. Importing this package imports nothing heavy; its one effect is that ``pettingzoo.make`` finds our games.
+Games with numba rules behind PettingZoo's APIs and a batched one, language models with many LoRA adapters as players,
+and a trainer for them. Importing this package imports nothing heavy; its one effect is that ``pettingzoo.make`` finds
+our games.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who decides: ``Agent.act(turns) -> decisions``, always a batch.
 
-Many games wait, one call answers. A ``Turn`` is what a player is asked; a ``Decision`` is what it answered and, for those who
-learn, everything the trainer needs token-exactly, so that nothing is ever tokenised twice.
+Many games wait, one call answers. A ``Turn`` is what a player is asked; a ``Decision`` is what it answered and, for those
+who learn, everything the trainer needs token-exactly, so that nothing is ever tokenised twice.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ class Tokens:
     Attributes:
         prompt: token ids the model was shown.
         completion: token ids that were chosen.
-        logprobs: natural-log probabilities of the sampling policy, at its temperature. One number a token for ``free`` and
-            ``constrained`` decoding; one number in all for ``choice``, normalised over the legal set.
+        logprobs: natural-log probabilities of the sampling policy, at its temperature. One number a token for ``free``
+            and ``constrained`` decoding; one number in all for ``choice``, normalised over the legal set.
         kind: ``"choice"``, ``"constrained"`` or ``"free"``.
-        candidates: token ids of every legal answer (choice and constrained), in the order of ``legal_actions``; else ``()``.
+        candidates: token ids of every legal answer (choice and constrained), in the order of ``legal_actions``; else
+            ``()``.
         chosen: index into ``candidates``, or -1 (free).
         temperature: divides the logits (choice: the candidates' log-probabilities).
         lora: the bank's player that answered.

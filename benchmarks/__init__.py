@@ -1,8 +1,8 @@
 """Benchmarks, one file a room: ``benchmarks/envs.py``, ``policy.py``, ``train.py``.
 
-Each defines ``measurements() -> Iterator[Measurement]``; ``coterie bench ROOM [--json]`` imports it, runs it and prints a line for
-each measurement as it comes. A peer (another library that does the same work) is measured in the same run where it is
-installed: a ratio taken in one run says more than two rates taken on two days.
+Each defines ``measurements() -> Iterator[Measurement]``; ``coterie bench ROOM [--json]`` imports it, runs it and prints
+a line for each measurement as it comes. A peer (another library that does the same work) is measured in the same run
+where it is installed: a ratio taken in one run says more than two rates taken on two days.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Measurement:
 
 
 def median_rate(work: Callable[[], int], repeats: int = 5) -> float:
-    """Median over ``repeats`` calls of (units of work that ``work()`` says it did) / seconds, after one unmeasured call."""
+    """Median over ``repeats`` calls of (units of work that ``work()`` says it did) / seconds; one call warms up."""
     work()
     rates = []
     for _ in range(repeats):

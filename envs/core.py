@@ -1,8 +1,8 @@
 """What a game is: a frozen record of facts, kernels on flat arrays, and a text face.
 
-A game file defines kernels (``@njit`` functions on ``(state, i, ...)``), a few text functions and one factory that returns a
-``Game``; ``register("name-v0", "package.module:factory")`` makes it reachable through every face. The faces (AEC, parallel,
-batched, Gymnasium vector, text) are written once, in this package, and know no game.
+A game file defines kernels (``@njit`` functions on ``(state, i, ...)``), a few text functions and one factory that
+returns a ``Game``; ``register("name-v0", "package.module:factory")`` makes it reachable through every face. The faces
+(AEC, parallel, batched, Gymnasium vector, text) are written once, in this package, and know no game.
 
 Letters: N games side by side, i a row among them, P players, A actions.
 """
@@ -66,11 +66,11 @@ class Kernels(NamedTuple):
         reset: ``(state, i, seed: uint64) -> None`` writes row i; all randomness of the game follows from the seed.
         mover: ``(state, i) -> int`` the seat to move (turn-based; simultaneous games return -1).
         legal: ``(state, i, player, mask [A] int8) -> None`` writes the whole mask; zeros for who is not to move.
-        step: ``(state, i, actions [P] int32, rewards [P] float32) -> Status``; a turn-based game reads ``actions[mover]``.
-            The caller guarantees a legal action and a running game; rewards arrive zeroed and hold this transition's.
+        step: ``(state, i, actions [P] int32, rewards [P] float32) -> Status``; a turn-based game reads
+            ``actions[mover]``. The caller guarantees a legal action and a running game; rewards arrive zeroed and hold this transition's.
         observe: ``(state, i, player, out [observation_shape]) -> None`` writes the whole of ``out``.
-        key: ``(state, i) -> uint64`` a hash of all that the future depends on (seed and history that no rule reads are left
-            out): equal keys mean the same position with the same player to move.
+        key: ``(state, i) -> uint64`` a hash of all that the future depends on (seed and history that no rule reads are
+            left out): equal keys mean the same position with the same player to move.
     """
 
     reset: Callable[..., None]
