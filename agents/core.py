@@ -1,7 +1,7 @@
 """Who decides: ``Agent.act(turns) -> decisions``, always a batch.
 
-Many games wait, one call answers. A ``Turn`` is what a player is asked; a ``Decision`` is what it answered and, for those
-who learn, everything the trainer needs token-exactly, so that nothing is ever tokenised twice.
+Many games wait, one call answers. A ``Turn`` is what a player is asked; a ``Decision`` is what it answered and, for
+those who learn, everything the trainer needs token-exactly, so that nothing is ever tokenised twice.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ class Kernels(NamedTuple):
         mover: ``(state, i) -> int`` the seat to move (turn-based; simultaneous games return -1).
         legal: ``(state, i, player, mask [A] int8) -> None`` writes the whole mask; zeros for who is not to move.
         step: ``(state, i, actions [P] int32, rewards [P] float32) -> Status``; a turn-based game reads
-            ``actions[mover]``. The caller guarantees a legal action and a running game; rewards arrive zeroed and hold this transition's.
+            ``actions[mover]``. The caller guarantees a legal action and a running game; rewards arrive zeroed and hold
+            this transition's.
         observe: ``(state, i, player, out [observation_shape]) -> None`` writes the whole of ``out``.
         key: ``(state, i) -> uint64`` a hash of all that the future depends on (seed and history that no rule reads are
             left out): equal keys mean the same position with the same player to move.
