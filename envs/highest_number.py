@@ -58,7 +58,7 @@ def step(state: Numbers, i: int, actions: NDArray[np.int32], rewards: Rewards) -
         state.said[i, p] = actions[p]
         beaten = 0
         for q in range(players):
-            beaten += (actions[p] > actions[q]) - (actions[p] < actions[q])
+            beaten += int(actions[p] > actions[q]) - int(actions[p] < actions[q])
         rewards[p] = beaten / (players - 1)
     state.rounds[i, 0] += 1
     return RUNNING if state.rounds[i, 0] < state.rounds[i, 1] else TERMINATED

@@ -121,7 +121,6 @@ def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np
     status = RUNNING
     if not is_legal:
         b.faults[i, p] += 1
-        b.rewards[i, p] += np.float32(limits.illegal_reward)
         if limits.illegal == RESAMPLE:
             action = pick(b.mask[i], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i]))
         elif limits.illegal == LOSE:
@@ -129,6 +128,8 @@ def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np
     if is_legal or limits.illegal == RESAMPLE:
         acts[p] = action
         status = step(state, i, acts, b.rewards[i])
+    if not is_legal:
+        b.rewards[i, p] += np.float32(limits.illegal_reward)
     b.cycles[i] += 1
     if status == RUNNING and b.cycles[i] >= limits.max_cycles:
         status = TRUNCATED

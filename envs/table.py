@@ -199,7 +199,7 @@ class Table:
             self._mask[:] = 0
 
     def _word(self, counter: int) -> Word:
-        return word(~np.uint64(episode_seed(np.uint64(self.seed or 0), self.episode)), counter)
+        return np.uint64(word(~np.uint64(episode_seed(np.uint64(self.seed or 0), self.episode)), counter))
 
     def _complaint(self, action: Action, player: Player, mask: Mask) -> str:
         legal = np.flatnonzero(mask)

@@ -1,0 +1,93 @@
+"""The conformance check over every registered game, golden transcripts, and proof that the check can fail."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coterie.envs import list_envs, make_game
+from coterie.envs.jit import kernel
+from coterie.envs.testing import CHECKS, check_game, transcript
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("id", list_envs())
+def test_every_registered_game(id, check):
+    CHECKS[check](make_game(id))
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_many_actions_players_and_rounds(check):
+    CHECKS[check](make_game("highest_number", max_number=300, players=3, rounds=10))
+
+
+def test_check_game_runs_all_checks(monkeypatch):
+    ran = []
+    for name in list(CHECKS):
+        monkeypatch.setitem(CHECKS, name, lambda game, name=name: ran.append(name))
+    check_game(make_game("tictactoe"))
+    assert ran == list(CHECKS)
+
+
+@pytest.mark.parametrize("id", list_envs())
+def test_golden_transcripts(id):
+    """Rewrite a file only together with a new version of the game: python -c 'see CONTRIBUTING'."""
+    assert transcript(make_game(id)) == (GOLDEN / f"{id}.txt").read_text()
+
+
+@kernel
+def _everything_is_legal(state, i, player, mask):
+    mask[:] = 1
+
+
+@kernel
+def _half_a_mask(state, i, player, mask):
+    mask[0] = 0
+
+
+@kernel
+def _half_an_observation(state, i, player, out):
+    out[0, 0, 0] = 0
+
+
+@kernel
+def _endless(state, i, actions, rewards):
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "wrong"),
+    [
+        ("legal", _everything_is_legal),
+        ("legal", _half_a_mask),
+        ("observe", _half_an_observation),
+        ("step", _endless),
+    ],
+)
+def test_wrong_rules_are_found(verb, wrong):
+    game = make_game("tictactoe")
+    broken = dataclasses.replace(game, kernels=game.kernels._replace(**{verb: wrong}))
+    with pytest.raises(AssertionError):
+        CHECKS["rules"](broken)
+
+
+def test_a_wrong_text_is_found():
+    game = make_game("tictactoe")
+    broken = dataclasses.replace(game, action_to_text=lambda state, i, action: str(8 - action))
+    with pytest.raises(AssertionError, match="does not come back"):
+        CHECKS["text"](broken)
+
+
+def test_hidden_randomness_is_found():
+    game = make_game("tictactoe")
+    rng = np.random.default_rng()
+
+    def restless(state, i, player):
+        return str(rng.random())
+
+    assert transcript(dataclasses.replace(game, compact=restless)) != transcript(game)

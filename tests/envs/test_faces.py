@@ -1,0 +1,348 @@
+"""AEC, parallel, text and registry faces: policies for illegal actions, bad input, states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pettingzoo
+import pytest
+
+import coterie
+from coterie.envs import make_game
+from coterie.errors import ActionError, IllegalAction, InvalidAction, UnknownName, UsageError
+
+X_WINS = [0, 3, 1, 4, 2]
+
+
+def aec(**kwargs):
+    env = coterie.make("tictactoe-v0", **kwargs)
+    env.reset(seed=0)
+    return env
+
+
+def parallel(**kwargs):
+    env = coterie.make("tictactoe-v0", api="parallel", **kwargs)
+    env.reset(seed=0)
+    return env
+
+
+def everybody(env, action):
+    return dict.fromkeys(env.agents, action)
+
+
+# -- illegal actions ---------------------------------------------------------------------------------------------------
+
+
+def test_lose_punishes_only_the_mover():
+    env = aec()
+    env.step(4)
+    env.step(4)
+    assert env.rewards == {"player_0": 0, "player_1": -1}
+    assert env.terminations == {"player_0": True, "player_1": True}
+    assert env.truncations == {"player_0": False, "player_1": False}
+    assert env.infos["player_1"]["illegal"] == 1
+    assert env.infos["player_0"]["illegal"] == 0
+    for _ in range(2):
+        env.step(None)
+    env.reset()
+    assert env.infos["player_1"]["illegal"] == 0
+    assert env.rewards == {"player_0": 0, "player_1": 0}
+
+
+def test_lose_in_parallel():
+    env = parallel(illegal_reward=-3)
+    env.step(everybody(env, 4))
+    _, rewards, terminations, truncations, infos = env.step(everybody(env, 4))
+    assert rewards == {"player_0": 0, "player_1": -3}
+    assert all(terminations.values())
+    assert not any(truncations.values())
+    assert infos["player_1"]["illegal"] == 1
+    assert env.agents == []
+
+
+@pytest.mark.parametrize("make", [aec, parallel])
+def test_raise_changes_nothing(make):
+    env = make(illegal="raise")
+    turn = (lambda a: env.step(a)) if make is aec else (lambda a: env.step(everybody(env, a)))
+    turn(4)
+    with pytest.raises(IllegalAction, match=r"Action 4 of player_1(.|\n)*Legal: 0 1 2 3 5 6 7 8"):
+        turn(4)
+    turn(0)
+    assert env.table.cycles == 2
+
+
+@pytest.mark.parametrize("make", [aec, parallel])
+@pytest.mark.parametrize("policy", ["resample", "noop"])
+def test_the_game_goes_on(make, policy):
+    env = make(illegal=policy, illegal_reward=-0.5)
+    turn = (lambda a: env.step(a)) if make is aec else (lambda a: env.step(everybody(env, a)))
+    turn(4)
+    turn(4)
+    assert env.table.rewards == [0, -0.5]
+    assert env.table.faults == [0, 1]
+    assert env.table.mover == (0 if policy == "resample" else 1)
+    assert env.table.mask(env.table.mover).sum() == (7 if policy == "resample" else 8)
+
+
+@pytest.mark.parametrize("policy", ["lose", "resample", "noop"])
+@pytest.mark.parametrize("id", ["tictactoe-v0", "highest_number-v0"])
+def test_single_and_batched_punish_alike(id, policy):
+    """Random actions, legal or not, with the same seeds: bit for bit the same."""
+    rng = np.random.default_rng(3)
+    config = {"rounds": 4} if id.startswith("highest") else {}
+    n = 5
+    vec = coterie.make_vec(id, n, seed=20, illegal=policy, illegal_reward=-0.1, max_cycles=12, **config)
+    vec.reset()
+    envs = [
+        coterie.make(id, api="parallel", illegal=policy, illegal_reward=-0.1, max_cycles=12, **config) for _ in range(n)
+    ]
+    for i, env in enumerate(envs):
+        env.reset(seed=20 + i)
+    simultaneous = vec.game.info.simultaneous
+    count = vec.game.info.num_actions
+    for _ in range(150):
+        actions = rng.integers(-1, count, (n, 2) if simultaneous else n)
+        _, rewards, terminations, truncations, info = vec.step(actions)
+        for i, env in enumerate(envs):
+            seats = actions[i] if simultaneous else np.repeat(actions[i], 2)
+            chosen = {a: None if k < 0 else int(k) for a, k in zip(env.agents, seats, strict=True)}
+            _, won, ended, cut, told = env.step(chosen)
+            assert list(won.values()) == rewards[i].tolist()
+            assert list(ended.values()) == np.broadcast_to(terminations[i], 2).tolist()
+            assert list(cut.values()) == np.broadcast_to(truncations[i], 2).tolist()
+            if not env.agents:
+                env.reset()
+            else:
+                assert [told[a]["illegal"] for a in told] == vec.get_state(i).illegal[0].tolist()
+        assert info["illegal"].shape == (actions.shape)
+
+
+def test_a_raised_tick_can_be_repeated():
+    env = coterie.make("highest_number-v0", illegal="raise", text=True)
+    env.reset()
+    env.step("3")
+    with pytest.raises(ActionError):
+        env.step("no")
+    assert env.agent_selection == "player_1"
+    env.step("4")
+    assert env.rewards == {"player_0": -1, "player_1": 1}
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", [9, -1, 1.0, "4", None, True, [4], np.array([1, 2]), np.float32(3), 10**30])
+def test_bad_actions(action):
+    env = aec()
+    with pytest.raises(InvalidAction):
+        env.step(action)
+    assert env.table.cycles == 0
+    other = parallel()
+    if action is not None:  # None is "no answer" there
+        with pytest.raises(InvalidAction):
+            other.step(everybody(other, action))
+        assert other.table.cycles == 0
+
+
+@pytest.mark.parametrize("action", [4, np.int32(4), np.int64(4), np.uint8(4), np.array(4)])
+def test_good_actions(action):
+    env = aec()
+    env.step(action)
+    assert env.last()[0]["action_mask"].sum() == 8
+
+
+def test_the_end():
+    env = aec()
+    for cell in X_WINS:
+        env.step(cell)
+    assert env.rewards == {"player_0": 1, "player_1": -1}
+    with pytest.raises(InvalidAction, match=r"step\(None\)"):
+        env.step(5)
+    env.step(None)
+    env.step(None)
+    assert env.agents == []
+    with pytest.raises(IllegalAction, match="reset"):
+        env.step(5)
+    with pytest.raises(IllegalAction, match="reset"):
+        env.step(None)
+    other = parallel()
+    for cell in X_WINS:
+        other.step(everybody(other, cell))
+    with pytest.raises(IllegalAction, match="reset"):
+        other.step({"player_0": 1})
+
+
+def test_before_reset():
+    env = coterie.make("tictactoe-v0", render_mode="ansi")
+    for call in (lambda: env.step(0), lambda: env.observe("player_0"), env.render):
+        with pytest.raises(UsageError, match="reset"):
+            call()
+    with pytest.raises(AttributeError, match="reset"):
+        _ = env.rewards
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = env.rewardz
+    other = coterie.make("tictactoe-v0", api="parallel", render_mode="ansi")
+    for call in (lambda: other.step({}), other.render):
+        with pytest.raises(UsageError, match="reset"):
+            call()
+
+
+def test_bad_dictionaries():
+    env = parallel()
+    with pytest.raises(InvalidAction, match="missing"):
+        env.step({"player_1": 3})
+    with pytest.raises(InvalidAction, match="no agent 'player_7'"):
+        env.step({"player_0": 3, "player_7": 1})
+    with pytest.raises(InvalidAction, match="dictionary"):
+        env.step([3, 4])
+    env.step({"player_0": 3})
+
+
+@pytest.mark.parametrize("seed", ["1", 1.5, True])
+def test_bad_seeds(seed):
+    with pytest.raises(UsageError, match="seed"):
+        aec().reset(seed=seed)
+
+
+def test_bad_makes():
+    with pytest.raises(UnknownName, match="Did you mean 'parallel'"):
+        coterie.make("tictactoe-v0", api="paralel")
+    with pytest.raises(UnknownName, match="Did you mean 'ansi'"):
+        coterie.make("tictactoe-v0", render_mode="anssi")
+    with pytest.raises(UnknownName, match="rgb_array"):
+        coterie.make("highest_number-v0", render_mode="rgb_array")
+    with pytest.raises(UnknownName, match="Did you mean 'lose'"):
+        coterie.make("tictactoe-v0", illegal="loose")
+    with pytest.raises(UsageError, match="render_mode"):
+        aec().render()
+
+
+def test_unknown_reset_options_are_ignored_with_a_warning():
+    env = aec()
+    with pytest.warns(UserWarning, match="ignores the reset option 'fen'"):
+        env.reset(options={"fen": "x"})
+    assert env.agent_selection == "player_0"
+
+
+# -- texts -------------------------------------------------------------------------------------------------------------
+
+
+def test_text_face():
+    env = aec(text=True)
+    seen = env.last()[0]
+    assert seen.endswith("Legal actions: 0 1 2 3 4 5 6 7 8.")
+    assert env.observation_space("player_0").contains(seen)
+    env.step("cell 4")
+    assert "X" in env.last()[0]
+    with pytest.raises(InvalidAction, match="string"):
+        env.step(3)
+    env.step("what?")
+    assert env.rewards == {"player_0": 0, "player_1": -1}
+    other = parallel(text=True)
+    seen, *_ = other.step({"player_0": "8"})
+    assert seen["player_1"].startswith(" 0 | 3 | 6")
+
+
+def test_text_and_numbers_play_the_same_game():
+    words, numbers = aec(text=True), aec()
+    for cell in X_WINS:
+        words.step(str(cell))
+        numbers.step(cell)
+    assert words.rewards == numbers.rewards
+
+
+def test_text_with_raise():
+    env = aec(text=True, illegal="raise")
+    with pytest.raises(InvalidAction):
+        env.step("what?")
+
+
+# -- states ------------------------------------------------------------------------------------------------------------
+
+
+def test_states_travel_between_faces():
+    vec = coterie.make_vec("tictactoe-v0", 3, seed=1)
+    vec.reset()
+    vec.random_rollout(3)
+    env, other = aec(), parallel()
+    env.set_state(vec.get_state(1))
+    assert env.agent_selection == "player_1"
+    assert np.array_equal(env.last()[0]["observation"], vec.observation[1])
+    seen, _ = other.reset(options={"state": env.get_state()})
+    assert np.array_equal(seen["player_1"]["action_mask"], vec.action_mask[1])
+    env.reset(options={"state": vec.state[1:2]})
+    assert np.array_equal(env.last()[0]["observation"], vec.observation[1])
+
+
+def test_a_state_between_the_closing_steps():
+    env = aec()
+    for cell in X_WINS:
+        env.step(cell)
+    env.step(None)
+    twin = aec()
+    twin.set_state(env.get_state())
+    assert twin.agents == env.agents == ["player_0"]
+    assert twin.last()[1] == env.last()[1] == 1
+    twin.step(None)
+    assert twin.agents == []
+
+
+def test_a_state_in_the_middle_of_a_tick():
+    env = coterie.make("highest_number-v0")
+    env.reset(seed=0)
+    env.step(12)
+    twin = coterie.make("highest_number-v0")
+    twin.set_state(env.get_state())
+    assert twin.agent_selection == "player_1"
+    twin.step(11)
+    assert twin.rewards == {"player_0": 1, "player_1": -1}
+
+
+def test_what_is_handed_out_is_a_copy():
+    env = aec()
+    seen = env.last()
+    seen[0]["action_mask"][:] = 0
+    seen[4]["action_mask"][:] = 0
+    seen[0]["observation"][:] = 1
+    again = env.last()
+    assert again[0]["action_mask"].all()
+    assert not again[0]["observation"].any()
+    env.step(4)
+    assert env.table.faults == [0, 0]
+
+
+def test_raw_env_has_no_checks():
+    from coterie.envs import tictactoe_v0
+
+    env = tictactoe_v0.raw_env()
+    env.reset()
+    env.step(12)  # out of bounds: merely illegal
+    assert env.rewards == {"player_0": -1, "player_1": 0}
+
+
+# -- PettingZoo's registry ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("id", coterie.list_envs())
+def test_pettingzoo_make(id):
+    env = pettingzoo.make("aec", f"coterie/{id}")
+    env.reset(seed=0)
+    assert env.unwrapped.game.info.id == id
+    env = pettingzoo.make("parallel", f"coterie/{id}", max_cycles=1, illegal="noop")
+    env.reset(seed=0)
+    assert env.table.limits.max_cycles == 1
+
+
+def test_human_mode_prints(capsys):
+    env = aec(render_mode="human")
+    env.step(4)
+    shown = capsys.readouterr().out
+    assert shown.count("You are") == 2
+    assert "X" in shown
+
+
+def test_space_objects_stay_the_same():
+    env = aec()
+    assert env.action_space("player_0") is env.action_space("player_0")
+    assert env.action_space("player_0") is not env.action_space("player_1")
+    assert env.observation_space("player_0").contains(env.observe("player_0"))
+    assert make_game("tictactoe").info.agents == env.possible_agents

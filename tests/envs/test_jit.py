@@ -1,0 +1,108 @@
+"""Compilation: the disk cache, bounds checks, and plain Python give the same games."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coterie.envs import jit, make_game
+from coterie.envs.testing import transcript
+
+SCRIPT = """
+import json, time
+import numpy as np
+from coterie.envs import make_vec, make_game
+from coterie.envs.drivers import drivers
+from coterie.envs.testing import transcript
+out = {}
+for id in ("tictactoe", "highest_number"):
+    vec = make_vec(id, 300, seed=3)
+    vec.reset()
+    vec.step(vec.sample_actions())
+    vec.random_rollout(4)
+    loops = drivers(vec.game)
+    stats = [getattr(loops, n).stats for n in ("begin_rows", "step_rows", "sample_rows", "rollout")] if JIT else []
+    out[id] = {
+        "hits": sum(sum(s.cache_hits.values()) for s in stats),
+        "misses": sum(sum(s.cache_misses.values()) for s in stats),
+        "said": transcript(vec.game, range(2)),
+        "mask": vec.action_mask.sum(tuple(range(1, vec.action_mask.ndim))).tolist(),
+    }
+print(json.dumps(out))
+"""
+
+
+def run(jit=True, **environment):
+    script = SCRIPT.replace("JIT", str(jit))
+    env = os.environ | {"NUMBA_CACHE_DIR": "", **environment}
+    if not env["NUMBA_CACHE_DIR"]:
+        del env["NUMBA_CACHE_DIR"]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], env=env, capture_output=True, text=True, timeout=500, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_a_second_process_hits_the_cache(tmp_path):
+    first = run(NUMBA_CACHE_DIR=str(tmp_path))
+    second = run(NUMBA_CACHE_DIR=str(tmp_path))
+    for id in first:
+        assert (first[id]["hits"], first[id]["misses"]) == (0, 4)
+        assert (second[id]["hits"], second[id]["misses"]) == (4, 0)
+        assert first[id]["said"] == second[id]["said"]
+
+
+@pytest.mark.slow
+def test_bounds_are_kept(tmp_path):
+    """NUMBA_BOUNDSCHECK=1 turns an index out of bounds into an error; the games are the same."""
+    checked = run(NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+    for id, result in checked.items():
+        assert result["said"] == transcript(make_game(id), range(2))
+
+
+@pytest.mark.slow
+def test_without_the_compiler():
+    plain, compiled = run(jit=False, NUMBA_DISABLE_JIT="1"), run()
+    for id in plain:
+        assert plain[id]["said"] == compiled[id]["said"]
+        assert plain[id]["mask"] == compiled[id]["mask"]
+
+
+def test_the_name_knows_the_source(tmp_path, monkeypatch):
+    game = make_game("tictactoe")
+    before = jit.source_hash(game.kernels)
+    assert len(before) == 12
+    edited = tmp_path / "tictactoe.py"
+    shutil.copy(Path(jit.__file__).with_name("tictactoe.py"), edited)
+    edited.write_text(edited.read_text() + "\n# edited\n")
+    monkeypatch.setattr(jit.inspect, "getsourcefile", lambda function: str(edited))
+    assert jit.source_hash(game.kernels) != before
+
+
+def test_kernels_cannot_allocate():
+    import numba
+    import numpy as np
+
+    @jit.kernel
+    def allocates(n):
+        return np.zeros(n).sum()
+
+    with pytest.raises(numba.core.errors.TypingError, match="zeros"):
+        allocates(3)
+
+
+def test_bound_copies_do_not_share_names():
+    def template():
+        return VALUE  # noqa: F821
+
+    one, two = jit.bind(template, {"VALUE": 1}, "one"), jit.bind(template, {"VALUE": 2}, "two")
+    assert (one(), two()) == (1, 2)
+    assert one.__qualname__ != two.__qualname__

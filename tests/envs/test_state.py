@@ -1,0 +1,148 @@
+"""Rows of both layouts: take, put, bytes, and what is refused."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import coterie
+from coterie.envs import make_game, make_vec, state
+from coterie.errors import StateError
+
+TTT = make_game("tictactoe")
+NUMBERS = make_game("highest_number", players=3, rounds=2)
+
+
+class Nested(NamedTuple):
+    rows: np.ndarray
+    pair: NUMBERS.new_state(0).__class__
+
+
+def filled(game, n, seed):
+    rng = np.random.default_rng(seed)
+    rows = game.new_state(n)
+    for leaf in [rows] if isinstance(rows, np.ndarray) else rows:
+        leaf.view(np.uint8)[...] = rng.integers(0, 256, leaf.view(np.uint8).shape)
+    return rows
+
+
+def equal(a, b):
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    return len(a) == len(b) and all(map(equal, a, b))
+
+
+@pytest.mark.parametrize("game", [TTT, NUMBERS], ids=lambda g: g.info.name)
+@settings(deadline=None)  # the first call may compile
+@given(n=st.integers(1, 12), seed=st.integers(0, 99), data=st.data())
+def test_take_put_bytes(game, n, seed, data):
+    rows = filled(game, n, seed)
+    index = data.draw(st.lists(st.integers(0, n - 1), unique=True, min_size=1))
+    part = state.take(rows, index)
+    assert state.size(part) == len(index)
+    assert equal(part, state.take(state.take(rows), index))
+    assert equal(state.from_bytes(game, state.to_bytes(game, rows)), rows)
+    other = filled(game, n, seed + 1)
+    left = sorted(set(range(n)) - set(index))
+    before = state.take(other, left)
+    state.put(other, part, index)
+    assert equal(state.take(other, index), part)
+    assert equal(state.take(other, left), before)
+
+
+def test_take_copies():
+    rows = TTT.new_state(3)
+    part = state.take(rows, [1])
+    part["own"] = 5
+    assert not rows["own"].any()
+
+
+def test_one_row_fills_many_and_nesting_works():
+    nested = Nested(np.arange(4), NUMBERS.new_state(4))
+    one = state.take(nested, 2)
+    state.put(nested, one, [0, 1, 3])
+    assert nested.rows.tolist() == [2, 2, 2, 2]
+    assert isinstance(one.pair, type(nested.pair))
+
+
+@pytest.mark.parametrize("rows", [[9], [-9], ["a"], [1.5], [[0]], np.zeros(2, bool)])
+def test_bad_rows(rows):
+    with pytest.raises(StateError):
+        state.take(TTT.new_state(4), rows)
+
+
+def test_masks_and_negative_rows():
+    assert state.rows_of(np.array([True, False, True]), 3).tolist() == [0, 2]
+    assert state.rows_of([-1], 3).tolist() == [2]
+    assert state.rows_of([], 3).tolist() == []
+
+
+def test_put_refuses_other_layouts_and_counts():
+    with pytest.raises(StateError, match="layout"):
+        state.put(TTT.new_state(2), NUMBERS.new_state(2))
+    with pytest.raises(StateError, match="3 rows came for 2"):
+        state.put(TTT.new_state(2), TTT.new_state(3))
+    with pytest.raises(StateError, match="not dict"):
+        state.take({})
+
+
+def blobs():
+    vec = make_vec("tictactoe", 3, seed=0)
+    vec.reset()
+    vec.random_rollout(3)
+    return state.to_bytes(TTT, vec.get_state()), state.to_bytes(TTT, vec.state)
+
+
+@pytest.mark.parametrize("blob", blobs(), ids=["snapshot", "bare"])
+def test_every_truncation_is_an_error(blob):
+    for length in range(len(blob)):
+        with pytest.raises(StateError):
+            state.from_bytes(TTT, blob[:length])
+    with pytest.raises(StateError, match="truncated"):
+        state.from_bytes(TTT, blob[:-1])
+    with pytest.raises(StateError):
+        state.from_bytes(TTT, blob + b"x")
+
+
+def test_flipped_bits_are_an_error():
+    blob = bytearray(blobs()[0])
+    for at in range(len(blob) - 40, len(blob)):
+        blob[at] ^= 1
+        with pytest.raises(StateError, match="altered"):
+            state.from_bytes(TTT, bytes(blob))
+        blob[at] ^= 1
+
+
+def test_other_game_version_and_configuration():
+    blob = blobs()[0]
+    with pytest.raises(StateError, match="tictactoe-v0, but highest_number-v0"):
+        state.from_bytes(NUMBERS, blob)
+    with pytest.raises(StateError, match="version"):
+        state.from_bytes(TTT, blob.replace(b"tictactoe-v0", b"tictactoe-v9"))
+    with pytest.raises(StateError, match="configuration"):
+        state.from_bytes(make_game("highest_number"), state.to_bytes(NUMBERS, NUMBERS.new_state(1)))
+    with pytest.raises(StateError, match="not str"):
+        state.from_bytes(TTT, "text")
+    with pytest.raises(StateError, match="no coterie state"):
+        state.from_bytes(TTT, b"PNG")
+
+
+def faces():
+    vec, aec = make_vec("tictactoe", 3), coterie.make("tictactoe-v0")
+    parallel = coterie.make("tictactoe-v0", api="parallel")
+    for face in (vec, aec, parallel):
+        face.reset()
+        yield face.set_state
+        yield lambda blob, face=face: face.reset(options={"state": blob})
+
+
+@pytest.mark.parametrize("face", range(6))
+def test_every_face_refuses_bad_blobs(face):
+    accept = list(faces())[face]
+    for blob in (state.to_bytes(NUMBERS, NUMBERS.new_state(1)), blobs()[0][:-3], b""):
+        with pytest.raises(StateError):
+            accept(blob)
