@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -80,6 +81,30 @@ def test_every_decoding_and_scheme_trains(small, decode, scheme):
     row = Trainer(config).step()
     assert row["decisions"] > 0
     assert (row["illegal"] > 0.5) == (decode == "free")  # an untrained model that may say anything says nonsense
+
+
+@pytest.mark.parametrize("decode", ["choice", "free"])
+def test_mini_batches_take_every_decision_once(small, decode):
+    policy = {"decode": decode, "max_completion_length": 3}
+    config = change(
+        small, policy=policy, loss={"num_mini_batches": 3, "num_iterations": 2}, credit={"credit": "constant"}
+    )
+    trainer = Trainer(config)
+    row = trainer.step()
+    assert trainer.bank.versions["main"] == 6
+    assert row["trained"] > 0
+    records = [r for k in range(40) if (r := _record(k % 11))]
+    parts = trainer.learner._split(records, update=5)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(40))
+    for part in parts:
+        others = {records[k].prompt for other in parts if other is not part for k in other}
+        assert not others & {records[k].prompt for k in part}
+
+
+def _record(prompt):
+    from coterie.agents.core import Tokens
+
+    return Tokens((1, prompt), (2,), (0.0,), "choice", ((2,), (3,)), 0, lora="main")
 
 
 def test_simultaneous_games_train(small):
