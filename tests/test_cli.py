@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,59 @@ def test_a_person_leaves(typed: str, capsys: pytest.CaptureFixture[str], monkeyp
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     assert main(["play", "tictactoe"]) == 0
     assert capsys.readouterr().out.endswith("human left the game.\n")
+
+
+# -- train -----------------------------------------------------------------------------------------------------------
+
+
+SMALL = ["--games", "64", "--eval-games", "20", "--eval-every", "1", "--threads", "1"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two small updates; tests that go on with it take a copy."""
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    assert main(["train", "tictactoe", "--run", str(folder), "--updates", "2", *SMALL]) == 0
+    return folder
+
+
+def test_train_writes_a_run(run: Path) -> None:
+    assert {"config.yaml", "metrics.jsonl", "curves.png", "checkpoints", "players"} <= {p.name for p in run.iterdir()}
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [row["update"] for row in rows] == [0, 1]
+
+
+def test_train_goes_on(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(run, tmp_path / "runs" / "tictactoe-1")
+    assert main(["train", "tictactoe", "--resume", "--updates", "3"]) == 0, capsys.readouterr().err
+    lines = (tmp_path / "runs" / "tictactoe-1" / "metrics.jsonl").read_text().splitlines()
+    assert len(lines) == 3
+    assert refused(["train", "tictactoe", "--resume", "--learning-rate", "0.5"], capsys)
+    assert refused(["train", "highest_number", "--run", "runs/tictactoe-1", "--resume"], capsys)
+    assert refused(["train", "tictactoe", "--run", "runs/tictactoe-1"], capsys)
+
+
+def test_train_reads_a_file_and_flags_win(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from coterie.training.config import load_config
+
+    (tmp_path / "c.yaml").write_text("seed: 5\noptimizer: {learning_rate: 0.002, weight_decay: 0.01}\n")
+    words = ["train", "tictactoe", "--config", "c.yaml", "--run", "r", "--weight-decay", "0.02", "--updates", "1"]
+    assert main([*words, *SMALL]) == 0, capsys.readouterr().err
+    config = load_config(tmp_path / "r" / "config.yaml")
+    assert (config.seed, config.optimizer.learning_rate, config.optimizer.weight_decay) == (5, 0.002, 0.02)
+    assert config.rollout.games == 64
+
+
+def test_a_trained_player_plays_and_is_measured(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["eval", str(run), "--vs", "random", "--games", "20", "--json"]) == 0
+    row, policy = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (row["opponent"], row["games"], row["illegal"]) == ("random", 20, 0)
+    assert 0 < policy["exploitability"] < 2
+    assert main(["play", "tictactoe", "--players", f"{run}:main@2", "minimax"]) == 0
+    assert refused(["play", "tictactoe", "--players", f"{run}:main@9", "minimax"], capsys)
+    assert refused(["play", "tictactoe", "--players", f"{run}:mian", "minimax"], capsys)
+    assert refused(["eval", str(run), "--game", "highest_number"], capsys)
 
 
 # -- eval ------------------------------------------------------------------------------------------------------------
