@@ -6,6 +6,7 @@ that changes weights reads the clock.
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import threading
 import time
@@ -17,14 +18,13 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ..agents.core import Agent
 from ..agents.llm import LLMAgent
 from ..envs.registry import make_game
 from ..errors import CollapseError
 from . import credit as credits
-from .config import TrainConfig
+from .config import CreditConfig, TrainConfig
 from .evaluate import evaluate
 from .goal import Goal
 from .learner import Learner
@@ -34,7 +34,7 @@ from .rollout import rollout
 from .run import Run
 from .schemes import make_scheme
 
-__all__ = ["Outcome", "Trainer", "Watcher", "default_run", "train"]
+__all__ = ["Outcome", "Trainer", "Watcher", "assign", "default_run", "train"]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Trainer:
             illegal_penalty=config.rollout.illegal_penalty,
         )
         played = time.perf_counter()
-        credit = self.assign(batch)
+        credit = assign(batch, config.credit, self.baseline, self.game.info.id)
         stats = self.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
         self.updates += 1
         self._snapshot()
@@ -144,38 +144,6 @@ class Trainer:
             "learn_seconds": started + seconds - played,
             **stats,
         }
-
-    def assign(self, batch: Rollout) -> credits.Credit:
-        """Advantages of all decisions of a batch."""
-        config, visits, returns = self.config.credit, batch.visits, batch.returns()
-        seats = np.array([v.seat for v in visits], np.int64)
-        if config.gamma != 1.0:
-            left: NDArray[np.int64] = np.zeros(len(visits), np.int64)
-            seen: dict[tuple[int, int], int] = {}
-            for d in range(len(visits) - 1, -1, -1):
-                who = (visits[d].episode, visits[d].seat)
-                left[d] = seen.get(who, 0)
-                seen[who] = int(left[d]) + 1
-            returns = returns * config.gamma**left
-        if config.credit == "state":
-            keys = np.array([v.key for v in visits], np.uint64)
-            return credits.by_state(returns, keys, seats, min_visits=config.min_visits)
-        episodes = batch.episodes
-        if config.credit == "group":
-            index = credits.group_index(
-                [(episodes[v.episode].group, v.seat, episodes[v.episode].players) for v in visits]
-            )
-            return credits.grpo(returns, index, scale=config.scale_rewards)
-        if config.credit == "sibling":
-            first = [v.ply == episodes[v.episode].opening_plies for v in visits]
-            branch = np.where(first, [episodes[v.episode].group for v in visits], -1)
-            return credits.sibling(returns, branch, scale=config.scale_rewards)
-        if config.credit == "rae":
-            roles = [f"{self.game.info.id}/{v.seat}" for v in visits]
-            return self.baseline.advantages(
-                returns, roles, [v.episode * self.game.info.players + v.seat for v in visits]
-            )
-        return credits.constant(returns)
 
     def _snapshot(self) -> None:
         """Remember a past self every ``snapshot_every`` updates, if the scheme may ask for one."""
@@ -272,6 +240,39 @@ class Trainer:
         self.updates = int(state["update"])
         self.run.cut_metrics(self.updates)
         return warnings
+
+
+def assign(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline, game: str) -> credits.Credit:
+    """Advantages of all decisions of a batch.
+
+    Args:
+        batch: D decisions, in order of time within an episode.
+        config: which credit.
+        baseline: the running means of ``rae``; they move.
+        game: its id, part of a role's name.
+    """
+    visits, episodes = batch.visits, batch.episodes
+    seats = np.array([v.seat for v in visits], np.int64)
+    who = batch.trajectories()
+    returns = batch.returns()
+    if config.gamma != 1.0:
+        returns = credits.discounted(batch.rewards(), who, gamma=config.gamma)
+    if config.credit == "state":
+        keys = np.array([v.key for v in visits], np.uint64)
+        return credits.by_state(returns, keys, seats, min_visits=config.min_visits)
+    if config.credit == "group":
+        # Whole games are compared, each counted once; decisions far from the end then take their discounted part.
+        index = credits.group_index([(episodes[v.episode].group, v.seat, episodes[v.episode].players) for v in visits])
+        totals = np.array([episodes[v.episode].returns[v.seat] for v in visits], np.float64)
+        found = credits.grpo(totals, index, scale=config.scale_rewards, trajectories=who)
+        return dataclasses.replace(found, advantages=found.advantages * config.gamma ** batch.decisions_left())
+    if config.credit == "sibling":
+        first = [v.ply == episodes[v.episode].opening_plies for v in visits]
+        index = credits.group_index([(episodes[v.episode].group, v.seat) for v in visits])
+        return credits.sibling(returns, np.where(first, index, -1), scale=config.scale_rewards)
+    if config.credit == "rae":
+        return baseline.advantages(returns, [f"{game}/{seat}" for seat in seats], who)
+    return credits.constant(returns)
 
 
 def default_run(game: str) -> Path:

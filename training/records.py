@@ -50,7 +50,8 @@ class Episode:
         plies: turns played by the players.
         returns: P totals.
         illegal: answers that were no legal action, a seat.
-        actions: what was played, in order; None is an illegal answer (simultaneous games: a tuple a tick).
+        actions: what was played, in order, where the rollout was told to keep it; -1: an answer that named no legal
+            action. Simultaneous games: a list a tick.
     """
 
     group: int
@@ -80,6 +81,24 @@ class Rollout:
     def returns(self) -> NDArray[np.float64]:
         """[D] what the deciding seat got from each decision on."""
         return np.array([self.episodes[v.episode].returns[v.seat] - v.before for v in self.visits], np.float64)
+
+    def trajectories(self) -> NDArray[np.int64]:
+        """[D] which seat of which episode decided, as one number."""
+        return np.array([v.episode * len(self.episodes[v.episode].players) + v.seat for v in self.visits], np.int64)
+
+    def rewards(self) -> NDArray[np.float64]:
+        """[D] what the deciding seat was paid after each decision, up to its next one."""
+        paid, later = self.returns(), dict[int, float]()
+        for d, who in reversed(list(enumerate(self.trajectories().tolist()))):
+            paid[d], later[who] = paid[d] - later.get(who, 0.0), float(paid[d])
+        return paid
+
+    def decisions_left(self) -> NDArray[np.int64]:
+        """[D] how many decisions of the same seat in the same episode followed."""
+        left, seen = np.zeros(len(self.visits), np.int64), dict[int, int]()
+        for d, who in reversed(list(enumerate(self.trajectories().tolist()))):
+            left[d] = seen[who] = seen.get(who, -1) + 1
+        return left
 
     def learner_results(self) -> NDArray[np.float64]:
         """Totals of all learning seats."""
