@@ -25,6 +25,7 @@ class Drivers(NamedTuple):
     start: Callable[..., int]
     step_some: Callable[..., None]
     observe_rows: Callable[..., None]
+    still_running: Callable[..., None]
 
 
 def drivers(game: Game) -> Drivers:
@@ -58,5 +59,6 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
         loops.lone_start,
         loops.step_some,
         loops.observe_rows,
+        loops.still_running,
     )
     return Drivers(*(bind(template, links, tag) for template in whole))

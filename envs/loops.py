@@ -299,6 +299,20 @@ def view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
         view(state, b, i)
 
 
+def still_running(state: State, mask: Mask, status: NDArray[np.uint8]) -> None:
+    """Status [N]: RUNNING where anybody has a legal action, else TERMINATED. mask [A] is scratch space."""
+    for i in range(status.shape[0]):
+        status[i] = TERMINATED
+        first = mover(state, i)
+        for p in range(PLAYERS):
+            if first >= 0 and p != first:
+                continue
+            legal(state, i, p, mask)
+            for a in range(ACTIONS):
+                if mask[a] != 0:
+                    status[i] = RUNNING
+
+
 def lone_turn(
     state: State,
     action: int,

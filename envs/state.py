@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING, TERMINATED, State
+from ..aliases import State
 from ..errors import StateError
 from .core import Game
+from .drivers import drivers
 
 __all__ = [
     "NONE",
@@ -151,11 +152,8 @@ def snapshot(game: Game, state: State) -> Snapshot:
     Rows without a legal action have ended.
     """
     n, players = size(state), game.info.players
-    status = np.full(n, TERMINATED, np.uint8)
-    for i in range(n):
-        movers = range(players) if game.info.simultaneous else [game.mover(state, i)]
-        if any(game.legal_mask(state, i, player).any() for player in movers):
-            status[i] = RUNNING
+    status = np.zeros(n, np.uint8)
+    drivers(game).still_running(state, np.zeros(game.info.num_actions, np.int8), status)
     return Snapshot(
         state,
         np.zeros(n, np.uint64),
