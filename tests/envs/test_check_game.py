@@ -36,7 +36,7 @@ def test_check_game_runs_all_checks(monkeypatch):
 
 @pytest.mark.parametrize("id", list_envs())
 def test_golden_transcripts(id):
-    """Rewrite a file only together with a new version of the game: python -c 'see CONTRIBUTING'."""
+    """Rewrite a file only together with a new version of the game; CONTRIBUTING says how."""
     assert transcript(make_game(id)) == (GOLDEN / f"{id}.txt").read_text()
 
 

@@ -41,7 +41,7 @@ def test_unknown_arguments():
     with pytest.raises(UsageError, match=r"Did you mean 'max_number'\? It takes max_number, players, rounds"):
         coterie.make("highest_number-v0", max_numbr=4)
     with pytest.raises(UsageError, match="Did you mean 'illegal'"):
-        coterie.make("tictactoe-v0", ilegal="lose")
+        coterie.make("tictactoe-v0", illegl="lose")
 
 
 @pytest.mark.parametrize("id", ["tictactoe", "Chess-v0", "a b-v0", "-v0", "x-v"])
