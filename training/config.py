@@ -8,6 +8,7 @@ lists what differs. Defaults are measured ones, on the games that ``PRESETS`` na
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,7 +111,8 @@ class LossConfig:
     Attributes:
         loss_type: grpo, bnpo, dr_grpo, dapo or cispo.
         importance_sampling_level: one ratio a token, or one a sequence (GSPO).
-        epsilon: clipping range of the ratio. epsilon_high: its upper side; 0 means the same.
+        epsilon: clipping range of the ratio. epsilon_high: its upper side; 0 means the same. For cispo epsilon_high
+            bounds the ratio itself, as in TRL: say something above 1, such as 5.
         beta: weight of the KL term against the base model.
         entropy_coef: weight of an entropy bonus.
         num_iterations: passes over each batch.
@@ -222,26 +224,62 @@ class TrainConfig:
         Raises:
             UsageError: names the field, what came and what would do.
         """
-        _check(self.rollout.games > 0, "games", self.rollout.games, "at least 1")
-        _check(self.rollout.num_generations > 0, "num_generations", self.rollout.num_generations, "at least 1")
-        _check(
-            self.rollout.games % self.rollout.num_generations == 0,
-            "games",
-            self.rollout.games,
-            f"a multiple of num_generations, which is {self.rollout.num_generations}",
-        )
-        _check(self.rollout.opening_plies >= 0, "opening_plies", self.rollout.opening_plies, "0 or more")
-        _check(self.policy.temperature > 0, "temperature", self.policy.temperature, "more than 0")
-        _check(self.policy.lora_r > 0, "lora_r", self.policy.lora_r, "at least 1")
-        _check(self.policy.max_completion_length > 0, "max_completion_length", self.policy.max_completion_length, "> 0")
-        _check(0 < self.loss.epsilon < 1, "epsilon", self.loss.epsilon, "between 0 and 1")
-        _check(self.loss.num_iterations > 0, "num_iterations", self.loss.num_iterations, "at least 1")
-        _check(self.loss.num_mini_batches > 0, "num_mini_batches", self.loss.num_mini_batches, "at least 1")
-        _check(self.loss.beta >= 0, "beta", self.loss.beta, "0 or more")
-        _check(self.optimizer.learning_rate > 0, "learning_rate", self.optimizer.learning_rate, "more than 0")
-        _check(0 <= self.credit.gamma <= 1, "gamma", self.credit.gamma, "between 0 and 1")
-        for name in ("updates", "eval_every", "checkpoint_every"):
-            _check(getattr(self.budget, name) > 0, name, getattr(self.budget, name), "at least 1")
+        games, group = self.rollout.games, self.rollout.num_generations
+        for section, name, wanted in _BOUNDS:
+            node = getattr(self, section) if section else self
+            value = getattr(node, name)
+            _check(_holds(value, wanted), name, value, wanted)
+        _check(games % group == 0, "games", games, f"a multiple of num_generations, which is {group}")
+
+
+_BOUNDS = (
+    ("", "seed", "0 or more"),
+    ("", "threads", "0 or more"),
+    ("rollout", "games", "at least 1"),
+    ("rollout", "num_generations", "at least 1"),
+    ("rollout", "opening_plies", "0 or more"),
+    ("policy", "temperature", "more than 0"),
+    ("policy", "lora_r", "at least 1"),
+    ("policy", "lora_alpha", "at least 1"),
+    ("policy", "max_completion_length", "at least 1"),
+    ("policy", "batch_tokens", "at least 1"),
+    ("credit", "gamma", "from 0 to 1"),
+    ("credit", "min_visits", "at least 1"),
+    ("credit", "rae_decay", "at least 0 and below 1"),
+    ("loss", "epsilon", "between 0 and 1"),
+    ("loss", "epsilon_high", "0 or more"),
+    ("loss", "beta", "0 or more"),
+    ("loss", "entropy_coef", "0 or more"),
+    ("loss", "num_iterations", "at least 1"),
+    ("loss", "num_mini_batches", "at least 1"),
+    ("loss", "max_lag", "0 or more"),
+    ("optimizer", "learning_rate", "more than 0"),
+    ("optimizer", "warmup_updates", "0 or more"),
+    ("optimizer", "decay_updates", "0 or more"),
+    ("optimizer", "weight_decay", "0 or more"),
+    ("optimizer", "beta1", "at least 0 and below 1"),
+    ("optimizer", "beta2", "at least 0 and below 1"),
+    ("optimizer", "max_grad_norm", "0 or more"),
+    ("scheme", "snapshot_every", "at least 1"),
+    ("scheme", "max_past", "at least 1"),
+    ("budget", "updates", "at least 1"),
+    ("budget", "minutes", "0 or more"),
+    ("budget", "eval_every", "at least 1"),
+    ("budget", "eval_games", "at least 1"),
+    ("budget", "checkpoint_every", "at least 1"),
+)
+"""Section, field, and what it must be."""
+
+
+def _holds(value: float, wanted: str) -> bool:
+    return {
+        "at least 1": value >= 1,
+        "0 or more": value >= 0,
+        "more than 0": value > 0,
+        "between 0 and 1": 0 < value < 1,
+        "from 0 to 1": 0 <= value <= 1,
+        "at least 0 and below 1": 0 <= value < 1,
+    }[wanted]
 
 
 def _check(good: bool, name: str, came: object, wanted: str) -> None:
@@ -257,7 +295,7 @@ PRESETS: dict[str, TrainConfig] = {
             eval_vs="random,minimax",
             eval_games=1000,
             goal="random.win>=0.92,random.loss<=0.005,minimax.draw>=0.99",
-        )
+        ),
     ),
 }
 """Measured starting points by game name; a game without one starts from ``TrainConfig()``."""
@@ -302,6 +340,8 @@ def _merge(node: Any, data: Mapping[str, Any], where: str) -> Any:
             continue
         if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
+        if isinstance(current, float) and isinstance(value, str):
+            value = _number(value)  # YAML 1.1 reads 1e-3 as a text
         if type(value) is not type(current):
             raise UsageError(f"{name} is {value!r}; it must be a {type(current).__name__}, such as {current!r}.")
         allowed = getattr(hints[name], "__args__", None) if "Literal" in str(hints[name]) else None
@@ -309,6 +349,13 @@ def _merge(node: Any, data: Mapping[str, Any], where: str) -> Any:
             raise UnknownName(name, str(value), [str(a) for a in allowed])
         changes[name] = value
     return dataclasses.replace(node, **changes)
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def load_config(path: Path) -> TrainConfig:
@@ -329,5 +376,7 @@ def load_config(path: Path) -> TrainConfig:
 
 
 def save_config(config: TrainConfig, path: Path) -> None:
-    """Write YAML that ``load_config`` reads back equal."""
-    path.write_text(yaml.safe_dump(to_dict(config), sort_keys=False))
+    """Write YAML that ``load_config`` reads back equal; a file that was there is replaced whole."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(yaml.safe_dump(to_dict(config), sort_keys=False))
+    os.replace(partial, path)

@@ -46,6 +46,19 @@ class Goal:
             terms.append((match[1], match[2], match[3], bound))
         return cls(tuple(terms))
 
+    def check(self, opponents: Sequence[str]) -> None:
+        """See that every condition is about somebody who is played.
+
+        Raises:
+            UsageError: one isn't, so the goal could never be reached.
+        """
+        for name, *_ in self.terms:
+            if name not in opponents:
+                raise UsageError(
+                    f"goal asks for {name!r}, whom eval_vs ({','.join(opponents) or 'empty'}) doesn't name: "
+                    "add it there, or change the goal."
+                )
+
     def reached(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Whether all conditions hold; an opponent that wasn't played fails its conditions."""
         by_name = {row["opponent"]: row for row in rows}

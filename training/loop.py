@@ -86,8 +86,9 @@ class Trainer:
         self.config, self.run = config, run
         self.game = make_game(config.game)
         self.scheme = make_scheme(config.scheme, self.game.info.players)
+        names = [n for n in (part.strip() for part in config.budget.eval_vs.split(",")) if n]
         self.goal = Goal.parse(config.budget.goal)
-        names = [n for n in config.budget.eval_vs.split(",") if n]
+        self.goal.check(names)
         self.judges: dict[str, Agent] = {n: make_player(n, self.game) for n in names}
         self.agents: dict[str, Agent] = {n: make_player(n, self.game) for n in self.scheme.opponents}
         self.policy = build_policy(config.policy, players=(self.scheme.learner,), seed=config.seed)
@@ -100,6 +101,7 @@ class Trainer:
         self.learner = Learner(self.policy, self.optimizer, config.loss, o, max_completion_length=length)
         self.baseline = credits.RoleBaseline(config.credit.rae_decay)
         self.past: list[str] = []
+        self.wants_past = "past" in getattr(self.scheme, "weights", ())
         self.updates = 0
         self.low = {"illegal": 0, "entropy": 0}
 
@@ -148,7 +150,7 @@ class Trainer:
     def _snapshot(self) -> None:
         """Remember a past self every ``snapshot_every`` updates, if the scheme may ask for one."""
         config = self.config.scheme
-        if "past" not in config.opponents or config.scheme == "self_play" or self.updates % config.snapshot_every:
+        if not self.wants_past or self.updates % config.snapshot_every:
             return
         name = f"past-{self.updates}"
         if len(self.past) >= config.max_past:
@@ -200,11 +202,21 @@ class Trainer:
     # ----------------------------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Write a checkpoint and the learner's adapter."""
+        """Write a checkpoint and the learner's adapter.
+
+        Raises:
+            RunError: one could not be written.
+        """
         if self.run is None:
             return
+        from safetensors import SafetensorError
+
         name = self.scheme.learner
-        self.bank.save_peft(name, self.run.player_folder(name, self.updates))
+        folder = self.run.player_folder(name, self.updates)
+        try:
+            self.bank.save_peft(name, folder)
+        except (OSError, SafetensorError) as error:
+            raise self.run.unwritten(f"The adapter in {folder}", error) from None
         state = {
             "past": self.past,
             "baseline": self.baseline.state_dict(),
@@ -222,14 +234,17 @@ class Trainer:
         """
         from ..errors import RunError
 
-        found = self.run.load() if self.run is not None else None
-        if found is None or self.run is None:
+        if self.run is None:
+            return []
+        found = self.run.load()
+        if found is None:
+            self.run.cut_metrics(0)
             return []
         tensors, state, warnings = found
         if state["model"]["hash"] != self.policy.loaded.hash:
             raise RunError(
                 f"{self.run.folder} was trained on {state['model']['id']} with hash {state['model']['hash'][:12]}, "
-                f"but that name now means {self.policy.loaded.hash[:12]}. Name the old model with --model."
+                f"but {self.policy.loaded.id} has {self.policy.loaded.hash[:12]}. Name the old model with --model."
             )
         self.bank.load_state_dict(tensors["bank"])
         self.optimizer.load_state_dict(tensors["optimizer"])
@@ -296,7 +311,7 @@ def train(
         watcher: is shown every update.
 
     Returns:
-        How it ended; the folder then holds a checkpoint of the last finished update.
+        How it ended; the folder then holds a checkpoint of the last finished update (after a collapse: an earlier one).
 
     Raises:
         CoterieError: a bad setting, model or folder.
@@ -307,7 +322,10 @@ def train(
     kept = Run.reopen(folder, config) if resume else None
     trainer = Trainer(config)
     kept = trainer.run = kept or Run.create(folder, config)
-    notes = trainer.restore() if resume else []
+    notes: list[str] = []
+    if resume:
+        notes = trainer.restore()
+        kept.write_config()
     if watcher:
         watcher.start(trainer)
     reason, message = "", ""

@@ -58,10 +58,10 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
     """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``.
 
     Raises:
-        RunError: no such run, player or version; a run of another game.
+        RunError: no such run, player or version; a run of another game; its base model has other weights now.
     """
     from ..agents.llm import LLMAgent
-    from .run import latest_version
+    from .run import Run, latest_version
 
     path, player, version = _split(spec)
     if not (path / "config.yaml").is_file():
@@ -77,6 +77,12 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
             raise RunError(f"{path} has no version {version} of {player!r}; it has: {there}.")
     policy = build_policy(config.policy, (player,), config.seed)
     assert policy.bank is not None
+    trained_on = Run(path, config).model()
+    if trained_on.get("hash", policy.loaded.hash) != policy.loaded.hash:
+        raise RunError(
+            f"{path} was trained on {trained_on['id']}, and {config.policy.model!r} now has other weights. "
+            f"Put the old model into `model` of {path / 'config.yaml'}."
+        )
     policy.bank.load_peft(player, folder)
     return LLMAgent(policy, player, greedy=greedy, name=f"{path.name}:{player}")
 

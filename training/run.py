@@ -53,12 +53,9 @@ class Run:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             hint = "Add --resume to go on with it, or" if (folder / "config.yaml").exists() else "Please"
             raise RunError(f"{folder} isn't empty. {hint} name another folder with --run.")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            save_config(config, folder / "config.yaml")
-        except OSError as error:
-            raise RunError(f"{folder} can't be written: {error.strerror}. Name another folder with --run.") from None
-        return cls(folder, config)
+        run = cls(folder, config)
+        run.write_config()
+        return run
 
     @classmethod
     def reopen(cls, folder: Path, config: TrainConfig | None = None) -> Run:
@@ -66,7 +63,7 @@ class Run:
 
         Args:
             folder: of the run.
-            config: what is asked for now; None takes the run's own.
+            config: what is asked for now; None takes the run's own. ``write_config`` is left to the caller.
 
         Raises:
             RunError: no run there, a run of another game, or a setting changed that the weights depend on.
@@ -80,8 +77,20 @@ class Run:
         if config.game.rsplit("-v", 1)[0] != saved.game.rsplit("-v", 1)[0]:
             raise RunError(f"{folder} is a run of {saved.game}, not of {config.game}. Name another folder with --run.")
         _check_same(to_dict(saved), to_dict(config), f"{folder}")
-        save_config(config, path)
         return cls(folder, config)
+
+    def write_config(self) -> None:
+        """Write config.yaml; make the folder where it isn't there.
+
+        Raises:
+            RunError: it can't be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            save_config(self.config, self.folder / "config.yaml")
+        except OSError as error:
+            where = f"{self.folder} can't be written: {error.strerror}"
+            raise RunError(f"{where}. Free some space, or name another folder with --run.") from None
 
     # -- metrics
     # ---------------------------------------------------------------------------------------------------------
@@ -110,9 +119,16 @@ class Run:
         return rows
 
     def cut_metrics(self, update: int) -> None:
-        """Forget lines from ``update`` on: they will be made again."""
+        """Forget lines from ``update`` on: they will be made again.
+
+        Raises:
+            RunError: the disk is full.
+        """
         rows = [row for row in self.metrics() if row["update"] < update]
-        _write_text(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        try:
+            _write_text(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        except OSError as error:
+            raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
 
     # -- checkpoints
     # -----------------------------------------------------------------------------------------------------
@@ -144,14 +160,16 @@ class Run:
             os.replace(partial, final)
         except (OSError, RuntimeError) as error:
             shutil.rmtree(partial, ignore_errors=True)
-            kept = self.checkpoints()
-            rest = f"The checkpoint of update {kept[-1]} is kept." if kept else "There is no earlier checkpoint."
-            raise RunError(
-                f"Checkpoint {final} could not be written: {error}. {rest} Free some space, then --resume."
-            ) from None
+            raise self.unwritten(f"Checkpoint {final}", error) from None
         for old in self.checkpoints()[:-keep]:
             shutil.rmtree(self.folder / "checkpoints" / f"{old:06d}", ignore_errors=True)
         return final
+
+    def unwritten(self, what: str, error: Exception) -> RunError:
+        """What to raise where something could not be saved."""
+        kept = self.checkpoints()
+        rest = f"The checkpoint of update {kept[-1]} is kept." if kept else "There is no earlier checkpoint."
+        return RunError(f"{what} could not be written: {error}. {rest} Free some space, then --resume.")
 
     def checkpoints(self) -> list[int]:
         """Updates of the checkpoints there are, ascending."""
@@ -187,6 +205,16 @@ class Run:
             raise RunError(f"No checkpoint of {self.folder} is whole: {'; '.join(wrong)}. Start a new run.")
         return None
 
+    def model(self) -> dict[str, str]:
+        """``id`` and ``hash`` of the base model, as the newest readable checkpoint has them; else empty."""
+        for update in reversed(self.checkpoints()):
+            try:
+                state = json.loads((self.folder / "checkpoints" / f"{update:06d}" / "state.json").read_text())
+                return {str(k): str(v) for k, v in state["model"].items()}
+            except (OSError, ValueError, KeyError):
+                continue
+        return {}
+
     def player_folder(self, name: str, update: int) -> Path:
         """Where a version of a player's adapter lies."""
         return self.folder / "players" / name / f"v{update:06d}"
@@ -206,9 +234,11 @@ def latest_version(folder: Path, player: str) -> Path:
 
 
 def _check_same(saved: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
-    """Raise RunError if a setting that the weights depend on differs."""
+    """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts."""
     for section, value in now.items():
         old = saved.get(section)
+        if section == "policy" and isinstance(old, dict):
+            old = {**old, "model": value["model"]}
         if section in _FREE or section == "game" or old == value:
             continue
         if isinstance(value, dict) and isinstance(old, dict):

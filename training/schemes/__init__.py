@@ -1,7 +1,7 @@
 """Who plays whom, and who learns. A scheme is a small object; ``make_scheme`` finds it by name.
 
-A scheme has ``seats(update, groups, rng) -> [Seating]`` and ``opponents() -> names that are not learners``; add one by
-writing a file here with a factory ``(config: SchemeConfig, players: int) -> Scheme`` and one line in ``SCHEMES``.
+See ``Scheme`` for what it has; add one by writing a file here with a factory
+``(config: SchemeConfig, players: int) -> Scheme`` and one line in ``SCHEMES``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Scheme(Protocol):
 
     Attributes:
         learner: the bank's player that learns.
-        opponents: specs of everyone else who may sit there: ``random``, ``minimax``, a run folder, ``past`` (a past
-            self).
+        opponents: specs of everyone else who may sit there and must be built first: ``random``, ``minimax``, a run
+            folder. A scheme with ``weights`` that hold ``past`` is given past selves.
     """
 
     learner: str
