@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
@@ -103,10 +104,8 @@ def _pgx() -> Callable[[], int] | None:
     """The same work by pgx: legal actions drawn from its mask, step with restart, in one compiled loop."""
     if not (find_spec("pgx") and find_spec("jax")):
         return None
-    import jax
-    import pgx
-    from pgx.experimental import auto_reset
-
+    jax, pgx = import_module("jax"), import_module("pgx")
+    auto_reset = import_module("pgx.experimental").auto_reset
     env = pgx.make("tic_tac_toe")
     init, step = jax.vmap(env.init), jax.vmap(auto_reset(env.step, env.init))
     steps = 100

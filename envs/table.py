@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
 from ..errors import ActionError, IllegalAction, InvalidAction, StateError, UnknownName, UsageError
+from .actions import few
 from .arrays import LOSE, RAISE, RESAMPLE, illegal_limits
 from .core import Game
 from .drivers import drivers
@@ -202,9 +203,7 @@ class Table:
         return np.uint64(word(~np.uint64(episode_seed(np.uint64(self.seed or 0), self.episode)), counter))
 
     def _complaint(self, action: Action, player: Player, mask: Mask) -> str:
-        legal = np.flatnonzero(mask)
-        few = " ".join(str(int(a)) for a in legal[:20]) + (" ..." if len(legal) > 20 else "")
-        return f"Action {action} of player_{player} is not legal in:\n{self.describe(player)}\nLegal: {few or 'none'}."
+        return f"Action {action} of player_{player} is not legal in:\n{self.describe(player)}\nLegal: {few(mask)}."
 
     def check(self, action: Any) -> Action:
         """An action number from what a user gave.

@@ -6,6 +6,7 @@ what you keep.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -15,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import TERMINATED, TRUNCATED, Mask, Rewards, State
-from ..errors import IllegalAction, InvalidAction, StateError, UsageError
+from ..errors import StateError, UsageError
+from .actions import refuse_illegal, whole_numbers
 from .arrays import AUTORESET, BLOCK, RAISE, Arrays, autoreset_index, illegal_limits, new_arrays, positive
 from .core import Game
 from .drivers import drivers
-from .loops import first_outside
 from .rng import mix64
 from .state import NONE, Snapshot, from_bytes, put, rows_of, size, snapshot, take
 
@@ -200,8 +201,11 @@ class VecEnv:
             b.episode[rows] += 1
         self._started = True
         self._drivers.begin_rows(self.state, b, rows)
-        if options and options.get("state") is not None:
-            self._place(options["state"], rows, with_seed=False)
+        for name, value in (options or {}).items():
+            if name != "state":
+                warnings.warn(f"{self.game.info.id} ignores the reset option {name!r}; it knows 'state'.", stacklevel=2)
+            elif value is not None:
+                self._place(value, rows, with_seed=False)
         return self._obs, self._info
 
     def _seed_rows(self, seed: int | Sequence[int] | NDArray[Any], rows: NDArray[np.intp]) -> None:
@@ -286,7 +290,8 @@ class VecEnv:
         Raises:
             StateError: of another game or layout, truncated, or another number of rows.
         """
-        self._started = True
+        if not self._started:
+            self.reset()
         self._place(state, rows_of(rows, self.num_envs), with_seed=isinstance(state, Snapshot | bytes))
 
     def _place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> None:
@@ -365,45 +370,12 @@ class VecEnv:
         self._drivers.observe_rows(self.state, index, np.asarray(players, np.int32), out)
         return out
 
-    def _check(self, actions: Any, rows: NDArray[np.intp] | None = None) -> NDArray[np.int32]:
+    def _check(self, actions: Any, rows: NDArray[np.intp] | None) -> NDArray[np.int32]:
         self._need_start()
-        count = self.game.info.num_actions
-        given = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
-        if given.dtype.kind not in "iu" or given.shape != self._actions.shape:
-            raise InvalidAction(
-                f"Actions of type {given.dtype} and shape {given.shape} came; {self.game.info.id} with "
-                f"{self.num_envs} games takes whole numbers of shape {self._actions.shape}."
-            )
-        if given.dtype != np.int32:
-            given = np.clip(given, -2, count).astype(np.int32)
-        checked = np.ascontiguousarray(given)
-        outside = first_outside(checked, count)
-        if outside >= 0:
-            where = np.unravel_index(outside, checked.shape)
-            raise InvalidAction(
-                f"Action {np.asarray(actions)[where]} in row {int(where[0])} is outside 0..{count - 1} of "
-                f"{self.game.info.id} (-1 stands for no answer)."
-            )
+        checked = whole_numbers(self.game, actions, self._actions.shape)
         if self._limits.illegal == RAISE:
-            self._raise_illegal(checked, rows)
+            refuse_illegal(self.game, self.state, self._arrays.mask, self.player, checked, rows)
         return checked
-
-    def _raise_illegal(self, actions: NDArray[np.int32], rows: NDArray[np.intp] | None) -> None:
-        mask = self._arrays.mask
-        chosen = np.take_along_axis(mask, np.maximum(actions, 0)[..., None], -1)[..., 0]
-        wrong = ((chosen == 0) | (actions < 0)) & mask.any(-1)
-        if rows is not None:
-            playing = np.zeros(self.num_envs, np.bool_)
-            playing[rows] = True
-            wrong = (wrong.T & playing).T
-        if wrong.any():
-            where = tuple(int(k) for k in np.argwhere(wrong)[0])
-            i, p = where[0], where[1] if len(where) > 1 else int(self.player[where[0]])
-            allowed = np.flatnonzero(mask[where])
-            raise IllegalAction(
-                f"Action {int(actions[where])} of player {p} in row {i} is not legal in:\n"
-                f"{self.game.describe(self.state, i, p)}\nLegal: {_few(allowed)}."
-            )
 
     def _split(self, loop: Callable[..., None], *head: Any, tail: tuple[Any, ...] = ()) -> None:
         n, chunks = self.num_envs, min(self.num_threads, -(-self.num_envs // BLOCK))
@@ -416,8 +388,3 @@ class VecEnv:
         cuts = [min(n, BLOCK * (blocks * c // chunks)) for c in range(chunks + 1)]
         for future in [self._pool.submit(loop, *head, a, z, *tail) for a, z in pairwise(cuts)]:
             future.result()
-
-
-def _few(actions: NDArray[Any]) -> str:
-    shown = " ".join(str(int(a)) for a in actions[:20])
-    return shown + (" ..." if len(actions) > 20 else "")

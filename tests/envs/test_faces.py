@@ -205,7 +205,7 @@ def test_bad_seeds(seed):
 
 def test_bad_makes():
     with pytest.raises(UnknownName, match="Did you mean 'parallel'"):
-        coterie.make("tictactoe-v0", api="paralle")
+        coterie.make("tictactoe-v0", api="parallels")
     with pytest.raises(UnknownName, match="Did you mean 'ansi'"):
         coterie.make("tictactoe-v0", render_mode="anssi")
     with pytest.raises(UnknownName, match="rgb_array"):

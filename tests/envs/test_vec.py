@@ -206,6 +206,9 @@ def test_max_cycles_truncates():
         [[0, 1]],
         7,
         [0, 1, 2],
+        [[0, 1], [2]],
+        {"player_0": 1},
+        np.array([2**64 - 1, 0], np.uint64),
     ],
 )
 def test_bad_actions_are_refused_and_nothing_is_played(actions):
@@ -221,6 +224,13 @@ def test_any_integer_type_will_do(dtype):
     vec = started(2)
     vec.step(np.array([3, 8], dtype))
     assert vec.state["other"].tolist() == [1 << 3, 1 << 8]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_small_types_for_many_actions(dtype):
+    vec = started(1, "highest_number", max_number=300)
+    vec.step(np.array([[100, 3]], dtype))
+    assert vec.rewards.tolist() == [[1, -1]]
 
 
 def test_strided_actions():
@@ -383,3 +393,16 @@ def test_observe_any_seat():
     seen = vec.observe([0, 1], np.array([0, 1]))
     assert seen[0, 0, 0].tolist() == [1, 0]
     assert seen[1, 2, 2].tolist() == [0, 1]
+
+
+def test_a_state_before_the_first_reset():
+    vec = make_vec("tictactoe", 3, seed=4)
+    vec.set_state(make_game("tictactoe").new_state(1))
+    assert vec.get_state().seed.tolist() == [4, 5, 6]
+    assert vec.action_mask.all()
+
+
+def test_unknown_reset_options_are_ignored_with_a_warning():
+    vec = make_vec("tictactoe", 2)
+    with pytest.warns(UserWarning, match="ignores the reset option 'fen'"):
+        vec.reset(options={"fen": 1})
