@@ -114,7 +114,7 @@ class LossConfig:
         epsilon: clipping range of the ratio. epsilon_high: its upper side; 0 means the same. For cispo epsilon_high
             bounds the ratio itself, as in TRL: say something above 1, such as 5.
         beta: weight of the KL term against the base model.
-        entropy_coef: weight of an entropy bonus.
+        entropy_coef: reward of a nat of entropy at each decision, those of groups without variance included.
         num_iterations: passes over each batch.
         num_mini_batches: optimizer steps a pass; each takes its share of the batch's questions.
         max_lag: decisions made by weights older than this many versions (optimizer steps) are dropped.

@@ -41,7 +41,9 @@ class _Part:
         player: who learns from them.
         question: [B] row in the pack's questions. answer: [B] number among the pack's answers.
         old: [B, T] log-probs when they were made. advantages: [B].
-        rows, tokens: shares of the player's whole batch, for averaging over packs.
+        keep: [B] bool, whose group has variance; the others only take part in the entropy bonus.
+        share: of the player's decisions. kept: of those that are kept. tokens: of the tokens of those.
+        kept_rows, kept_tokens: how many there are in the player's whole batch.
     """
 
     player: str
@@ -49,9 +51,12 @@ class _Part:
     answer: torch.Tensor
     old: torch.Tensor
     advantages: torch.Tensor
-    rows: float
+    keep: torch.Tensor
+    share: float
+    kept: float
     tokens: float
-    total_tokens: float
+    kept_rows: float
+    kept_tokens: float
     ref: torch.Tensor | None = None
 
 
@@ -108,17 +113,19 @@ class Learner:
             CollapseError: the loss or a gradient is not finite; no weight has been changed by that pass.
         """
         fresh = np.array([self.bank.versions[r.lora] - r.version <= self.loss.max_lag for r in records], np.bool_)
-        rows = np.flatnonzero(keep & fresh)
+        kept = keep & fresh
+        # Where the policy always plays the same there is no variance, and an entropy bonus is needed most.
+        rows = np.flatnonzero(fresh if self.loss.entropy_coef else kept)
         rate = self.rate(update)
         stats: dict[str, float] = {
             "learning_rate": rate,
             "stale": 1.0 - float(fresh.mean()) if len(records) else 0.0,
-            "trained": float(rows.size),
+            "trained": float(kept.sum()),
         }
-        if not rows.size:
+        if not kept.any():
             return stats
         parts = [
-            self._pack([records[d] for d in rows[part].tolist()], advantages[rows[part]])
+            self._pack([records[d] for d in rows[part].tolist()], advantages[rows[part]], kept[rows[part]])
             for part in self._split([records[d] for d in rows.tolist()], update)
         ]
         for _ in range(self.loss.num_iterations):
@@ -164,7 +171,7 @@ class Learner:
                 loss, shown = self._loss(scores, part)
                 total = total + loss
                 for name, value in shown.items():
-                    sums[name] += value * part.rows / players
+                    sums[name] += value * (part.share if name == "entropy" else part.kept) / players
             total.backward()
         return dict(sums)
 
@@ -176,7 +183,6 @@ class Learner:
         config = self.loss
         mask = scores.mask[part.answer]
         width = mask.shape[1]
-        summed = config.loss_type in ("dapo", "cispo")  # these divide by the whole batch's tokens: packs just add up
         loss, stats = policy_loss(
             scores.logprobs[part.answer],
             part.old[:, :width],
@@ -188,15 +194,19 @@ class Learner:
             beta=config.beta,
             ref_logprobs=part.ref,
             level=config.importance_sampling_level,
-            entropies=scores.entropy[part.question][:, None].expand_as(mask),
-            entropy_coef=config.entropy_coef * (part.tokens if summed else 1.0),
-            num_items=part.total_tokens,
+            keep=part.keep,
+            num_items=part.kept_tokens,
             max_completion_length=self.length,
         )
-        share = {"grpo": part.rows, "dr_grpo": part.rows, "bnpo": part.tokens}.get(config.loss_type, 1.0)
-        return loss * share, stats
+        # dapo and cispo divide by the whole batch's tokens, so that packs just add up.
+        share = {"grpo": part.kept, "dr_grpo": part.kept, "bnpo": part.tokens}.get(config.loss_type, 1.0)
+        entropy = scores.entropy[part.question]
+        stats["entropy"] = float(entropy.detach().mean())
+        return loss * share - config.entropy_coef * entropy.sum() / max(1.0, part.kept_rows), stats
 
-    def _pack(self, records: Sequence[Tokens], advantages: NDArray[np.float64]) -> list[tuple[Pack, list[_Part]]]:
+    def _pack(
+        self, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_]
+    ) -> list[tuple[Pack, list[_Part]]]:
         """Distinct questions, packed, and which decisions each pack holds."""
         numbers: dict[tuple[int, tuple[int, ...], tuple[tuple[int, ...], ...]], int] = {}
         said: list[dict[tuple[int, ...], int]] = []  # free decoding: a question's answers are whatever was sampled
@@ -213,7 +223,8 @@ class Learner:
         lengths = np.array([len(r.logprobs) for r in records])
         names = np.array([r.lora for r in records])
         rows_of = {name: float((names == name).sum()) for name in set(names.tolist())}
-        tokens_of = {name: float(lengths[names == name].sum()) for name in rows_of}
+        kept_of = {name: float(keep[names == name].sum()) for name in rows_of}
+        tokens_of = {name: float(lengths[(names == name) & keep].sum()) for name in rows_of}
         out = []
         place = np.full(len(questions), -1)
         for pack in pack_questions(questions, batch_tokens=self.policy.batch_tokens):
@@ -235,9 +246,12 @@ class Learner:
                         answer=pack.question_answers[at, torch.from_numpy(answer[mine])],
                         old=old,
                         advantages=torch.from_numpy(advantages[mine]).float(),
-                        rows=len(mine) / rows_of[name],
-                        tokens=float(lengths[mine].sum()) / tokens_of[name],
-                        total_tokens=tokens_of[name],
+                        keep=torch.from_numpy(keep[mine]),
+                        share=len(mine) / rows_of[name],
+                        kept=float(keep[mine].sum()) / max(1.0, kept_of[name]),
+                        tokens=float(lengths[mine][keep[mine]].sum()) / max(1.0, tokens_of[name]),
+                        kept_rows=kept_of[name],
+                        kept_tokens=tokens_of[name],
                     )
                 )
             out.append((pack, parts))
