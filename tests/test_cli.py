@@ -207,7 +207,7 @@ def test_a_trained_player_plays_and_is_measured(run: Path, capsys: pytest.Captur
     assert 0 < policy["exploitability"] < 2
     assert main(["play", "tictactoe", "--players", f"{run}:main@2", "minimax"]) == 0
     assert refused(["play", "tictactoe", "--players", f"{run}:main@9", "minimax"], capsys)
-    assert refused(["play", "tictactoe", "--players", f"{run}:mian", "minimax"], capsys)
+    assert refused(["play", "tictactoe", "--players", f"{run}:mainn", "minimax"], capsys)
     assert refused(["eval", str(run), "--game", "highest_number"], capsys)
 
 
