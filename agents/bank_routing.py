@@ -18,14 +18,19 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import nn
 
 from ..errors import UsageError
 
-__all__ = ["AdaptedLayer", "Route", "RoutedCheckpoint", "RoutingState"]
+__all__ = ["AdaptedLayer", "Route", "RoutedCheckpoint", "RoutingState", "add_adapters"]
+
+Blocks: TypeAlias = "Sequence[tuple[int, int, int]] | None"
+"""(player, first row, last row + 1) of each adapted block, player counting 0..S-1; None: S blocks of equally many
+rows.
+"""
 
 
 class AdaptedLayer:
@@ -61,17 +66,11 @@ class Route:
             slots = [slots[b] for b in order]
             self.order = torch.tensor(order, device=device)
             self.inverse = torch.argsort(self.order)
-        self.segments = _segments(slots)
-        self.players = [slot for slot, _, _ in self.segments if slot >= 0]
-        lengths = {end - start for _, start, end in self.segments}
-        if not self.players:
-            self.plan = "base"
-        elif len(self.segments) == 1:
-            self.plan = "one"
-        elif len(self.players) == len(self.segments) and len(lengths) == 1:
-            self.plan = "equal"
-        else:
-            self.plan = "segments"
+        segments = _segments(slots)
+        self.players = [slot for slot, _, _ in segments if slot >= 0]
+        equal = len(self.players) == len(segments) and len({end - start for _, start, end in segments}) == 1
+        adapted = [(start, end) for slot, start, end in segments if slot >= 0]
+        self.blocks: Blocks = None if equal else [(k, *span) for k, span in enumerate(adapted)]
         first, last = (self.players[0], self.players[-1] + 1) if self.players else (0, 0)
         self._span = slice(first, last) if last - first == len(self.players) else None
         self._pick = torch.tensor(self.players, device=device) if self._span is None else None
@@ -94,51 +93,14 @@ class Route:
                 f"The batch that reached {layer.name!r} has {x.shape[0]} rows {tuple(x.shape)}, but the route names "
                 f"players for {self.rows}: enter bank.route with one index a row of the batch."
             )
-        if self.plan == "base" or x.numel() == 0:
+        if not self.players or x.numel() == 0:
             return out
         A, B = self._weights(layer, x.dtype)
-        out = out.contiguous()  # nearly always is; what follows adds to views of it
-        if self.plan == "one":
-            flat_x, flat_out = x.reshape(-1, x.shape[-1]), out.reshape(-1, out.shape[-1])
-            return _add(flat_out, flat_x, A[0], B[0], layer.scale).view(out.shape)
-        if self.order is not None:
-            x = x.index_select(0, self.order)
-        if self.plan == "equal":
-            return self._equal(x, out, A, B, layer.scale)
-        return self._pieces(x, out, A, B, layer.scale)
-
-    def _equal(
-        self, x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float
-    ) -> torch.Tensor:
-        """[B, ..., out] with the adapters' output added; x is in sorted order."""
-        count = len(self.players)
-        hidden = torch.bmm(x.reshape(count, -1, x.shape[-1]), A.mT)
-        if self.inverse is not None:
-            delta = torch.bmm(hidden, B.mT).reshape(out.shape).index_select(0, self.inverse)
-            return torch.add(out, delta, alpha=scale)
-        stacked = out.reshape(count, -1, out.shape[-1])
-        if not torch.is_grad_enabled():
-            return stacked.baddbmm_(hidden, B.mT, alpha=scale).view(out.shape)
-        return torch.baddbmm(stacked, hidden, B.mT, alpha=scale).view(out.shape)
-
-    def _pieces(
-        self, x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float
-    ) -> torch.Tensor:
-        """Like ``_equal``, a segment after another."""
-        source = out if self.order is None else out.index_select(0, self.order)
-        pieces = []
-        row = 0
-        for slot, start, end in self.segments:
-            piece = source[start:end]
-            if slot >= 0:
-                inputs = x[start:end].reshape(-1, x.shape[-1])
-                piece = _add(piece.reshape(-1, out.shape[-1]), inputs, A[row], B[row], scale).view(piece.shape)
-                row += 1
-            pieces.append(piece)
-        if not torch.is_grad_enabled() and self.order is None:
-            return out  # the pieces are views that were added to in place
-        whole = torch.cat(pieces)
-        return whole if self.inverse is None else whole.index_select(0, self.inverse)
+        if self.order is None:
+            return add_adapters(x, out, A, B, layer.scale, self.blocks)
+        assert self.inverse is not None  # comes with the order
+        x, out = x.index_select(0, self.order), out.index_select(0, self.order)
+        return add_adapters(x, out, A, B, layer.scale, self.blocks).index_select(0, self.inverse)
 
     def _weights(self, layer: AdaptedLayer, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
         """[S, r, in] and [S, out, r] of the players in this batch, in ``dtype``."""
@@ -171,12 +133,91 @@ def _segments(slots: Sequence[int]) -> list[tuple[int, int, int]]:
     return found
 
 
-def _add(out: torch.Tensor, x: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float) -> torch.Tensor:
-    """[M, out] + scale * x A^T B^T; in place where gradients are off."""
-    hidden = x @ A.T
+def add_adapters(
+    x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
+) -> torch.Tensor:
+    """``out`` + scale * x A^T B^T, in place where that is possible.
+
+    Args:
+        x: [B, ..., in] inputs, rows sorted by player.
+        out: [B, ..., out] output of the base layer.
+        A: [S, r, in].
+        B: [S, out, r].
+        scale: of the adapters.
+        blocks: which rows are whose; None where all S players have equally many.
+    """
+    out = out.contiguous()
     if not torch.is_grad_enabled():
-        return out.addmm_(hidden, B.T, alpha=scale)
-    return torch.addmm(out, hidden, B.T, alpha=scale)
+        _add_into(x, out, A, B, scale, blocks)
+        return out
+    # Writing into a view (what biased layers return) would make autograd copy more than a copy here does.
+    if out._is_view():
+        out = out.clone()
+    added: torch.Tensor = _AddAdapters.apply(x, out, A, B, scale, blocks)  # type: ignore[no-untyped-call]
+    return added
+
+
+def _add_into(
+    x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
+) -> torch.Tensor:
+    """Do it; returns the scaled hidden values [M, r], M being rows times tokens."""
+    flat_x, flat_out = x.reshape(-1, x.shape[-1]), out.view(-1, out.shape[-1])
+    if blocks is None and len(A) == 1:
+        hidden = (flat_x @ A[0].T).mul_(scale)
+        flat_out.addmm_(hidden, B[0].T)
+        return hidden
+    if blocks is None:
+        stacked = torch.bmm(flat_x.view(len(A), -1, x.shape[-1]), A.mT).mul_(scale)
+        flat_out.view(len(A), -1, out.shape[-1]).baddbmm_(stacked, B.mT)
+        return stacked.view(-1, A.shape[1])
+    hidden = flat_x.new_zeros(len(flat_x), A.shape[1])
+    for k, rows in _token_rows(blocks, x):
+        torch.mm(flat_x[rows], A[k].T, out=hidden[rows]).mul_(scale)
+        flat_out[rows].addmm_(hidden[rows], B[k].T)
+    return hidden
+
+
+class _AddAdapters(torch.autograd.Function):
+    """``_add_into`` with gradients: what autograd would do, without its copies of [M, out] tensors."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
+    ) -> torch.Tensor:
+        hidden = _add_into(x, out, A, B, scale, blocks)
+        ctx.mark_dirty(out)
+        ctx.save_for_backward(x, hidden, A, B)
+        ctx.scale, ctx.blocks = scale, blocks
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
+        x, hidden, A, B = ctx.saved_tensors
+        flat_x, flat = x.reshape(-1, x.shape[-1]), grad.reshape(-1, grad.shape[-1])
+        to_x = ctx.needs_input_grad[0]
+        if ctx.blocks is None:
+            stacked, block = flat.view(len(A), -1, flat.shape[1]), flat_x.view(len(A), -1, flat_x.shape[1])
+            grad_hidden = torch.bmm(stacked, B).mul_(ctx.scale)
+            grad_B = torch.bmm(hidden.view(len(A), -1, A.shape[1]).mT, stacked).mT
+            grad_A = torch.bmm(grad_hidden.mT, block)
+            grad_x = torch.bmm(grad_hidden, A).view(x.shape) if to_x else None
+            return grad_x, grad, grad_A, grad_B, None, None
+        grad_A, grad_B = torch.zeros_like(A), torch.zeros_like(B)
+        grad_x = torch.zeros_like(flat_x) if to_x else None
+        for k, rows in _token_rows(ctx.blocks, x):
+            grad_hidden = (flat[rows] @ B[k]).mul_(ctx.scale)
+            torch.mm(flat[rows].T, hidden[rows], out=grad_B[k])
+            torch.mm(grad_hidden.T, flat_x[rows], out=grad_A[k])
+            if grad_x is not None:
+                torch.mm(grad_hidden, A[k], out=grad_x[rows])
+        return None if grad_x is None else grad_x.view(x.shape), grad, grad_A, grad_B, None, None
+
+
+def _token_rows(blocks: Sequence[tuple[int, int, int]], x: torch.Tensor) -> Iterator[tuple[int, slice]]:
+    """Blocks of rows of [B, ..., in] as (player, slice of the flattened [M, in])."""
+    tokens = x.numel() // (x.shape[0] * x.shape[-1])
+    for k, start, end in blocks:
+        yield k, slice(start * tokens, end * tokens)
 
 
 class RoutingState(threading.local):
