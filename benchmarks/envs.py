@@ -219,6 +219,7 @@ def _states() -> Iterator[Measurement]:
 
 
 _START = """
+import time
 start = time.perf_counter()
 import coterie
 vec = coterie.make_vec({id!r}, 64, seed=0)
