@@ -27,6 +27,7 @@ from typing import Protocol
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from ..errors import UnknownName
 from .forest import Pack
@@ -189,7 +190,8 @@ def _free(logps: torch.Tensor, pack: Pack) -> Scores:
     edge = logps[pack.edge_parent, pack.edge_token]
     values, mask = _paths(edge, pack)
     table = _spread(values.sum(1), pack)
-    each = _entropy(logps.detach())[pack.edge_parent]
+    # Over a whole vocabulary the steps in between are large: they are made again if a gradient ever asks for them.
+    each = checkpoint(_entropy, logps, use_reentrant=False, preserve_rng_state=False)[pack.edge_parent]
     along, _ = _paths(each, pack)
     mean = (along.sum(1) / mask.sum(1)).masked_fill(torch.isnan(along.sum(1)), 0.0)
     spread = _spread(mean, pack)
