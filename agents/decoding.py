@@ -4,19 +4,18 @@ With p the model's next-token distribution, t a temperature and L the set of leg
 gets
 
 * ``choice``:       P(a) = softmax over L of (1/t) * sum_j log p(a_j | prompt, a_<j). No illegal answer can happen; one
-log-prob a decision.
+  log-prob a decision.
 * ``constrained``:  P(a) = prod_j softmax over the children of a_<j in the trie of L of (logits / t). What masked
-sampling draws.
+  sampling draws.
 * ``free``:         P(a) = prod_j softmax over the whole vocabulary of (logits / t). Reason first, answer last; may be
-illegal.
+  illegal.
 
 They differ as soon as an answer is longer than a token: ``choice`` weighs whole answers against each other,
-    ``constrained`` decides token by
-token and cannot see that a branch leads to unlikely ends. The sampler and the loss call the same functions, so that the
-ratio of a fresh decision is 1.
+``constrained`` decides token by token and cannot see that a branch leads to unlikely ends. The loss scores with ``score``,
+and so does the sampler (free: ``generation.generate``, held to it by a test): the ratio of a fresh decision is 1.
 
-Letters: Q questions, C answers of a question, K answers in all, T tokens of the longest answer, E edges, U parents, V
-    vocabulary.
+Letters: Q questions, C answers of a question, K answers in all, T tokens of the longest answer, E edges, U parents,
+V vocabulary.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Many token sequences as few packed trees, so that a shared prefix is computed once.
 
 A *question* is a prompt with the answers that are to be scored (choice and constrained decoding: every legal answer;
-free decoding:
-the completions that were sampled). All answers of a question form a trie below the prompt; questions whose prompts
-begin alike
-share those tokens too. One packed row holds one tree: its tokens in depth-first order, rotary positions equal to depth,
-and an attention mask that lets each token see its ancestors only (ASCII: ``*`` = attends)::
+free decoding: the completions that were sampled). All answers of a question form a trie below the prompt; questions
+whose prompts begin alike share those tokens too. One packed row holds one tree: parents before children, rotary
+positions equal to depth, and an attention mask that lets each token see its ancestors only (ASCII: ``*`` = attends)::
 
     question "ab" with answers "c", "de"; question "af" with answer "g"      (last tokens of answers are never fed)
 
@@ -18,9 +16,8 @@ and an attention mask that lets each token see its ancestors only (ASCII: ``*`` 
 The probability of every answer is the product over its edges; what an edge's probability is normalised over is the
 decoder's business (``decoding.py``). Rollouts and losses use the same packing, with and without gradients.
 
-Letters: R packed rows, L tokens a row, U distinct parents (tokens whose logits are needed), E edges, K answers, Q
-    questions,
-T longest answer.
+Letters: R packed rows, L tokens a row, U distinct parents (tokens whose logits are needed), E edges, K answers,
+Q questions, T longest answer.
 """
 
 from __future__ import annotations

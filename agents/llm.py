@@ -1,8 +1,8 @@
 """Language models as players: one base model, many LoRA adapters, one of three decodings.
 
 ``LoraPolicy`` is the shared part (base model, bank, prompt template, decoding); an ``LLMAgent`` is one player of it. A
-rollout asks all agents of
-one policy in a single call, whoever they are: rows are routed to their adapters, equal prompts are computed once.
+rollout asks all agents of one policy in a single call, whoever they are: rows are routed to their adapters, equal prompts
+are computed once.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 Two templates, both fed by the game's text face alone:
 
 * ``compact``: the game's shortest unambiguous line, then the answer follows at once. For small models.
-* ``chat``: the model's own chat template; the rules as system message, the position and the legal actions as user
-message.
+* ``chat``: the model's own chat template; the rules as system message, the position and the legal actions as the
+  user's.
 
-With ``free`` decoding the chat template asks for thoughts first and a last line ``Answer: <action>``.
+With ``think`` (free decoding) the chat template asks for thoughts first and a last line ``Answer: <action>``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _chat_ids(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]
 def answer_text(completion: str) -> str:
     """What of a free completion is the answer: what follows the last ``Answer:``, else all of it."""
     found = _ANSWER.findall(completion)
-    return str(found[-1] if found else completion).strip().strip(".*`'\"")
+    return str(found[-1] if found else completion).strip(" \t\r\n.*`'\"")
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,21 @@ class Template:
             ask = "Think briefly, then end with one line: Answer: <action>."
         else:
             ask = "Answer with one legal action and nothing else."
-        messages = [
-            {"role": "system", "content": turn.game.rules},
-            {"role": "user", "content": f"{text}\n{ask}"},
-        ]
+        rules, question = turn.game.rules, f"{text}\n{ask}"
         if self.tokenizer.chat_template:
-            return tuple(_chat_ids(self.tokenizer, messages, generation=True))
-        plain = f"{messages[0]['content']}\n\n{messages[1]['content']}\n"
-        return tuple(self.tokenizer.encode(plain))
+            return tuple(self._chat(rules, question))
+        return tuple(self.tokenizer.encode(f"{rules}\n\n{question}\n"))
+
+    def _chat(self, rules: str, question: str) -> list[int]:
+        """Rules as system message; before the question where the model's template knows no such thing."""
+        from jinja2.exceptions import TemplateError
+
+        user = {"role": "user", "content": question}
+        try:
+            return _chat_ids(self.tokenizer, [{"role": "system", "content": rules}, user], generation=True)
+        except TemplateError:
+            both = {"role": "user", "content": f"{rules}\n\n{question}"}
+            return _chat_ids(self.tokenizer, [both], generation=True)
 
     def answer(self, text: str) -> tuple[int, ...]:
         """Token ids of an action's text, alone."""

@@ -3,10 +3,8 @@
     python -m coterie.agents.tiny --out agents/weights/tiny-v0
 
 A Llama of a third of a million parameters on bytes. It reads the text faces of every registered game, compact and
-described, with one uniformly
-random legal action behind each position: the notation and which actions are legal, nothing of what is good. No result,
-    no value, no
-order in time is in its corpus: positions are shuffled and each stands alone.
+described, with one uniformly random legal action behind each position: the notation and which actions are legal, nothing
+of what is good. No result, no value, no order in time is in its corpus: positions are shuffled and each stands alone.
 
 A retrained model gets a new id (``tiny-v1``, ...); runs record its hash. What was left out: any other text. It can't
 talk.
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import LlamaForCausalLM
 
-__all__ = ["Recipe", "corpus", "main", "train"]
+__all__ = ["Recipe", "build", "corpus", "main", "save", "train"]
 
 
 @dataclass(frozen=True)
@@ -119,7 +117,7 @@ def corpus(recipe: Recipe) -> Iterator[list[tuple[tuple[int, ...], tuple[int, ..
                 prompt = template.encode(turn, template.text(turn))
                 lines.append((prompt, (*template.answer(turn.action_to_text(action)), stop)))
             vec.step(actions)
-        rng.shuffle(lines)  # type: ignore[arg-type]
+        rng.shuffle(lines)
         yield lines
 
 
@@ -175,7 +173,8 @@ def save(model: LlamaForCausalLM, recipe: Recipe, folder: Path) -> None:
     """Write model (fp16), tokenizer and recipe in Hugging Face format."""
     import torch
 
-    model.to(torch.float16).save_pretrained(folder)
+    torch.nn.Module.to(model, torch.float16)  # in place; the stub of the method of the same name is too narrow
+    model.save_pretrained(folder)
     byte_tokenizer(recipe.context).save_pretrained(folder)
     facts = {**asdict(recipe), "games": list_envs(), "parameters": sum(p.numel() for p in model.parameters())}
     (folder / "recipe.json").write_text(json.dumps(facts, indent=1) + "\n")

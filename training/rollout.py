@@ -1,7 +1,7 @@
 """Lock-step over N games: everybody who waits is asked at once. Knows no gradients.
 
 Each tick: collect the turns of all running games, ask each backend once (agents of one ``LoraPolicy`` share a forward
-    pass), step.
+pass), step.
 """
 
 from __future__ import annotations
