@@ -14,6 +14,8 @@ import pytest
 from coterie.envs import jit, make_game
 from coterie.envs.testing import transcript
 
+compiled = pytest.mark.skipif(jit.disabled(), reason="the compiler is off")
+
 SCRIPT = """
 import json, time
 import numpy as np
@@ -50,6 +52,7 @@ def run(jit=True, **environment):
     return json.loads(done.stdout)
 
 
+@compiled
 @pytest.mark.slow
 def test_a_second_process_hits_the_cache(tmp_path):
     first = run(NUMBA_CACHE_DIR=str(tmp_path))
@@ -60,6 +63,7 @@ def test_a_second_process_hits_the_cache(tmp_path):
         assert first[id]["said"] == second[id]["said"]
 
 
+@compiled
 @pytest.mark.slow
 def test_bounds_are_kept(tmp_path):
     """NUMBA_BOUNDSCHECK=1 turns an index out of bounds into an error; the games are the same."""
@@ -68,6 +72,7 @@ def test_bounds_are_kept(tmp_path):
         assert result["said"] == transcript(make_game(id), range(2))
 
 
+@compiled
 @pytest.mark.slow
 def test_without_the_compiler():
     plain, compiled = run(jit=False, NUMBA_DISABLE_JIT="1"), run()
@@ -87,6 +92,7 @@ def test_the_name_knows_the_source(tmp_path, monkeypatch):
     assert jit.source_hash(game.kernels) != before
 
 
+@compiled
 def test_kernels_cannot_allocate():
     import numba
     import numpy as np
