@@ -191,7 +191,7 @@ class _AddAdapters(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
         x, hidden, A, B = ctx.saved_tensors
         flat_x, flat = x.reshape(-1, x.shape[-1]), grad.reshape(-1, grad.shape[-1])
         to_x = ctx.needs_input_grad[0]
