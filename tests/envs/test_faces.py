@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pettingzoo
 import pytest
+from gymnasium.utils.env_checker import data_equivalence
 
 import coterie
 from coterie.envs import make_game
+from coterie.envs.state import to_bytes
 from coterie.errors import ActionError, IllegalAction, InvalidAction, UnknownName, UsageError
 
 X_WINS = [0, 3, 1, 4, 2]
@@ -346,3 +351,43 @@ def test_space_objects_stay_the_same():
     assert env.action_space("player_0") is not env.action_space("player_1")
     assert env.observation_space("player_0").contains(env.observe("player_0"))
     assert make_game("tictactoe").info.agents == env.possible_agents
+
+
+@pytest.mark.parametrize("id", coterie.list_envs())
+@pytest.mark.parametrize("way", ["clone", "deepcopy", "pickle", "state"])
+def test_copies_of_parallel_environments(id, way):
+    env = coterie.make(id, api="parallel", **({"rounds": 3} if id.startswith("highest") else {}))
+    env.reset(seed=5)
+    env.step({agent: 3 + p for p, agent in enumerate(env.agents)})
+    if way == "state":
+        twin = coterie.make(id, api="parallel", **env.game.config)
+        twin.set_state(env.get_state())
+    else:
+        copies = {"clone": env.clone, "deepcopy": lambda: copy.deepcopy(env)}
+        twin = copies.get(way, lambda: pickle.loads(pickle.dumps(env)))()
+    frozen = twin.get_state()
+    actions = {agent: 7 - p for p, agent in enumerate(env.agents)}
+    first = env.step(actions)
+    assert to_bytes(env.game, twin.get_state()) == to_bytes(env.game, frozen)
+    assert data_equivalence(first, twin.step(actions))
+    assert to_bytes(env.game, twin.get_state()) == to_bytes(env.game, env.get_state())
+    assert env.observation_space("player_0") == twin.observation_space("player_0")
+
+
+def test_an_illegal_tick_under_raise_can_be_repeated():
+    from coterie.envs import highest_number_v0
+
+    env = highest_number_v0.raw_env(illegal="raise")
+    env.reset(seed=0)
+    env.step(3)
+    with pytest.raises(IllegalAction, match="Action 99 of player_1"):
+        env.step(99)
+    env.step(2)
+    assert env.rewards == {"player_0": 1, "player_1": -1}
+
+
+def test_human_mode_prints_in_parallel(capsys):
+    env = parallel(render_mode="human")
+    env.step(everybody(env, 4))
+    assert capsys.readouterr().out.count("You are") == 2
+    env.close()
