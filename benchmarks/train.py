@@ -2,7 +2,8 @@
 
 The workload: tic-tac-toe against random, 64 games a step from the empty board, a Llama of 3 layers, 128 wide, on bytes,
 prompts of 36 characters, LoRA r 16 on all linear layers, one pass over each batch, one thread. TRL plays through
-``training.trl.GameBridge``: the same games, the same prompts; free decoding of one token, for that is what it has.
+``training.trl.GameBridge``: the same games, the same prompts; free decoding of one token, for that is what it has, and
+a random legal action where the token means none, so that games last as long as ours.
 """
 
 from __future__ import annotations
@@ -88,55 +89,44 @@ def _ours(games: int, passes: int, steps: int) -> tuple[float, dict[str, int]]:
 def _trl(steps: int) -> float | None:
     """Decisions a second of TRL's GRPOTrainer on the same games; None where it isn't installed."""
     try:
-        import peft
-        import trl
+        from peft import LoraConfig
         from transformers import AutoModelForCausalLM, AutoTokenizer
         from transformers.trainer_callback import TrainerCallback
     except ImportError:
         return None
+    from ..errors import MissingExtra
     from ..training.trl import GameBridge
 
-    stamps: list[float] = []
-    counted: list[int] = []
+    stamps: list[tuple[float, int]] = []
 
     class Clock(TrainerCallback):
         def on_step_end(self, *_: Any, **__: Any) -> None:
-            stamps.append(time.perf_counter())
+            stamps.append((time.perf_counter(), bridge.answers))
 
     with tempfile.TemporaryDirectory() as folder:
         path = _model_folder(Path(folder) / "model")
+        # An untrained model rarely says a legal action: without "resample" TRL's games would be one decision long.
         tokenizer = AutoTokenizer.from_pretrained(path)
-        bridge = GameBridge("tictactoe", opponent="random", tokenizer=tokenizer, opening_plies=0)
+        bridge = GameBridge("tictactoe", tokenizer=tokenizer, opening_plies=0, illegal="resample")
         bridge.template = _framed(bridge.template)
         bridge.answer_tokens = 1
-        args = trl.GRPOConfig(
-            output_dir=folder,
-            use_cpu=True,
-            bf16=False,
-            gradient_checkpointing=False,
-            per_device_train_batch_size=GAMES,
-            num_generations=8,
-            max_completion_length=512,
-            max_steps=steps + 1,
-            report_to=[],
-            logging_strategy="no",
-            save_strategy="no",
-            disable_tqdm=True,
-        )
-
-        def rollout(prompts: Any, trainer: Any) -> dict[str, list[Any]]:
-            out = bridge.rollout(prompts, trainer)
-            counted.append(sum(sum(row) for row in out["env_mask"]))
-            return out
-
-        trl.GRPOTrainer(
-            model=AutoModelForCausalLM.from_pretrained(path),
-            reward_funcs=bridge.reward,
-            args=args,
-            train_dataset=bridge.dataset(8),
-            processing_class=tokenizer,
-            rollout_func=rollout,
-            peft_config=peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM"),
-            callbacks=[Clock()],
-        ).train()
-    return sum(counted[1 : len(stamps)]) / (stamps[-1] - stamps[0])
+        try:
+            trainer = bridge.trainer(
+                AutoModelForCausalLM.from_pretrained(path),
+                openings=8,
+                peft_config=LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM"),
+                callbacks=[Clock()],
+                output_dir=folder,
+                per_device_train_batch_size=GAMES,
+                num_generations=8,
+                max_completion_length=512,
+                max_steps=steps + 1,
+                logging_strategy="no",
+                save_strategy="no",
+                disable_tqdm=True,
+            )
+        except MissingExtra:
+            return None
+        trainer.train()
+    (began, before), (ended, after) = stamps[0], stamps[-1]
+    return (after - before) / (ended - began)

@@ -5,11 +5,10 @@ be honoured is an error that names it. ``GameBridge`` plugs any registered game 
 who want TRL's trainer and our games::
 
     bridge = GameBridge("tictactoe", opponent="minimax", tokenizer=tokenizer)
-    GRPOTrainer(model, bridge.reward, args=GRPOConfig(...), train_dataset=bridge.dataset(256),
-                processing_class=tokenizer, rollout_func=bridge.rollout).train()
+    bridge.trainer(model, openings=256, output_dir="out", max_steps=100).train()
 
 What the bridge leaves out: choice decoding, state credit, several players, sharing of equal prompts. That is what our
-own loop is for.
+own loop is for. The file is longer than most because no other may import TRL.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,9 @@ from .rollout import opening_states
 if TYPE_CHECKING:
     import torch
     from datasets import Dataset
-    from transformers import PreTrainedTokenizerBase
+    from peft import PeftConfig
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers.trainer_callback import TrainerCallback
     from trl.trainer.grpo_config import GRPOConfig
     from trl.trainer.grpo_trainer import GRPOTrainer
 
@@ -158,7 +159,7 @@ def _grpo_config_class() -> type[GRPOConfig]:
     try:
         from trl.trainer.grpo_config import GRPOConfig
     except ImportError:
-        raise MissingExtra("Reading a GRPOConfig", "trl", "train") from None
+        raise MissingExtra("GRPOConfig", "trl", "train") from None
     return GRPOConfig
 
 
@@ -183,9 +184,13 @@ class GameBridge:
         template: ``auto``, ``compact`` or ``chat``, see ``agents.prompts``.
         opening_plies: each opening has 0 to this many uniformly random plies.
         answer_tokens: longest answer.
-        illegal_penalty: what an illegal answer pays; it ends the game.
+        illegal: what an illegal answer does: ``lose`` ends the game; ``resample`` plays a random legal action instead.
+        illegal_penalty: what each illegal answer pays.
         seed: of the opponent's choices.
         config: of the game.
+
+    Attributes:
+        answers: how often the model has been asked.
 
     Raises:
         UnknownName: no such game, baseline or template.
@@ -200,6 +205,7 @@ class GameBridge:
         template: str = "auto",
         opening_plies: int = 1,
         answer_tokens: int = 8,
+        illegal: str = "lose",
         illegal_penalty: float = -1.0,
         seed: int = 0,
         **config: Any,
@@ -209,8 +215,45 @@ class GameBridge:
         self.template: Template = make_template(template, tokenizer)
         self.stop = stop_token(tokenizer)
         self.opening_plies, self.answer_tokens = opening_plies, answer_tokens
-        self.illegal_penalty = illegal_penalty
+        self.illegal, self.illegal_penalty = illegal, illegal_penalty
         self.rng = np.random.default_rng(seed)
+        self.answers = 0
+
+    def trainer(
+        self,
+        model: PreTrainedModel,
+        *,
+        openings: int = 256,
+        peft_config: PeftConfig | None = None,
+        callbacks: Sequence[TrainerCallback] = (),
+        **fields: Any,
+    ) -> GRPOTrainer:
+        """A plain GRPOTrainer of this game.
+
+        Args:
+            model: what learns.
+            openings: rows of the dataset.
+            peft_config: of its adapter; None trains the whole model.
+            callbacks: as the trainer takes them.
+            fields: of ``GRPOConfig``. Where they don't say otherwise: on the CPU in float32, without reports.
+
+        Raises:
+            MissingExtra: TRL is not installed.
+        """
+        plain: dict[str, Any] = {"use_cpu": True, "bf16": False, "gradient_checkpointing": False, "report_to": []}
+        args = _grpo_config_class()(**(plain | fields))
+        from trl.trainer.grpo_trainer import GRPOTrainer
+
+        return GRPOTrainer(
+            model=model,
+            reward_funcs=cast("Any", self.reward),
+            args=args,
+            train_dataset=self.dataset(openings),
+            processing_class=self.template.tokenizer,
+            rollout_func=self.rollout,
+            peft_config=peft_config,
+            callbacks=list(callbacks),
+        )
 
     def dataset(self, openings: int, seed: int = 0) -> Dataset:
         """Rows with one column, ``prompt``: which opening and which seat. Openings are numbered from ``seed`` up."""
@@ -271,7 +314,13 @@ class GameBridge:
         return opening_states(self.game, 1, self.opening_plies, number, rng)[0]
 
     def _begin(self, prompts: Sequence[str]) -> tuple[VecEnv, list[int]]:
-        vec = VecEnv(self.game, len(prompts), autoreset_mode="Disabled", illegal_reward=self.illegal_penalty)
+        vec = VecEnv(
+            self.game,
+            len(prompts),
+            autoreset_mode="Disabled",
+            illegal=self.illegal,
+            illegal_reward=self.illegal_penalty,
+        )
         vec.reset(seed=0)
         state, seats, known = vec.get_state(), [], dict[int, State]()
         for row, prompt in enumerate(prompts):
@@ -301,6 +350,7 @@ class GameBridge:
             rows[turn.row].show(self.template.encode(turn, self.template.text(turn)))
         contexts = [[*rows[turn.row].prompt, *rows[turn.row].completion] for turn in turns]
         said, logprobs = _sample(trainer, contexts, self.answer_tokens, self.stop)
+        self.answers += len(said)
         actions: list[int | None] = []
         for turn, ids, logps in zip(turns, said, logprobs, strict=True):
             rows[turn.row].say(ids, logps)

@@ -145,25 +145,19 @@ def small_model() -> Any:
 
 def make_trainer(bridge: GameBridge, folder: Path, **fields: Any) -> Any:
     torch.set_num_threads(1)
-    args = grpo_config(
+    return bridge.trainer(
+        small_model(),
+        openings=8,
+        peft_config=peft.LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM"),
         **(
             {
-                "output_dir": str(folder), "gradient_checkpointing": False, "per_device_train_batch_size": 8,
-                "num_generations": 4, "max_steps": 1, "max_completion_length": 256, "report_to": [], "logging_steps": 1,
-                "save_strategy": "no", "learning_rate": 1e-2, "disable_tqdm": True, "lr_scheduler_type": "constant",
+                "output_dir": str(folder), "per_device_train_batch_size": 8, "num_generations": 4, "max_steps": 1,
+                "max_completion_length": 256, "logging_steps": 1, "save_strategy": "no", "learning_rate": 1e-2,
+                "disable_tqdm": True, "lr_scheduler_type": "constant",
             }
             | fields
-        )
+        ),
     )  # fmt: skip
-    return trl.GRPOTrainer(
-        model=small_model(),
-        reward_funcs=bridge.reward,
-        args=args,
-        train_dataset=bridge.dataset(8),
-        processing_class=bridge.template.tokenizer,
-        rollout_func=bridge.rollout,
-        peft_config=peft.LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM"),
-    )
 
 
 class Answering:
@@ -224,6 +218,15 @@ def test_an_illegal_answer_ends_the_game_and_pays_the_penalty(monkeypatch: pytes
     assert out["game_reward"] == [-2.0] * 6
     assert all(sum(mask) == len(mask) == 6 for mask in out["env_mask"])
     assert {prompt.rsplit(" ", 1)[1] for prompt in prompts} == {"0", "1"}  # openings of no ply and of one
+
+
+def test_an_illegal_answer_may_be_replaced_so_that_games_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    bridge = GameBridge("tictactoe", tokenizer=byte_tokenizer(), opening_plies=0, illegal="resample")
+    monkeypatch.setattr("coterie.training.trl._sample", Answering("nonsense"))
+    trainer = type("T", (), {"args": grpo_config(max_completion_length=512)})()
+    out = bridge.rollout(bridge.dataset(1)["prompt"][:] * 8, trainer)
+    assert bridge.answers >= 3 * 8
+    assert max(out["game_reward"]) <= 1 - 3  # at least three answers, each punished, and the game's own result
 
 
 def test_one_step_of_a_plain_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
