@@ -47,9 +47,10 @@ class PolicyConfig:
         temperature: divides the logits, in sampling and in training.
         max_completion_length: longest free answer, in tokens.
         think: free decoding: ask for thoughts before the answer.
-        lora_r, lora_alpha: rank and scale of the adapters.
+        lora_r: rank of the adapters.
+        lora_alpha: their scale is lora_alpha / lora_r.
         target_modules: layers that get one: all-linear, or names with commas between.
-        dtype: of the frozen base: float32 or bfloat16.
+        dtype: of the frozen base: float32, bfloat16, or auto: bfloat16 for models of more than 50 M weights.
         batch_tokens: tokens of one forward pass at most; less needs less memory.
     """
 
@@ -62,7 +63,7 @@ class PolicyConfig:
     lora_r: int = 16
     lora_alpha: int = 32
     target_modules: str = "all-linear"
-    dtype: Literal["float32", "bfloat16"] = "float32"
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     batch_tokens: int = 16384
 
 

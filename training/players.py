@@ -14,6 +14,9 @@ from .config import PolicyConfig, load_config
 if TYPE_CHECKING:
     from ..agents.llm import LLMAgent, LoraPolicy
 
+LARGE = 50_000_000
+"""Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed where the processor knows it."""
+
 __all__ = ["build_policy", "load_player", "make_player"]
 
 
@@ -32,7 +35,9 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
     from ..agents.llm import LoraPolicy
     from ..agents.models import load_model
 
-    loaded = load_model(config.model, dtype=getattr(torch, config.dtype))
+    loaded = load_model(config.model, dtype=None if config.dtype == "auto" else config.dtype)
+    if config.dtype == "auto" and sum(p.numel() for p in loaded.model.parameters()) > LARGE:
+        loaded = load_model(config.model, dtype="bfloat16")
     modules = config.target_modules
     lora = LoraConfig(
         r=config.lora_r,
