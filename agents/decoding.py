@@ -11,8 +11,9 @@ gets
   illegal.
 
 They differ as soon as an answer is longer than a token: ``choice`` weighs whole answers against each other,
-``constrained`` decides token by token and cannot see that a branch leads to unlikely ends. The loss scores with ``score``,
-and so does the sampler (free: ``generation.generate``, held to it by a test): the ratio of a fresh decision is 1.
+``constrained`` decides token by token and cannot see that a branch leads to unlikely ends. The loss scores with
+``score``, and so does the sampler (free: ``generation.generate``, held to it by a test): the ratio of a fresh decision
+is 1.
 
 Letters: Q questions, C answers of a question, K answers in all, T tokens of the longest answer, E edges, U parents,
 V vocabulary.
@@ -83,7 +84,7 @@ def score(
     """Score every answer of a pack; differentiable where gradients are on.
 
     Args:
-        model: a causal language model of transformers (``model.model`` gives hidden states, ``lm_head`` logits).
+        model: a causal language model of transformers whose logits are its output embedding of the hidden states.
         pack: packed questions.
         kind: one of ``KINDS``.
         bank: adapters; None scores the base model.
@@ -107,7 +108,7 @@ def parent_logits(model: nn.Module, pack: Pack, *, bank: Router | None = None, b
     slots = torch.full_like(pack.slots, -1) if base else pack.slots
     device = next(model.parameters()).device
     with bank.route(slots.to(device)) if bank is not None else nullcontext():
-        hidden = model.model(  # type: ignore[operator]
+        hidden = model.base_model(  # type: ignore[operator]
             input_ids=pack.ids.to(device),
             attention_mask=pack.mask.to(device),
             position_ids=pack.positions.to(device),
@@ -116,8 +117,7 @@ def parent_logits(model: nn.Module, pack: Pack, *, bank: Router | None = None, b
     rows = hidden.flatten(0, 1).index_select(
         0, pack.parents.to(device)
     )  # 2-D and contiguous: a strided slice is far slower
-    head = model.lm_head
-    assert isinstance(head, nn.Linear)
+    head = model.get_output_embeddings()  # type: ignore[operator]
     # In float32 whatever the base's dtype: bfloat16 logits are 0.1 nats apart, too coarse for a ratio.
     bias = None if head.bias is None else head.bias.float()
     return nn.functional.linear(rows.float(), head.weight.float(), bias)

@@ -1,8 +1,8 @@
 """Language models as players: one base model, many LoRA adapters, one of three decodings.
 
 ``LoraPolicy`` is the shared part (base model, bank, prompt template, decoding); an ``LLMAgent`` is one player of it. A
-rollout asks all agents of one policy in a single call, whoever they are: rows are routed to their adapters, equal prompts
-are computed once.
+rollout asks all agents of one policy in a single call, whoever they are: rows are routed to their adapters, equal
+prompts are computed once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..errors import ActionError, UsageError
+from ..errors import ActionError, ModelError, UsageError
 from .core import Decision, Tokens, Turn
 from .decoding import check_kind, score
 from .forest import Question, pack_questions
@@ -46,6 +46,7 @@ class LoraPolicy:
     Raises:
         UnknownName: an unknown decoding or template.
         UsageError: a temperature that isn't positive.
+        ModelError: a model that does more to its logits than the scores of decoding.py know.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class LoraPolicy:
     ) -> None:
         if not temperature > 0:
             raise UsageError(f"temperature is {temperature}; it must be > 0 (play greedily instead of at 0).")
+        _check_plain_logits(loaded)
         self.loaded, self.bank = loaded, bank
         free = decode == "free"
         self.decode = check_kind(decode)
@@ -273,6 +275,17 @@ class LLMAgent:
                 probabilities /= probabilities.sum()
             out.append(probabilities)
         return out
+
+
+def _check_plain_logits(loaded: LoadedModel) -> None:
+    """Raise ModelError if logits are more than the output embedding's product."""
+    config = loaded.model.config.get_text_config()
+    for name, plain in (("final_logit_softcapping", None), ("logit_scale", 1.0), ("logits_scaling", 1.0)):
+        if getattr(config, name, plain) not in (None, plain):
+            raise ModelError(
+                f"{loaded.id} scales its logits ({name} {getattr(config, name)}), which coterie doesn't do yet: its "
+                "log-probabilities would be wrong. Choose a model of the Llama family, such as smollm2."
+            )
 
 
 def _not_prefix_free(answers: Sequence[tuple[int, ...]]) -> bool:

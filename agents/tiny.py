@@ -3,8 +3,9 @@
     python -m coterie.agents.tiny --out agents/weights/tiny-v0
 
 A Llama of a third of a million parameters on bytes. It reads the text faces of every registered game, compact and
-described, with one uniformly random legal action behind each position: the notation and which actions are legal, nothing
-of what is good. No result, no value, no order in time is in its corpus: positions are shuffled and each stands alone.
+described, with one uniformly random legal action behind each position: the notation and which actions are legal,
+nothing of what is good. No result, no value, no order in time is in its corpus: positions are shuffled and each stands
+alone.
 
 A retrained model gets a new id (``tiny-v1``, ...); runs record its hash. What was left out: any other text. It can't
 talk.

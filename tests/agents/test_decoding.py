@@ -208,6 +208,16 @@ def test_packing_keeps_every_path(questions, row_tokens, batch_tokens):
     assert sorted(seen) == list(range(len(questions)))
 
 
+def test_models_that_name_their_parts_otherwise():
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(vocab_size=24, n_embd=32, n_layer=2, n_head=4, n_positions=64)
+    other = transformers.GPT2LMHeadModel(config).eval()
+    question = Question(-1, (1, 2, 3), ((4, 5), (4, 6), (7,)))
+    got = all_scores(other, [question], "free")
+    for c, answer in enumerate(question.answers):
+        np.testing.assert_allclose(got[0, c], string_logprob(other, question.prompt, answer), atol=1e-4)
+
+
 def test_an_unknown_decoding_gets_a_suggestion(model):
     with pytest.raises(UnknownName, match="Did you mean 'choice'"):
         score(model, pack_questions(QUESTIONS)[0], "choise")
