@@ -43,7 +43,7 @@ class _Part:
         old: [B, T] log-probs when they were made. advantages: [B].
         keep: [B] bool, whose group has variance; the others only take part in the entropy bonus.
         share: of the player's decisions. kept: of those that are kept. tokens: of the tokens of those.
-        kept_rows, kept_tokens: how many there are in the player's whole batch.
+        kept_rows, kept_tokens: how many there are in the player's whole batch (kept_rows: all, where none is kept).
     """
 
     player: str
@@ -102,7 +102,7 @@ class Learner:
         Args:
             records: D decisions.
             advantages: [D] float.
-            keep: [D] bool; others are left out of everything.
+            keep: [D] bool; others take part in the entropy bonus alone, if there is one.
             update: number of this update, for the warm-up.
 
         Returns:
@@ -130,7 +130,8 @@ class Learner:
         ]
         for _ in range(self.loss.num_iterations):
             shown = [self._descend(packs, rate, update) for packs in parts]
-            stats |= {name: float(np.mean([s[name] for s in shown if name in s])) for name in shown[0]}
+            names = {name: None for s in shown for name in s}  # a mini-batch of flat groups shows less
+            stats |= {name: float(np.mean([s[name] for s in shown if name in s])) for name in names}
         return stats
 
     def _split(self, records: Sequence[Tokens], update: int) -> list[NDArray[np.int64]]:
@@ -202,7 +203,7 @@ class Learner:
         share = {"grpo": part.kept, "dr_grpo": part.kept, "bnpo": part.tokens}.get(config.loss_type, 1.0)
         entropy = scores.entropy[part.question]
         stats["entropy"] = float(entropy.detach().mean())
-        return loss * share - config.entropy_coef * entropy.sum() / max(1.0, part.kept_rows), stats
+        return loss * share - config.entropy_coef * entropy.sum() / part.kept_rows, stats
 
     def _pack(
         self, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_]
@@ -250,7 +251,7 @@ class Learner:
                         share=len(mine) / rows_of[name],
                         kept=float(keep[mine].sum()) / max(1.0, kept_of[name]),
                         tokens=float(lengths[mine][keep[mine]].sum()) / max(1.0, tokens_of[name]),
-                        kept_rows=kept_of[name],
+                        kept_rows=kept_of[name] or rows_of[name],
                         kept_tokens=tokens_of[name],
                     )
                 )

@@ -194,3 +194,20 @@ def test_a_step_that_is_not_finite_changes_no_weight(mini, bad):
     with pytest.raises(CollapseError, match=r"loss is|not finite"):
         step(policy, ONCE, made, advantages)
     assert torch.equal(policy.bank.weights("ann"), before)
+
+
+def test_a_mini_batch_of_flat_groups_alone_takes_a_step_of_the_usual_size(mini):
+    policy = make(mini)
+    made, _ = records(policy, count=48, players=("ann",))
+    loss = dataclasses.replace(ONCE, entropy_coef=0.1)
+    optimizer = Standing(policy.bank, lr=1e-3)
+    learner = Learner(policy, optimizer, loss, OptimizerConfig(max_grad_norm=0.0))
+    half = [made[:24], made[24:]]
+    learner._split = lambda records, update: [np.arange(24), np.arange(24, 48)]
+    keep = np.arange(48) >= 24  # the first mini-batch has nothing but flat groups
+    shown = learner.step([*half[0], *half[1]], np.zeros(48), keep, 10)
+    assert "approx_kl" in shown
+    usual, _ = gradients(policy, half[1], np.zeros(24), loss)
+    learner._split = lambda records, update: [np.arange(24, 48), np.arange(24)]
+    learner.step([*half[0], *half[1]], np.zeros(48), keep, 10)
+    assert optimizer.seen["ann"].norm() < 2 * usual["ann"].norm()
