@@ -27,7 +27,7 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
         ModelError, MissingExtra, UsageError: what is wrong with model or settings.
     """
     try:
-        import torch
+        import torch  # noqa: F401  # the first thing that a core install lacks
         from peft import LoraConfig
     except ImportError as error:
         raise MissingExtra("Training and playing language models", error.name or "torch", "train") from None
