@@ -112,10 +112,13 @@ class LossConfig:
     Attributes:
         loss_type: grpo, bnpo, dr_grpo, dapo or cispo.
         importance_sampling_level: one ratio a token, or one a sequence (GSPO).
-        epsilon: clipping range of the ratio. epsilon_high: its upper side; 0 means the same. For cispo epsilon_high
-            bounds the ratio itself, as in TRL: say something above 1, such as 5.
+        epsilon: clipping range of the ratio.
+        epsilon_high: its upper side; 0 means the same. For cispo it bounds the ratio itself, as in TRL: say something
+            above 1, such as 5.
         beta: weight of the KL term against the base model.
         entropy_coef: reward of a nat of entropy at each decision, those of groups without variance included.
+        entropy_final: what entropy_coef falls to, linearly over entropy_decay_updates.
+        entropy_decay_updates: 0: it stays what it is.
         num_iterations: passes over each batch.
         num_mini_batches: optimizer steps a pass; each takes its share of the batch's questions.
         max_lag: decisions made by weights older than this many versions (optimizer steps) are dropped.
@@ -127,6 +130,8 @@ class LossConfig:
     epsilon_high: float = 0.0
     beta: float = 0.0
     entropy_coef: float = 0.0
+    entropy_final: float = 0.0
+    entropy_decay_updates: int = 0
     num_iterations: int = 4
     num_mini_batches: int = 1
     max_lag: int = 3
@@ -140,7 +145,9 @@ class OptimizerConfig:
         learning_rate: its height after the warm-up.
         warmup_updates: updates over which it rises linearly.
         decay_updates: updates over which it then falls linearly to a tenth, where it stays; 0: constant.
-        weight_decay: decoupled. beta1, beta2: of the moments.
+        weight_decay: decoupled.
+        beta1: of the first moment.
+        beta2: of the second moment.
         max_grad_norm: each player's gradient is clipped to it; 0 does not clip.
     """
 
@@ -175,15 +182,17 @@ class BudgetConfig:
     """When to look, to save and to stop. Nothing here changes what is learned in an update.
 
     Attributes:
-        updates: learner updates at most. minutes: wall-clock at most; 0 has no limit.
-        eval_every: updates between two evaluations (greedy, both seats). eval_games: games against each evaluation
-            opponent.
+        updates: learner updates at most.
+        minutes: wall-clock of this session at most; 0 has no limit.
+        eval_every: updates between two evaluations (greedy, both seats).
+        eval_games: games against each evaluation opponent.
         eval_vs: opponents to evaluate against, with commas between.
         checkpoint_every: updates between two checkpoints.
         goal: stop when all hold at an evaluation, e.g. ``random.win>=0.92,minimax.draw>=0.99``; empty: never.
-        max_illegal: collapse: stop when the share of illegal answers stays above. min_entropy: collapse: when the
-            entropy (nats) stays below.
-        max_kl: collapse: when one update moves the policy further than this many nats a decision.
+        max_illegal: collapse: stop when the share of illegal answers stays above.
+        min_entropy: collapse: stop when the entropy (nats) stays below.
+        patience: updates in a row that make a collapse of illegal answers or entropy.
+        max_kl: collapse: stop when one update moves the policy further than this many nats a decision.
     """
 
     updates: int = 1000
@@ -193,8 +202,9 @@ class BudgetConfig:
     eval_vs: str = "random"
     checkpoint_every: int = 10
     goal: str = ""
-    max_illegal: float = 1.0
-    min_entropy: float = 0.0
+    max_illegal: float = 0.95
+    min_entropy: float = 0.001
+    patience: int = 10
     max_kl: float = 1.0
 
 
@@ -251,6 +261,8 @@ _BOUNDS = (
     ("loss", "epsilon_high", "0 or more"),
     ("loss", "beta", "0 or more"),
     ("loss", "entropy_coef", "0 or more"),
+    ("loss", "entropy_final", "0 or more"),
+    ("loss", "entropy_decay_updates", "0 or more"),
     ("loss", "num_iterations", "at least 1"),
     ("loss", "num_mini_batches", "at least 1"),
     ("loss", "max_lag", "0 or more"),
@@ -266,6 +278,7 @@ _BOUNDS = (
     ("budget", "updates", "at least 1"),
     ("budget", "minutes", "0 or more"),
     ("budget", "eval_every", "at least 1"),
+    ("budget", "patience", "at least 1"),
     ("budget", "eval_games", "at least 1"),
     ("budget", "checkpoint_every", "at least 1"),
 )
@@ -291,6 +304,9 @@ def _check(good: bool, name: str, came: object, wanted: str) -> None:
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(
         optimizer=OptimizerConfig(decay_updates=300),
+        loss=LossConfig(
+            num_iterations=2, num_mini_batches=4, entropy_coef=0.1, entropy_final=0.02, entropy_decay_updates=150
+        ),
         budget=BudgetConfig(
             updates=2000,
             eval_vs="random,minimax",

@@ -94,6 +94,14 @@ class Learner:
         fall = max(0.1, 1.0 - 0.9 * update / s.decay_updates) if s.decay_updates else 1.0
         return s.learning_rate * rise * fall
 
+    def entropy_coef(self, update: int) -> float:
+        """Weight of the entropy bonus in an update."""
+        loss = self.loss
+        if not loss.entropy_decay_updates:
+            return loss.entropy_coef
+        done = min(1.0, update / loss.entropy_decay_updates)
+        return loss.entropy_coef + (loss.entropy_final - loss.entropy_coef) * done
+
     def step(
         self, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_], update: int
     ) -> dict[str, float]:
@@ -115,8 +123,8 @@ class Learner:
         fresh = np.array([self.bank.versions[r.lora] - r.version <= self.loss.max_lag for r in records], np.bool_)
         kept = keep & fresh
         # Where the policy always plays the same there is no variance, and an entropy bonus is needed most.
-        rows = np.flatnonzero(fresh if self.loss.entropy_coef else kept)
-        rate = self.rate(update)
+        rate, bonus = self.rate(update), self.entropy_coef(update)
+        rows = np.flatnonzero(fresh if bonus else kept)
         stats: dict[str, float] = {
             "learning_rate": rate,
             "stale": 1.0 - float(fresh.mean()) if len(records) else 0.0,
@@ -129,7 +137,7 @@ class Learner:
             for part in self._split([records[d] for d in rows.tolist()], update)
         ]
         for _ in range(self.loss.num_iterations):
-            shown = [self._descend(packs, rate, update) for packs in parts]
+            shown = [self._descend(packs, rate, bonus, update) for packs in parts]
             names = {name: None for s in shown for name in s}  # a mini-batch of flat groups shows less
             stats |= {name: float(np.mean([s[name] for s in shown if name in s])) for name in names}
         return stats
@@ -144,10 +152,12 @@ class Learner:
         part = np.random.default_rng([update]).permutation(len(numbers)) % count
         return [rows for m in range(count) if (rows := np.flatnonzero(part[question] == m)).size]
 
-    def _descend(self, packs: Sequence[tuple[Pack, list[_Part]]], rate: float, update: int) -> dict[str, float]:
+    def _descend(
+        self, packs: Sequence[tuple[Pack, list[_Part]]], rate: float, bonus: float, update: int
+    ) -> dict[str, float]:
         """One optimizer step."""
         active = sorted({part.player for _, parts in packs for part in parts})
-        stats = self._pass(packs)
+        stats = self._pass(packs, bonus)
         norms = self.optimizer.clip_grad_norm(active, self.schedule.max_grad_norm or float("inf"))
         if not all(np.isfinite(norm) for norm in norms.values()):
             bad = ", ".join(f"{name}: {norm}" for name, norm in norms.items())
@@ -157,7 +167,7 @@ class Learner:
         self.optimizer.zero_grad()
         return stats
 
-    def _pass(self, packs: Sequence[tuple[Pack, list[_Part]]]) -> dict[str, float]:
+    def _pass(self, packs: Sequence[tuple[Pack, list[_Part]]], bonus: float) -> dict[str, float]:
         """Forward and backward over the whole batch; gradients are left in the bank."""
         self.optimizer.zero_grad()
         sums: dict[str, float] = defaultdict(float)
@@ -169,7 +179,7 @@ class Learner:
                 if self.loss.beta and part.ref is None:
                     with torch.no_grad():
                         part.ref = self._score(pack, base=True).logprobs[part.answer]
-                loss, shown = self._loss(scores, part)
+                loss, shown = self._loss(scores, part, bonus)
                 total = total + loss
                 for name, value in shown.items():
                     sums[name] += value * (part.share if name == "entropy" else part.kept) / players
@@ -180,7 +190,7 @@ class Learner:
         policy = self.policy
         return score(policy.model, pack, policy.decode, bank=self.bank, temperature=policy.temperature, base=base)
 
-    def _loss(self, scores: Scores, part: _Part) -> tuple[torch.Tensor, dict[str, float]]:
+    def _loss(self, scores: Scores, part: _Part, bonus: float) -> tuple[torch.Tensor, dict[str, float]]:
         config = self.loss
         mask = scores.mask[part.answer]
         width = mask.shape[1]
@@ -203,7 +213,7 @@ class Learner:
         share = {"grpo": part.kept, "dr_grpo": part.kept, "bnpo": part.tokens}.get(config.loss_type, 1.0)
         entropy = scores.entropy[part.question]
         stats["entropy"] = float(entropy.detach().mean())
-        return loss * share - config.entropy_coef * entropy.sum() / part.kept_rows, stats
+        return loss * share - bonus * entropy.sum() / part.kept_rows, stats
 
     def _pack(
         self, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_]

@@ -173,7 +173,7 @@ class Trainer:
         return evaluate(self.game, agent, self.judges, number, at, exact=False)
 
     def check(self, row: Mapping[str, Any]) -> None:
-        """Raise CollapseError if three updates in a row look like one.
+        """Raise CollapseError if ``patience`` updates in a row look like one.
 
         Raises:
             CollapseError: too many illegal answers, too little entropy, or a jump in KL.
@@ -185,16 +185,17 @@ class Trainer:
                 f"(max_kl {limits.max_kl}). Lower learning_rate or num_iterations."
             )
         self.low["illegal"] = self.low["illegal"] + 1 if row["illegal"] > limits.max_illegal else 0
-        dull = limits.min_entropy > 0 and row.get("entropy", 1e9) < limits.min_entropy
+        dull = row.get("entropy", 1e9) < limits.min_entropy
         self.low["entropy"] = self.low["entropy"] + 1 if dull else 0
-        if self.low["illegal"] >= 3:
+        if self.low["illegal"] >= limits.patience:
             raise CollapseError(
-                f"{row['illegal']:.0%} of the answers were illegal in three updates running "
+                f"{row['illegal']:.0%} of the answers were illegal in {limits.patience} updates running "
                 f"(max_illegal {limits.max_illegal}). Lower learning_rate, raise beta, or use choice decoding."
             )
-        if self.low["entropy"] >= 3:
+        if self.low["entropy"] >= limits.patience:
             raise CollapseError(
-                f"Entropy stayed at {row['entropy']:.4f} nats for three updates (min_entropy {limits.min_entropy}). "
+                f"Entropy stayed at {row['entropy']:.4f} nats for {limits.patience} updates "
+                f"(min_entropy {limits.min_entropy}). "
                 "Raise entropy_coef or temperature, or lower learning_rate."
             )
 
@@ -350,7 +351,9 @@ def _loop(
                 row = trainer.step()
                 trainer.check(row)
             except CollapseError as error:
-                return "collapse", str(error), rows
+                kept = run.checkpoints()
+                last = f" The checkpoint of update {kept[-1]} is kept." if kept else ""
+                return "collapse", f"{error}{last}", rows
             if trainer.updates % budget.eval_every == 0 or trainer.updates == budget.updates:
                 row["eval"] = rows = trainer.evaluate()
             spent = time.monotonic() - started

@@ -226,7 +226,8 @@ def test_a_loss_that_is_not_finite_stops_the_run(small, tmp_path, monkeypatch):
 
     monkeypatch.setattr(learner, "policy_loss", lambda *a, **k: (_ for _ in ()).throw(CollapseError("The loss is nan")))
     outcome = train(small, tmp_path / "run")
-    assert (outcome.reason, outcome.message) == ("collapse", "The loss is nan")
+    assert outcome.reason == "collapse"
+    assert outcome.message.startswith("The loss is nan")
 
 
 def test_a_weight_that_is_not_finite_stops_the_run(small):
@@ -239,7 +240,7 @@ def test_a_weight_that_is_not_finite_stops_the_run(small):
 
 
 def test_collapse_limits(small):
-    trainer = Trainer(change(small, budget={"min_entropy": 0.5, "max_illegal": 0.2, "max_kl": 0.3}))
+    trainer = Trainer(change(small, budget={"min_entropy": 0.5, "max_illegal": 0.2, "max_kl": 0.3, "patience": 3}))
     fine = {"update": 0, "illegal": 0.0, "entropy": 1.0, "approx_kl": 0.01}
     trainer.check(fine)
     with pytest.raises(CollapseError, match="moved the policy by"):
