@@ -1,1 +1,45 @@
 """Games as plain functions: ``from coterie.games.tictactoe import play``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..agents.core import Agent
+
+__all__ = ["play"]
+
+
+def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
+    """Play one game to its end.
+
+    Args:
+        game: a registered name.
+        players: who sits in each seat: an agent, or a name that ``coterie play --players`` understands.
+        seed: of the game and of everybody's choices.
+
+    Returns:
+        [P] what each seat was paid.
+
+    Raises:
+        CoterieError: no such game or player, or another number of players than the game has.
+    """
+    from ..agents.baselines import BASELINES, make_baseline
+    from ..agents.table import watch
+    from ..envs.registry import make_game
+
+    rules = make_game(game)
+    agents: list[Agent] = []
+    for player in players:
+        if not isinstance(player, str):
+            agents.append(player)
+        elif player in BASELINES:  # works without torch
+            agents.append(make_baseline(player, rules))
+        else:
+            from ..training.players import make_player
+
+            agents.append(make_player(player, rules))
+    totals = [0.0] * rules.info.players
+    for moment in watch(rules, agents, seed):
+        totals = [total + float(paid) for total, paid in zip(totals, moment.rewards, strict=True)]
+    return totals
