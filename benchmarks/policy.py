@@ -4,13 +4,11 @@ Two workloads, both on one thread:
 
 * tic-tac-toe positions, choice decoding, the built-in model: what a rollout does (equal prompts computed once);
 * smollm2 in bfloat16, prompts of 128 random tokens, 32 new ones, prompt sharing off, LoRA r 16 on all linear layers,
-rows sorted
-  by player: 8 players in one batch against 1, for 64 rows and for 8. peft's ``adapter_names`` goes through the same
-      loop.
+  rows sorted by player: 8 players in one batch against 1, for 64 rows and for 8. peft's ``adapter_names`` goes through
+  the same loop.
 
-Ratios are of times taken in turns in one run. ``GEMM peak`` is the best of 1024-square products and of the model's
-own largest
-one, measured here: what "share" refers to.
+Ratios are of times taken in turns in one run. ``GEMM peak`` is the best of 1024-square products and of the model's own
+largest one, measured here: what "share" refers to.
 """
 
 from __future__ import annotations

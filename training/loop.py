@@ -106,7 +106,6 @@ class Trainer:
         self.low = {"illegal": 0, "entropy": 0}
 
     # -- one update
-    # ------------------------------------------------------------------------------------------------------
 
     def step(self) -> dict[str, Any]:
         """One update; returns its line for metrics.jsonl."""
@@ -163,7 +162,6 @@ class Trainer:
         self.agents[name] = LLMAgent(self.policy, name)
 
     # -- looking
-    # ---------------------------------------------------------------------------------------------------------
 
     def evaluate(self, games: int | None = None, seed: int | None = None) -> list[dict[str, Any]]:
         """Greedy play against the evaluation opponents, both seats; one row each."""
@@ -200,7 +198,6 @@ class Trainer:
             )
 
     # -- saving
-    # ----------------------------------------------------------------------------------------------------------
 
     def save(self) -> None:
         """Write a checkpoint and the learner's adapter.

@@ -93,7 +93,6 @@ class Run:
             raise RunError(f"{where}. Free some space, or name another folder with --run.") from None
 
     # -- metrics
-    # ---------------------------------------------------------------------------------------------------------
 
     def log(self, row: Mapping[str, Any]) -> None:
         """Append one line to metrics.jsonl.
@@ -131,7 +130,6 @@ class Run:
             raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
 
     # -- checkpoints
-    # -----------------------------------------------------------------------------------------------------
 
     def save(self, update: int, tensors: Mapping[str, Any], state: Mapping[str, Any], keep: int = 2) -> Path:
         """Write a checkpoint; older ones than the newest ``keep`` leave only after it is whole.
