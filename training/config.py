@@ -309,9 +309,10 @@ PRESETS: dict[str, TrainConfig] = {
         ),
         budget=BudgetConfig(
             updates=2000,
+            minutes=10.0,
             eval_vs="random,minimax",
-            eval_games=1000,
-            goal="random.win>=0.92,random.loss<=0.005,minimax.draw>=0.99",
+            eval_games=2000,
+            goal="random.win>=0.92,random.loss<=0.004,minimax.draw>=0.995",
         ),
     ),
 }
