@@ -64,11 +64,12 @@ class Display:
         self.console.print(
             f"[bold]{trainer.game.info.id}[/bold]  model {loaded.id}  "
             f"LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
-            f"{config.policy.decode} decoding  scheme {config.scheme.scheme}  seed {config.seed}"
+            f"{config.policy.decode} decoding  scheme {config.scheme.scheme}  seed {config.seed}",
+            soft_wrap=True,
         )
         if run is not None:
             at = f"going on at update {trainer.updates}" if trainer.updates else "Ctrl-C saves and stops"
-            self.console.print(f"run [bold]{run.folder}[/bold]  {at}")
+            self.console.print(f"run [bold]{run.folder}[/bold]  {at}", soft_wrap=True)
         if self.tensorboard and run is not None:
             try:
                 from torch.utils.tensorboard import SummaryWriter
