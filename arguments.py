@@ -74,6 +74,8 @@ class Eval:
         games: games against each, half from either seat.
         game: what is played; a run knows.
         seed: the same seed gives the same games.
+        sample: the model samples its actions, as in training, instead of taking the likeliest; the exact figures are
+            then those of that policy.
         json: one JSON object a line instead of a table.
     """
 
@@ -82,6 +84,7 @@ class Eval:
     games: int = 1000
     game: str = ""
     seed: int = 0
+    sample: bool = False
     json: bool = False
 
 

@@ -195,7 +195,7 @@ def _play(words: list[str]) -> int:
     return 0
 
 
-def _player(name: str, game: Game) -> Agent:
+def _player(name: str, game: Game, greedy: bool = True) -> Agent:
     """Whoever a word on the command line means; the baselines and the human need no extra."""
     from .agents.baselines import BASELINES, make_baseline
     from .agents.human import HumanAgent
@@ -206,7 +206,7 @@ def _player(name: str, game: Game) -> Agent:
         return make_baseline(name, game)
     from .training.players import make_player
 
-    return make_player(name, game)
+    return make_player(name, game, greedy=greedy)
 
 
 def _train(words: list[str]) -> int:
@@ -262,7 +262,7 @@ def _eval(words: list[str]) -> int:
     if asked.games < 2:
         raise UsageError(f"--games is {asked.games}; it must be at least 2, one from either seat.")
     game = make_game(asked.game or _trained_on(asked.run))
-    agent = _player(asked.run, game)
+    agent = _player(asked.run, game, greedy=not asked.sample)
     opponents = {name: _player(name, game) for name in asked.vs}
     for row in evaluate(game, agent, opponents, asked.games, asked.seed):
         print(json.dumps(row) if asked.json else _row(row), flush=True)

@@ -205,6 +205,10 @@ def test_a_trained_player_plays_and_is_measured(run: Path, capsys: pytest.Captur
     row, policy = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (row["opponent"], row["games"], row["illegal"]) == ("random", 20, 0)
     assert 0 < policy["exploitability"] < 2
+    assert main(["eval", str(run), "--vs", "random", "--games", "20", "--sample", "--json"]) == 0
+    sampled = json.loads(capsys.readouterr().out.splitlines()[1])
+    assert sampled["optimal_mass"] != policy["optimal_mass"]  # a policy that samples spreads its mass
+    assert policy["optimal_mass"] == policy["optimal_share"]
     assert main(["play", "tictactoe", "--players", f"{run}:main@2", "minimax"]) == 0
     assert refused(["play", "tictactoe", "--players", f"{run}:main@9", "minimax"], capsys)
     assert refused(["play", "tictactoe", "--players", f"{run}:mainn", "minimax"], capsys)

@@ -183,7 +183,7 @@ class BudgetConfig:
 
     Attributes:
         updates: learner updates at most.
-        minutes: wall-clock of this session at most; 0 has no limit.
+        minutes: wall-clock at most, counted anew after a resume; 0 has no limit.
         eval_every: updates between two evaluations (greedy, both seats).
         eval_games: games against each evaluation opponent.
         eval_vs: opponents to evaluate against, with commas between.

@@ -43,7 +43,7 @@ class Outcome:
 
     Attributes:
         reason: ``goal``, ``budget``, ``interrupted`` or ``collapse``. message: one sentence.
-        run: the folder. updates: done in all. seconds: of this session.
+        run: the folder. updates: done in all. seconds: since it was started or resumed.
         evaluation: rows of the last evaluation.
     """
 
