@@ -93,7 +93,8 @@ def corpus(recipe: Recipe) -> Iterator[list[tuple[tuple[int, ...], tuple[int, ..
     """Endless batches of (prompt ids, answer ids), ``recipe.lines`` each.
 
     Uniformly random games of every registered game run for ever; every batch takes one position of each row, so that
-    neighbours in a batch come from different games. Openings are played out of step: rows start at random times.
+    neighbours in a batch come from different games. All rows begin
+    with an opening; games of different lengths soon bring them out of step.
     """
     rng = np.random.default_rng(recipe.seed)
     tokenizer = byte_tokenizer(recipe.context)

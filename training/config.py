@@ -144,7 +144,7 @@ class OptimizerConfig:
     Attributes:
         learning_rate: its height after the warm-up.
         warmup_updates: updates over which it rises linearly.
-        decay_updates: updates over which it then falls linearly to a tenth, where it stays; 0: constant.
+        decay_updates: it falls linearly from the first update on, to a tenth at this one, where it stays; 0: constant.
         weight_decay: decoupled.
         beta1: of the first moment.
         beta2: of the second moment.

@@ -86,13 +86,11 @@ class Display:
         """Show a line of metrics."""
         if "eval" in row:
             self._evals = list(row["eval"])
-        if self._writer is not None:
-            for name in _SCALARS:
-                if name in row:
-                    self._writer.add_scalar(name, row[name], row["update"])
-            for e in row.get("eval", ()):
-                for name in ("win", "draw", "loss"):
-                    self._writer.add_scalar(f"eval_{e['opponent']}/{name}", e[name], row["update"])
+        try:
+            self._write(row)
+        except OSError as error:  # a full disk must not cost the run its weights
+            self._writer = None
+            self.console.print(f"TensorBoard's files can't be written: {error.strerror}.", soft_wrap=True)
         for note in row.get("notes", ()):
             self.console.print(f"[yellow]{note}[/yellow]")
         if self._live is not None:
@@ -104,11 +102,25 @@ class Display:
         """Close the writers, draw the curves."""
         if self._live is not None:
             self._live.stop()
-        if self._writer is not None:
-            self._writer.close()
         run = self._trainer.run if self._trainer else None
-        if self.curves and run is not None and run.metrics():
-            plot_curves(run.metrics(), run.folder / "curves.png")
+        try:
+            if self._writer is not None:
+                self._writer.close()
+            if self.curves and run is not None and run.metrics():
+                plot_curves(run.metrics(), run.folder / "curves.png")
+        except OSError as error:
+            self.console.print(f"curves.png can't be drawn: {error.strerror}.", soft_wrap=True)
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        """One row for TensorBoard."""
+        if self._writer is None:
+            return
+        for name in _SCALARS:
+            if name in row:
+                self._writer.add_scalar(name, row[name], row["update"])
+        for e in row.get("eval", ()):
+            for name in ("win", "draw", "loss"):
+                self._writer.add_scalar(f"eval_{e['opponent']}/{name}", e[name], row["update"])
 
     def _table(self, row: Mapping[str, Any]) -> Any:
         from rich.console import Group

@@ -110,6 +110,9 @@ def from_grpo_config(config: GRPOConfig) -> dict[str, Any]:
     flat["loss.epsilon_high"] = config.epsilon_high or 0.0
     flat["rollout.games"] = config.generation_batch_size
     flat["credit.credit"] = "group"
+    flat["optimizer.decay_updates"] = 0  # what a preset may say beside these has no counterpart in a GRPOConfig
+    flat["loss.num_mini_batches"] = 1
+    flat["loss.entropy_decay_updates"] = 0
     flat["credit.scale_rewards"] = config.scale_rewards
     warmup = float(config.warmup_steps)
     flat["optimizer.warmup_updates"] = -(-int(warmup * max(steps, 0) if 0 < warmup < 1 else warmup) // iterations)

@@ -10,6 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from safetensors import safe_open  # noqa: E402
+
 from coterie.agents.baselines import make_baseline  # noqa: E402
 from coterie.agents.llm import LLMAgent, LoraPolicy  # noqa: E402
 from coterie.agents.models import load_model  # noqa: E402
@@ -27,6 +29,8 @@ def tiny():
 def test_it_is_small_and_has_the_promised_shape(tiny):
     folder = Path(__file__).parents[2] / "agents" / "weights" / tiny.id
     assert sum(f.stat().st_size for f in folder.iterdir()) < 8e6
+    with safe_open(folder / "model.safetensors", "pt") as file:
+        assert {file.get_tensor(name).dtype for name in file.keys()} == {torch.float16}  # noqa: SIM118
     assert 0.3e6 <= sum(p.numel() for p in tiny.model.parameters()) <= 3e6
     assert tiny.model.config.max_position_embeddings >= 2048
     assert len(tiny.tokenizer) <= 264

@@ -1,4 +1,7 @@
-"""The batched face: autoreset, illegal actions, states, threads, bad input."""
+"""The batched face: autoreset, illegal actions, states, threads, bad input.
+
+A little over 400 lines, because one contract is told in one place.
+"""
 
 from __future__ import annotations
 

@@ -222,21 +222,46 @@ def test_run_folders_that_cannot_be_used(small, tmp_path):
 
 
 def test_a_loss_that_is_not_finite_stops_the_run(small, tmp_path, monkeypatch):
-    from coterie.training import learner
+    """NaN advantages go through the real loss; the weights of the last whole update stay."""
+    from coterie.training import loop
 
-    monkeypatch.setattr(learner, "policy_loss", lambda *a, **k: (_ for _ in ()).throw(CollapseError("The loss is nan")))
-    outcome = train(small, tmp_path / "run")
-    assert outcome.reason == "collapse"
-    assert outcome.message.startswith("The loss is nan")
+    real = loop.assign
+
+    def poisoned(batch, *rest):
+        credit = real(batch, *rest)
+        broken = np.where(credit.keep, np.nan, 0.0) if poisoned.calls else credit.advantages
+        poisoned.calls += 1
+        return dataclasses.replace(credit, advantages=broken)
+
+    poisoned.calls = 0
+    monkeypatch.setattr(loop, "assign", poisoned)
+    outcome = train(change(small, budget={"checkpoint_every": 1}), tmp_path / "run")
+    assert (outcome.reason, outcome.updates) == ("collapse", 1)
+    assert "The loss is nan" in outcome.message
+    assert "The checkpoint of update 1 is kept." in outcome.message
+    assert all(torch.isfinite(w).all() for w in weights(tmp_path / "run", 1)["weights"].values())
 
 
-def test_a_weight_that_is_not_finite_stops_the_run(small):
-    trainer = Trainer(small)
-    for parameter in trainer.bank.parameters():
-        with torch.no_grad():
-            parameter.fill_(float("nan"))
-    with pytest.raises((CollapseError, UsageError)):
-        trainer.step()
+def test_a_disk_too_full_for_pictures_does_not_stop_a_run(small, tmp_path, monkeypatch, capsys):
+    from coterie.training import display
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(display, "plot_curves", full)
+    watcher = display.Display(live=False)
+    start = watcher.start
+
+    def start_then_fill(trainer):
+        start(trainer)
+        monkeypatch.setattr(watcher._writer, "add_scalar", full)
+        monkeypatch.setattr(watcher._writer, "close", full)
+
+    monkeypatch.setattr(watcher, "start", start_then_fill)
+    assert train(small, tmp_path / "run", watcher=watcher).updates == 6
+    told = " ".join(capsys.readouterr().out.split())
+    assert "TensorBoard's files can't be written: No space left on device" in told
+    assert "curves.png can't be drawn: No space left on device" in told
 
 
 def test_collapse_limits(small):

@@ -46,11 +46,12 @@ def test_every_value_is_taken_over() -> None:
         "credit": {"credit": "group", "scale_rewards": "batch"},
         "loss": {
             "loss_type": "grpo", "importance_sampling_level": "sequence", "epsilon": 0.1, "epsilon_high": 0.28,
-            "beta": 0.04, "entropy_coef": 0.01, "num_iterations": 2,
+            "beta": 0.04, "entropy_coef": 0.01, "entropy_decay_updates": 0, "num_iterations": 2,
+            "num_mini_batches": 1,
         },
         "optimizer": {
             "learning_rate": 3e-4, "weight_decay": 0.1, "beta1": 0.8, "beta2": 0.95, "max_grad_norm": 0.5,
-            "warmup_updates": 5,
+            "warmup_updates": 5, "decay_updates": 0,
         },
         "budget": {"updates": 51},
     }  # fmt: skip
