@@ -23,7 +23,7 @@ FRAME = "tictactoe: mark, board: "
 
 
 def measurements() -> Iterator[Measurement]:
-    """64 games a step beside TRL; then 1,024, where equal questions are met more often."""
+    """64 games a step beside TRL; the same in self-play; then 1,024, where equal questions are met more often."""
     import torch
 
     threads = torch.get_num_threads()
@@ -33,6 +33,8 @@ def measurements() -> Iterator[Measurement]:
         trl = _trl(5)
         more = {"games a step": GAMES, "prompt tokens": shown["prompt"]}
         yield Measurement("GRPO step, 128-wide Llama", ours, "decisions/s", 1, "trl GRPOTrainer", trl, more)
+        every, _ = _ours(GAMES, 1, STEPS, "self=1")
+        yield Measurement("GRPO step, self-play", every, "decisions/s", 1, more={"games a step": GAMES})
         large, _ = _ours(1024, 1, 3)
         yield Measurement("GRPO step, 128-wide Llama", large, "decisions/s", 1, more={"games a step": 1024})
     finally:
@@ -59,7 +61,7 @@ def _framed(template: Any) -> Any:
     return Framed(template.name, template.tokenizer)
 
 
-def _ours(games: int, passes: int, steps: int) -> tuple[float, dict[str, int]]:
+def _ours(games: int, passes: int, steps: int, opponents: str = "random=1") -> tuple[float, dict[str, int]]:
     """Learner decisions a second over whole updates, and facts about the prompts."""
     from dataclasses import replace
 
@@ -72,7 +74,7 @@ def _ours(games: int, passes: int, steps: int) -> tuple[float, dict[str, int]]:
             start,
             policy=replace(start.policy, model=str(_model_folder(Path(folder)))),
             rollout=replace(start.rollout, games=games, opening_plies=0),
-            scheme=replace(start.scheme, opponents="random=1"),
+            scheme=replace(start.scheme, opponents=opponents),
             loss=replace(start.loss, num_iterations=passes),
         )
         trainer = Trainer(config)
