@@ -23,9 +23,11 @@ class Envs:
 
     Attributes:
         game: tell about this one.
+        set: its own arguments, e.g. size=9 komi=6.5.
     """
 
     game: tyro.conf.Positional[str] = ""
+    set: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Play:
         games: how many; with more than one, only results are shown.
         seed: the same seed gives the same game.
         gif: draw the (first) game into this file.
+        set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
     """
 
     game: tyro.conf.Positional[str]
@@ -45,6 +48,7 @@ class Play:
     games: int = 1
     seed: int = 0
     gif: Path | None = None
+    set: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Eval:
         seed: the same seed gives the same games.
         sample: the model samples its actions, as in training, instead of taking the likeliest; the exact figures are
             then those of that policy.
+        set: the game's own arguments, e.g. size=9; a run knows.
         json: one JSON object a line instead of a table.
     """
 
@@ -85,6 +90,7 @@ class Eval:
     game: str = ""
     seed: int = 0
     sample: bool = False
+    set: tuple[str, ...] = ()
     json: bool = False
 
 

@@ -121,7 +121,7 @@ def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
 
 
 def _envs(words: list[str]) -> int:
-    from .envs.registry import factory, list_envs, make_game, spec
+    from .envs.registry import factory, game_arguments, list_envs, make_game, spec
 
     asked: Envs = parse(Envs, "envs", words)
     if not asked.game:
@@ -132,7 +132,7 @@ def _envs(words: list[str]) -> int:
             print(f"{id:<20} {game.info.players} players   {kind:<13} {actions:<12} {game.rules.split('. ')[0]}.")
         return 0
     found = spec(asked.game)
-    game = make_game(found.id)
+    game = make_game(found.id, **game_arguments(asked.set))
     info = game.info
     state = game.new_state(1)
     game.kernels.reset(state, 0, 0)
@@ -157,7 +157,7 @@ def _envs(words: list[str]) -> int:
 
 def _play(words: list[str]) -> int:
     from .agents.table import picture, tell, watch, winner
-    from .envs.registry import make_game, spec
+    from .envs.registry import game_arguments, make_game, spec
 
     asked: Play = parse(Play, "play", words)
     if asked.games < 1:
@@ -165,7 +165,7 @@ def _play(words: list[str]) -> int:
     found = spec(asked.game)
     if asked.gif and not found.draw:
         raise UsageError(f"{found.id} has no pictures, so there is nothing to put into {asked.gif}; leave --gif away.")
-    game = make_game(found.id)
+    game = make_game(found.id, **game_arguments(asked.set))
     agents = [_player(name, game) for name in asked.players]
     shown = asked.games == 1 or "human" in asked.players
     frames: list[Frame] = []
@@ -255,13 +255,13 @@ def _bench(words: list[str]) -> int:
 
 
 def _eval(words: list[str]) -> int:
-    from .envs.registry import make_game
+    from .envs.registry import game_arguments, make_game
     from .training.evaluate import evaluate
 
     asked: Eval = parse(Eval, "eval", words)
     if asked.games < 2:
         raise UsageError(f"--games is {asked.games}; it must be at least 2, one from either seat.")
-    game = make_game(asked.game or _trained_on(asked.run))
+    game = make_game(asked.game or _trained_on(asked.run), **game_arguments(asked.set))
     agent = _player(asked.run, game, greedy=not asked.sample)
     opponents = {name: _player(name, game) for name in asked.vs}
     for row in evaluate(game, agent, opponents, asked.games, asked.seed):

@@ -12,7 +12,7 @@ from ..errors import IllegalAction, InvalidAction
 from .core import Game
 from .loops import first_outside
 
-__all__ = ["few", "refuse_illegal", "whole_numbers"]
+__all__ = ["few", "ignored", "refuse_illegal", "whole_numbers"]
 
 
 def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...]) -> NDArray[np.int32]:
@@ -77,3 +77,10 @@ def few(mask: Mask) -> str:
     """The legal actions of a mask [A] for a message, the first twenty of them."""
     legal = np.flatnonzero(mask)
     return (" ".join(str(int(a)) for a in legal[:20]) + (" ..." if len(legal) > 20 else "")) or "none"
+
+
+def ignored(game: Game, name: str) -> str:
+    """The warning about a reset option that a game does not know (PettingZoo's own tests send one)."""
+    return (
+        f"{game.info.id} ignores the reset option {name!r}; it knows {', '.join(map(repr, ['state', *game.options]))}."
+    )

@@ -9,8 +9,9 @@ Letters: N games side by side, i a row among them, P players, A actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..aliases import Action, Player, State
 
-__all__ = ["Game", "GameInfo", "Kernels"]
+__all__ = ["Curriculum", "Game", "GameInfo", "GameRecord", "Kernels"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class GameInfo:
         observation_low, observation_high: bounds of the Box.
         max_cycles: turns (turn-based) or ticks (simultaneous) after which the game surely has ended.
         simultaneous: all players act in each tick; otherwise one mover a turn.
+        hidden: players see different things (cards); a search that reads the whole state would cheat.
     """
 
     name: str
@@ -47,6 +49,7 @@ class GameInfo:
     observation_high: float
     max_cycles: int
     simultaneous: bool = False
+    hidden: bool = False
 
     @property
     def id(self) -> str:
@@ -72,6 +75,8 @@ class Kernels(NamedTuple):
         observe: ``(state, i, player, out [observation_shape]) -> None`` writes the whole of ``out``.
         key: ``(state, i) -> uint64`` a hash of all that the future depends on (seed and history that no rule reads are
             left out): equal keys mean the same position with the same player to move.
+        draw: optional, turn-based games only: ``(state, i, word: uint64) -> int`` one of the mover's legal actions,
+            uniformly, from one random word, without writing a mask. Worth having where masks are wide (chess).
     """
 
     reset: Callable[..., None]
@@ -80,6 +85,46 @@ class Kernels(NamedTuple):
     step: Callable[..., int]
     observe: Callable[..., None]
     key: Callable[..., int]
+    draw: Callable[..., int] | None = None
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One played game, as the writers of ``Game.formats`` get it.
+
+    Attributes:
+        start: one bare row, before the first action.
+        actions: one list a turn (tick) of P action numbers; in turn-based games only the mover's counts.
+        players: who sat in seats 0..P-1, by name.
+        returns: [P] what each was paid in all.
+        status: RUNNING where the game was left, else TERMINATED or TRUNCATED.
+        illegal: the seat whose illegal answer ended the game, or None.
+        comments: turn number -> what was said there (thoughts, a free answer), for formats that keep comments.
+    """
+
+    start: State
+    actions: list[list[int]]
+    players: tuple[str, ...]
+    returns: tuple[float, ...]
+    status: int
+    illegal: int | None = None
+    comments: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Positions to start from instead of the beginning of the game.
+
+    Attributes:
+        option: the reset option that reads one of them.
+        train, test: text files, one position a line; those of ``test`` are for measuring alone. ``#`` begins a comment.
+        max_plies: a game that isn't over after so many plies counts as it stands (0: play to the end).
+    """
+
+    option: str
+    train: Path
+    test: Path
+    max_plies: int = 0
 
 
 @dataclass(frozen=True)
@@ -96,6 +141,10 @@ class Game:
         action_to_text: ``(state, i, action) -> str`` how that action is written in this position.
         parse_action: ``(state, i, text) -> int``; raises InvalidAction, IllegalAction or AmbiguousAction.
         config: keyword arguments the factory was called with, as plain data.
+        options: what ``reset(options=...)`` understands beside ``"state"``: name -> ``(state, i, value) -> None``, which
+            writes row i (already reset) from what the user gave, e.g. ``{"fen": ...}``; raises UsageError.
+        formats: files a game can be saved in: suffix (``".pgn"``) -> writer of one game's text.
+        curricula: sets of start positions by name.
     """
 
     info: GameInfo
@@ -107,6 +156,9 @@ class Game:
     action_to_text: Callable[[State, int, Action], str]
     parse_action: Callable[[State, int, str], Action]
     config: dict[str, Any]
+    options: Mapping[str, Callable[[State, int, Any], None]] = field(default_factory=dict)
+    formats: Mapping[str, Callable[[GameRecord], str]] = field(default_factory=dict)
+    curricula: Mapping[str, Curriculum] = field(default_factory=dict)
 
     def mover(self, state: State, i: int) -> Player:
         """The seat to move in row i (turn-based games)."""

@@ -51,10 +51,10 @@ def _file_digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def source_hash(functions: Iterable[Callable[..., Any]]) -> str:
+def source_hash(functions: Iterable[Callable[..., Any] | None]) -> str:
     """12 hex digits over the source files of some kernels and of what they all may use."""
     files = {str(Path(__file__).with_name(name)) for name in ("rng.py", "words.py")}
-    for function in functions:
+    for function in filter(None, functions):
         files.add(inspect.getsourcefile(inspect.unwrap(getattr(function, "py_func", function))) or "")
     digests = sorted(_file_digest(path) for path in files if path)
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:12]

@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+import yaml
 
 from ..errors import UnknownName, UsageError, did_you_mean
 from .core import Game
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GameSpec",
     "factory",
+    "game_arguments",
     "list_envs",
     "make",
     "make_game",
@@ -146,6 +149,24 @@ def make_game(id: str, **config: Any) -> Game:
             hint = did_you_mean(name, [*known, *_FACE_ARGUMENTS])
             raise UsageError(f"{spec(id).id} has no argument {name!r}.{hint} {takes}")
     return maker(**config)
+
+
+def game_arguments(words: Iterable[str]) -> dict[str, Any]:
+    """``["size=9", "komi=6.5"]`` -> ``{"size": 9, "komi": 6.5}``; values are read as YAML.
+
+    Raises:
+        UsageError: a word that does not read name=value.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"{word!r} does not read name=value, e.g. size=9; `coterie envs GAME` lists the names.")
+        try:
+            found[name] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise UsageError(f"The value of {word!r} cannot be read: {' '.join(str(error).split())}.") from None
+    return found
 
 
 def make(

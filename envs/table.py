@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
 from ..errors import ActionError, IllegalAction, InvalidAction, StateError, UnknownName, UsageError
-from .actions import few
+from .actions import few, ignored
 from .arrays import LOSE, RAISE, RESAMPLE, illegal_limits
 from .core import Game
 from .drivers import drivers
@@ -121,8 +121,13 @@ class Table:
         for name, value in (options or {}).items():
             if name == "state":
                 given = self.place(value, with_seed=False) if value is not None else None
+            elif name in self.game.options:
+                if value is not None:
+                    rows = take(self.state)
+                    self.game.options[name](rows, 0, value)
+                    given = self.place(rows, with_seed=False)
             else:
-                warnings.warn(f"{self.game.info.id} ignores the reset option {name!r}; it knows 'state'.", stacklevel=4)
+                warnings.warn(ignored(self.game, name), stacklevel=4)
         return given
 
     def _look(self) -> None:

@@ -96,7 +96,9 @@ def check_rules(game: Game) -> None:
     info = game.info
     assert (game.mover(game.new_state(1), 0) == -1) == info.simultaneous, "mover is -1 in simultaneous games only"
     for seed in range(40):
-        for state, _, rewards, status in _play(game, seed):
+        for turn, (state, _, rewards, status) in enumerate(_play(game, seed)):
+            if turn >= 100 and turn % 7 and status == RUNNING:
+                continue
             movers = _movers(game, state)
             before = to_bytes(game, state)
             for p in range(info.players):
@@ -134,7 +136,9 @@ def check_text(game: Game) -> None:
     info = game.info
     asked = range(info.num_actions) if info.num_actions <= 64 else range(0, info.num_actions, info.num_actions // 64)
     for seed in range(10):
-        for state, _, _, _ in _play(game, seed):
+        for turn, (state, _, _, _) in enumerate(_play(game, seed)):
+            if turn >= 30 and turn % 17:  # long games repeat themselves
+                continue
             for p in _movers(game, state):
                 legal = game.legal_actions(state, 0, p)
                 texts = [game.action_to_text(state, 0, a) for a in legal]
@@ -329,18 +333,23 @@ def check_game(game: Game) -> None:
 
 
 def transcript(game: Game, seeds: range = range(4)) -> str:
-    """Random games in words: what every seat is told, what it plays, what it gets. Golden files are made of it."""
+    """Random games in words: what every seat is told, what it plays, what it gets. Golden files are made of it.
+
+    Of long games every tenth turn is described, from the 40th on.
+    """
     lines = [game.rules]
     for seed in seeds:
         lines.append(f"# seed {seed}")
         first = int(episode_seed(np.uint64(seed), 0))
-        for state, actions, rewards, status in _play(game, first):
-            if rewards is not None:
+        for turn, (state, actions, rewards, status) in enumerate(_play(game, first)):
+            told = turn < 40 or turn % 10 == 0 or status != RUNNING
+            if rewards is not None and (told or rewards.any()):
                 lines.append("rewards " + " ".join(f"{r:g}" for r in rewards.tolist()))
-            for p in range(game.info.players):
+            for p in range(game.info.players if told else 0):
                 lines.append(f"{game.compact(state, 0, p)} key {game.key(state, 0):016x}")
             if status == RUNNING:
                 movers = _movers(game, state)
-                lines.append(game.describe(state, 0, movers[0]))
+                if told:
+                    lines.append(game.describe(state, 0, movers[0]))
                 lines.append("plays " + " ".join(game.action_to_text(state, 0, actions[p]) for p in movers))
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..aliases import TERMINATED, TRUNCATED, Mask, Rewards, State
 from ..errors import StateError, UsageError
-from .actions import refuse_illegal, whole_numbers
+from .actions import ignored, refuse_illegal, whole_numbers
 from .arrays import AUTORESET, BLOCK, RAISE, Arrays, autoreset_index, illegal_limits, new_arrays, positive
 from .core import Game
 from .drivers import drivers
@@ -180,7 +180,8 @@ class VecEnv:
             seed: row i gets ``seed + i``, or its own of a list [N]. None: each row's next game. An int also seeds
                 ``sample_actions``.
             mask: [N] bool, or row numbers: only these restart.
-            options: ``{"state": rows}`` starts from given rows (a state, a Snapshot or bytes; one row serves all).
+            options: ``{"state": rows}`` starts from given rows (a state, a Snapshot or bytes; one row serves all);
+                else the game's own options (``{"fen": ...}``), one value for all rows or a list of one each.
 
         Returns:
             ``{"observation", "action_mask"}`` and an info dict; see the class.
@@ -202,11 +203,27 @@ class VecEnv:
         self._started = True
         self._drivers.begin_rows(self.state, b, rows)
         for name, value in (options or {}).items():
-            if name != "state":
-                warnings.warn(f"{self.game.info.id} ignores the reset option {name!r}; it knows 'state'.", stacklevel=2)
-            elif value is not None:
-                self._place(value, rows, with_seed=False)
+            if name == "state":
+                if value is not None:
+                    self._place(value, rows, with_seed=False)
+            elif name in self.game.options:
+                if value is not None:
+                    self._place(self._from_option(name, value, rows), rows, with_seed=False)
+            else:
+                warnings.warn(ignored(self.game, name), stacklevel=2)
         return self._obs, self._info
+
+    def _from_option(self, name: str, value: Any, rows: NDArray[np.intp]) -> State:
+        """The rows as one of the game's own reset options wants them; a list holds one value a row."""
+        each = list(value) if isinstance(value, list | tuple | np.ndarray) else [value] * len(rows)
+        if len(each) != len(rows):
+            raise StateError(
+                f"{len(each)} values of {name!r} came for {len(rows)} rows. Give one for all, or one each."
+            )
+        state = take(self.state, rows)
+        for i, one in enumerate(each):
+            self.game.options[name](state, i, one)
+        return state
 
     def _seed_rows(self, seed: int | Sequence[int] | NDArray[Any], rows: NDArray[np.intp]) -> None:
         b = self._arrays
