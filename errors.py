@@ -4,6 +4,7 @@ The tree (each also inherits the built-in error a caller would expect)::
 
     CoterieError
     ├── UsageError (ValueError)            a bad name, flag, field or value; the command line exits with code 2
+    │   ├── NotationError                  a position or game record (FEN, PGN, SGF) that cannot be read; says where
     │   ├── UnknownName                    no such game / model / scheme / agent; carries a suggestion
     │   └── MissingExtra (ImportError)     a feature needs an extra; says which line to type
     ├── ActionError (ValueError)           an answer that cannot be played
@@ -33,6 +34,7 @@ __all__ = [
     "InvalidAction",
     "MissingExtra",
     "ModelError",
+    "NotationError",
     "PlayerLeft",
     "RunError",
     "StateError",
@@ -54,6 +56,20 @@ class CoterieError(Exception):
 
 class UsageError(CoterieError, ValueError):
     """A bad name, flag, field or value."""
+
+
+class NotationError(UsageError):
+    """A position or game record that cannot be read.
+
+    Args:
+        message: what is wrong, where, and what was expected.
+        at: offset of the fault in the text that came, in characters, or None.
+        read: what was read before the fault (moves, games), of the reader's own kind.
+    """
+
+    def __init__(self, message: str, at: int | None = None, read: object = None) -> None:
+        super().__init__(message)
+        self.at, self.read = at, read
 
 
 class UnknownName(UsageError):

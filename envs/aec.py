@@ -87,8 +87,8 @@ class AECGame(AECEnv):
 
         Args:
             seed: names the game; None: the next one after the last seed.
-            options: ``{"state": ...}`` starts from a Snapshot, bare rows or bytes; else the game's own (``{"fen": ...}``).
-                Others are ignored with a warning.
+            options: ``{"state": ...}`` starts from a Snapshot, bare rows or bytes; else the game's own
+                (``{"fen": ...}``). Others are ignored with a warning.
         """
         given = self.table.begin(seed, options)
         self._seat_all(given)

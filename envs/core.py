@@ -141,8 +141,8 @@ class Game:
         action_to_text: ``(state, i, action) -> str`` how that action is written in this position.
         parse_action: ``(state, i, text) -> int``; raises InvalidAction, IllegalAction or AmbiguousAction.
         config: keyword arguments the factory was called with, as plain data.
-        options: what ``reset(options=...)`` understands beside ``"state"``: name -> ``(state, i, value) -> None``, which
-            writes row i (already reset) from what the user gave, e.g. ``{"fen": ...}``; raises UsageError.
+        options: what ``reset(options=...)`` understands beside ``"state"``: name -> ``(state, i, value) -> None``,
+            which writes row i (already reset) from what the user gave, e.g. ``{"fen": ...}``; raises UsageError.
         formats: files a game can be saved in: suffix (``".pgn"``) -> writer of one game's text.
         curricula: sets of start positions by name.
     """

@@ -20,6 +20,7 @@ ERRORS = [
     "InvalidAction",
     "MissingExtra",
     "ModelError",
+    "NotationError",
     "PlayerLeft",
     "RunError",
     "StateError",
