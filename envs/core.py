@@ -145,6 +145,8 @@ class Game:
             which writes row i (already reset) from what the user gave, e.g. ``{"fen": ...}``; raises UsageError.
         formats: files a game can be saved in: suffix (``".pgn"``) -> writer of one game's text.
         curricula: sets of start positions by name.
+        deals: games of chance whose outcomes can be listed: ``() -> [(value, probability), ...]``, every outcome that a
+            seed may bring, as a value of the reset option ``"deal"``. Exact analysis of hidden information needs it.
     """
 
     info: GameInfo
@@ -159,6 +161,7 @@ class Game:
     options: Mapping[str, Callable[[State, int, Any], None]] = field(default_factory=dict)
     formats: Mapping[str, Callable[[GameRecord], str]] = field(default_factory=dict)
     curricula: Mapping[str, Curriculum] = field(default_factory=dict)
+    deals: Callable[[], list[tuple[Any, float]]] | None = None
 
     def mover(self, state: State, i: int) -> Player:
         """The seat to move in row i (turn-based games)."""
