@@ -1,0 +1,138 @@
+"""Sets of squares as 64-bit words, and scratch space on the stack: the machine instructions that kernels lack.
+
+Square s is bit s: a1 = 0, b1 = 1, ... h8 = 63. All arithmetic is on np.uint64 throughout: numba turns a mix of uint64
+and int64 into a float. Every function has a plain twin for ``NUMBA_DISABLE_JIT=1``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.core import cgutils, types
+from numba.core.extending import intrinsic
+
+from ..jit import disabled
+
+__all__ = ["first", "flip", "popcount", "rays", "scratch_moves", "scratch_words"]
+
+_64 = (1 << 64) - 1
+
+
+def _unary(instruction: Any) -> Any:
+    def define(typing_context: Any, word: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return instruction(builder, arguments[0])
+
+        return types.uint64(types.uint64), generate
+
+    return define
+
+
+def _popcount(typing_context: Any, word: Any) -> Any:
+    """How many squares a set has."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+def _first(typing_context: Any, word: Any) -> Any:
+    """The lowest square of a set; 64 of an empty one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], cgutils.false_bit)
+
+    return types.uint64(types.uint64), generate
+
+
+def _flip(typing_context: Any, word: Any) -> Any:
+    """The set seen from the other side of the board: rank 1 becomes rank 8."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+def _rays(typing_context: Any, line: Any, above: Any, occupied: Any) -> Any:
+    """Squares a slider reaches along one line: up to the nearest pieces on both sides, those included.
+
+    ``line`` are the squares of the line without the slider's own; ``above`` those of them above it. The word
+    ``upper - lower's highest bit`` borrows its way from the nearest piece above down to the nearest below.
+
+    Source: "obstruction difference", M. Hartmann and G. Isenberg, chessprogramming.org/Obstruction_Difference.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        line, above, occupied = arguments
+        one = context.get_constant(types.uint64, 1)
+        high = context.get_constant(types.uint64, 1 << 63)
+        on_line = builder.and_(line, occupied)
+        upper = builder.and_(on_line, above)
+        lower = builder.and_(on_line, builder.not_(above))
+        zeros = builder.ctlz(builder.or_(lower, one), cgutils.false_bit)
+        below = builder.lshr(high, zeros)
+        difference = builder.xor(upper, builder.sub(upper, below))
+        return builder.and_(line, difference)
+
+    return types.uint64(types.uint64, types.uint64, types.uint64), generate
+
+
+def _stack(count: int, kind: Any) -> Any:
+    """An array [count] on the stack of the kernel that asks for it: gone when that kernel returns, never zeroed."""
+
+    def define(typing_context: Any) -> Any:
+        array_type = types.Array(kind, 1, "C")
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            item = context.get_data_type(kind)
+            memory = cgutils.alloca_once(builder, item, size=count)
+            array = context.make_array(array_type)(context, builder)
+            size = context.get_constant(types.intp, context.get_abi_sizeof(item))
+            length = context.get_constant(types.intp, count)
+            from numba.np.arrayobj import populate_array
+
+            populate_array(array, data=memory, shape=[length], strides=[size], itemsize=size, meminfo=None)
+            return array._getvalue()
+
+        return array_type(), generate
+
+    return define
+
+
+def _popcount_plain(word: Any) -> Any:
+    return np.uint64(int(word).bit_count())
+
+
+def _first_plain(word: Any) -> Any:
+    return np.uint64((int(word) & -int(word)).bit_length() - 1 if word else 64)
+
+
+def _flip_plain(word: Any) -> Any:
+    return np.uint64(int.from_bytes(int(word).to_bytes(8, "little"), "big"))
+
+
+def _rays_plain(line: Any, above: Any, occupied: Any) -> Any:
+    upper = int(line) & int(occupied) & int(above)
+    lower = int(line) & int(occupied) & ~int(above)
+    below = 1 << max(lower.bit_length() - 1, 0)
+    return np.uint64(int(line) & (upper ^ (upper - below)) & _64)
+
+
+if disabled():
+    popcount, first, flip, rays = _popcount_plain, _first_plain, _flip_plain, _rays_plain
+
+    def scratch_words() -> Any:
+        """[72] uint64 on the stack."""
+        return np.zeros(72, np.uint64)
+
+    def scratch_moves() -> Any:
+        """[256] int32 on the stack."""
+        return np.zeros(256, np.int32)
+
+else:
+    popcount, first, flip, rays = (intrinsic(define) for define in (_popcount, _first, _flip, _rays))
+    scratch_words = intrinsic(_stack(72, types.uint64))
+    scratch_moves = intrinsic(_stack(256, types.int32))
