@@ -182,7 +182,8 @@ def _play(words: list[str]) -> int:
         if seat is not None:
             won[seat] += 1
         if shown:
-            print(f"\n{game.describe(moment.state, 0, 0)}\n")
+            told = asked.players.index("human") if "human" in asked.players else 0  # hands that were folded stay hidden
+            print(f"\n{game.describe(moment.state, 0, told)}\n")
             print("A draw." if seat is None else f"player_{seat} ({agents[seat].name}) wins.")
     if asked.games > 1:
         for seat, agent in enumerate(agents):
@@ -285,6 +286,11 @@ def _row(row: dict[str, Any]) -> str:
     if row["opponent"] is None:
         if row["exploitability"] is None:
             return f"the policy itself: {row['why']}"
+        if row["optimal_share"] is None:
+            return (
+                f"the policy itself: exploitability {row['exploitability']:.4f} (0 is perfect play) over all "
+                f"{row['positions']} information sets"
+            )
         return (
             f"the policy itself: exploitability {row['exploitability']:.4f} (0 is perfect play); an optimal move in "
             f"{row['optimal_share']:.1%} of all {row['positions']} positions, in {row['optimal_share_on_path']:.1%} of "

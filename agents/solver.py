@@ -1,6 +1,6 @@
 """Small games solved exactly: every reachable position, its value, and all moves that keep it.
 
-For two-player, zero-sum, turn-based games without chance and without repetition. Positions are told apart by
+For two-player, zero-sum, turn-based games without chance, hidden cards and repetition. Positions are told apart by
 ``Game.key``, so transpositions count once. Nothing here is heuristic: no depth preference, no evaluation; a slow win is
 as good as a fast one.
 
@@ -20,12 +20,16 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, Action, State
 from ..envs.core import Game
 from ..envs.state import take
+from ..envs.vec import VecEnv
 from ..errors import StateError, UsageError
 
 __all__ = ["LIMIT", "Decide", "Graph", "Solution", "explore", "solve"]
 
 LIMIT = 200_000
 """Positions that ``solve`` visits before it gives up: seconds and tens of megabytes, not minutes."""
+
+PROBE = 5_000
+"""Positions after which ``solve`` looks ahead by random games, to refuse a large game in a second or two."""
 
 ILLEGAL, END = -2, -1
 """Entries of ``Graph.children`` that are no position: the action is illegal; the game ends with it."""
@@ -142,8 +146,8 @@ def explore(game: Game, limit: int = LIMIT) -> Graph:
     """All positions of a small game. Kept for the process, by game and configuration.
 
     Raises:
-        UsageError: not a two-player turn-based game; more than ``limit`` positions; chance, repetition or a sum other
-            than 0.
+        UsageError: not a two-player turn-based game; hidden information; more than ``limit`` positions; chance,
+            repetition or a sum other than 0.
     """
     name = _cache_key(game)
     if name not in _GRAPHS:
@@ -187,6 +191,27 @@ def _too_large(game: Game, limit: int) -> UsageError:
     )
 
 
+def _many_positions(game: Game, limit: int) -> bool:
+    """Whether random games meet more than ``limit`` different positions: proof, where to visit all would take minutes.
+
+    Stops as soon as they do, or where a round of games meets little that is new.
+    """
+    n = 4096
+    vec = VecEnv(game, n, seed=0)
+    vec.reset()
+    key = game.kernels.key
+    met: set[int] = set()
+    for _ in range(256):
+        before = len(met)
+        vec.step(vec.sample_actions())
+        met.update(int(key(vec.state, i)) for i in range(n))
+        if len(met) > limit:
+            return True
+        if len(met) - before < n // 64 and len(met) > n:
+            break
+    return False
+
+
 class _Explorer:
     """Breadth first over two copies of the game that began with different seeds: where they part, there is chance."""
 
@@ -197,6 +222,11 @@ class _Explorer:
         if info.simultaneous or info.players != 2:
             what = "all players move at once" if info.simultaneous else f"it has {info.players} players"
             raise UsageError(f"{info.id} cannot be solved by minimax: {what}. It needs two players who move in turn.")
+        if info.hidden:
+            raise UsageError(
+                f"{info.id} cannot be solved by minimax: its players see different things. Its information sets can be "
+                "gone through instead: the baseline 'equilibrium', or exploitability()."
+            )
         self.game, self.limit = game, limit
         self.numbers: dict[int, int] = {}
         self.rows: list[State] = []  # one State of two rows each, a copy for each seed
@@ -228,7 +258,7 @@ class _Explorer:
             raise self._chance()
         number = self.numbers.setdefault(first, len(self.numbers))
         if number == len(self.rows):
-            if number >= self.limit:
+            if number >= self.limit or (number == PROBE and _many_positions(self.game, self.limit)):
                 raise _too_large(self.game, self.limit)
             self.rows.append(take(pair))
         return number

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agents.core import Agent, Turn
+from ..agents.information_sets import nash_conv
 from ..agents.solver import END, Decide, Graph, explore, solve
 from ..envs.core import Game
 from ..errors import UsageError
@@ -195,14 +196,18 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
     """Exact best response over the whole game, from either seat.
 
     Args:
-        game: small, two-player, zero-sum, turn-based, without chance.
-        policy: an agent, or its table [S, A] over ``explore(game)``.
+        game: small, two-player, zero-sum; turn-based and without chance, or with hidden information.
+        policy: an agent, or its table: [S, A] over ``explore(game)``; where information is hidden, [K, A] over
+            ``agents.information_sets.information_tree(game)``.
 
     Raises:
         UsageError: the game cannot be solved, or the policy is none.
 
     Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL (NashConv).
     """
+    if game.info.hidden:
+        hidden = nash_conv(game, policy)
+        return Exploitability(hidden.value, hidden.nash_conv, hidden.best_responses)
     solution = solve(game)
     graph = solution.graph
     table = policy if isinstance(policy, np.ndarray) else policy_table(graph, policy)
@@ -333,7 +338,8 @@ def evaluate(
         ``loss_interval`` (95 %), ``illegal`` (share of games with an illegal answer), ``score``, ``by_seat``. The
         policy's row has ``opponent`` None, ``policy`` (its name), ``exploitability``, ``nash_conv``, ``optimal_share``,
         ``optimal_share_on_path``, ``optimal_mass`` and ``positions``; where they cannot be had they are None, and
-        ``why`` says why.
+        ``why`` says why. Where information is hidden, no move is optimal by itself: those shares are None, and
+        ``positions`` counts information sets.
     """
     rows = [play_match(game, (agent, other), games, seed).as_row(name) for name, other in opponents.items()]
     if exact and hasattr(agent, "policy"):
@@ -345,6 +351,11 @@ def _policy_row(game: Game, agent: Any) -> dict[str, Any]:
     names = ("exploitability", "nash_conv", "optimal_share", "optimal_share_on_path", "optimal_mass", "positions")
     row: dict[str, Any] = {"opponent": None, "policy": str(agent.name)}
     try:
+        if game.info.hidden:
+            hidden = nash_conv(game, agent)
+            return row | dict(
+                zip(names, (hidden.value, hidden.nash_conv, None, None, None, hidden.information_sets), strict=True)
+            )
         table = policy_table(explore(game), agent)
     except UsageError as error:  # too large, simultaneous, or a policy that can only be sampled
         return row | dict.fromkeys(names) | {"why": str(error)}
