@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from ..envs.core import Game
 from ..errors import IllegalAction, UnknownName
 from .core import Agent, Decision, Turn
+from .equilibrium import EquilibriumAgent
 from .solver import Solution, solve
 
 __all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "make_baseline"]
 
-BASELINES = ("minimax", "random")
+BASELINES = ("equilibrium", "minimax", "random")
 """Names that ``make_baseline`` knows."""
 
 
@@ -65,16 +66,18 @@ class MinimaxAgent:
 
 
 def make_baseline(spec: str, game: Game) -> Agent:
-    """A baseline by name: "random" or "minimax".
+    """A baseline by name: "random", "minimax", or "equilibrium" where cards are hidden.
 
     Raises:
         UnknownName: another name.
-        UsageError: minimax, and the game cannot be solved.
+        UsageError: minimax or equilibrium, and the game cannot be solved so.
     """
     if spec == "random":
         return RandomAgent()
     if spec == "minimax":
         return MinimaxAgent(game)
+    if spec == "equilibrium":
+        return EquilibriumAgent(game)
     raise UnknownName("baseline", spec, BASELINES)
 
 
