@@ -3,14 +3,15 @@
 Shapes are drawn at ``OVERSAMPLE`` times the size and scaled down, which smooths every edge alike. Coordinates are in
 pixels of the finished picture, as floats; x grows to the right, y downwards.
 
-Left out: windows and mouse input, which come with the games that need them.
+Windows and mouse input are in ``window``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,6 +27,10 @@ Frame: TypeAlias = NDArray[np.uint8]
 Color: TypeAlias = tuple[int, int, int]
 
 OVERSAMPLE: Final = 3
+
+
+_STAMPS: dict[tuple[str, Hashable, int], Any] = {}
+_MANY_STAMPS: Final = 256  # then the memory is emptied: who drags a window's corner asks for many sizes
 
 
 class Palette(NamedTuple):
@@ -50,17 +55,19 @@ class Canvas:
     Args:
         width: pixels.
         height: pixels; a square by default.
-        background: fills it.
+        background: fills it; None leaves it transparent, for a stamp.
 
     Raises:
         MissingExtra: pygame is not installed.
     """
 
-    def __init__(self, width: int, height: int | None = None, background: Color = PALETTE.background) -> None:
+    def __init__(self, width: int, height: int | None = None, background: Color | None = PALETTE.background) -> None:
         self._pygame = _pygame()
         self.width, self.height = width, height if height is not None else width
-        self._surface = self._pygame.Surface((self.width * OVERSAMPLE, self.height * OVERSAMPLE), depth=32)
-        self._surface.fill(background)
+        flags = self._pygame.SRCALPHA if background is None else 0
+        self._surface = self._pygame.Surface((self.width * OVERSAMPLE, self.height * OVERSAMPLE), flags, 32)
+        if background is not None:
+            self._surface.fill(background)
 
     def rectangle(self, x: float, y: float, w: float, h: float, color: Color, radius: float = 0.0) -> None:
         """A filled rectangle with round corners."""
@@ -86,6 +93,36 @@ class Canvas:
         self._pygame.draw.polygon(self._surface, color, [self._point(*corner) for corner in corners])
         self.disc(x0, y0, width / 2, color)
         self.disc(x1, y1, width / 2, color)
+
+    def polygon(self, points: Sequence[tuple[float, float]], color: Color) -> None:
+        """A filled polygon of at least three points."""
+        self._pygame.draw.polygon(self._surface, color, [self._point(x, y) for x, y in points])
+
+    def polyline(self, points: Sequence[tuple[float, float]], width: float, color: Color) -> None:
+        """Straight lines from point to point, with round ends and joints."""
+        for start, end in itertools.pairwise(points):
+            self.stroke(start, end, width, color)
+
+    def stamp(self, name: Hashable, paint: Callable[[Canvas], None], x: float, y: float, side: float) -> None:
+        """A shape that is drawn often: painted once on a square canvas of its own, then copied.
+
+        Args:
+            name: names the shape: equal names are painted alike.
+            paint: draws it so that it fills the canvas it is given.
+            x: middle of where it goes, pixels.
+            y: likewise.
+            side: of its square, pixels; rounded.
+        """
+        key = (paint.__module__, name, max(1, round(side)))
+        if key not in _STAMPS:
+            if len(_STAMPS) >= _MANY_STAMPS:
+                _STAMPS.clear()
+            alone = Canvas(key[2], background=None)
+            paint(alone)
+            _STAMPS[key] = alone._surface
+        half = key[2] / 2
+        corner = (round((x - half) * OVERSAMPLE), round((y - half) * OVERSAMPLE))
+        self._surface.blit(_STAMPS[key], corner)
 
     def text(
         self, x: float, y: float, words: str, height: float, color: Color = PALETTE.text, anchor: float = 0.5

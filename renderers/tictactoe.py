@@ -9,16 +9,18 @@ Cells bear their action numbers until they are taken (columns first, as PettingZ
 
 from __future__ import annotations
 
-from ..aliases import State
+from ..aliases import Action, Player, State
 from ..envs.core import Game
 from ..envs.tictactoe import LINES, marks
 from .board import PALETTE, Canvas, Color, Frame
 
-__all__ = ["draw"]
+__all__ = ["boxes", "cells", "draw"]
 
 
-def draw(game: Game, state: State, i: int, size: int = 480) -> Frame:
+def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
     """[size, size, 3] uint8: row i of ``state``, crosses for player 0, rings for player 1, a finished line marked.
+
+    It looks the same from every seat.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -26,14 +28,23 @@ def draw(game: Game, state: State, i: int, size: int = 480) -> Frame:
     board = marks(state, i)
     won = {cell for line in LINES if {board[c] for c in line} in ({"X"}, {"O"}) for cell in line}
     canvas = Canvas(size)
-    gap = size * 0.022
-    side = (size - 4 * gap) / 3
-    for cell in range(9):
-        x, y = gap + (cell // 3) * (side + gap), gap + (cell % 3) * (side + gap)
+    for cell, (x, y, side, _) in enumerate(boxes(game, size)):
         ground = PALETTE.highlight if cell in won else PALETTE.cell
         canvas.rectangle(x, y, side, side, ground, radius=side * 0.12)
         _mark(canvas, board[cell], str(cell), x + side / 2, y + side / 2, side, ground)
     return canvas.frame()
+
+
+def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tuple[float, float, float, float]]:
+    """[9] x, y, w, h of the cells, by their action numbers."""
+    gap = size * 0.022
+    side = (size - 4 * gap) / 3
+    return [(gap + (cell // 3) * (side + gap), gap + (cell % 3) * (side + gap), side, side) for cell in range(9)]
+
+
+def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
+    """The cell that is marked."""
+    return (action,)
 
 
 def _mark(canvas: Canvas, mark: str, number: str, x: float, y: float, side: float, ground: Color) -> None:
