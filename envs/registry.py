@@ -256,3 +256,8 @@ def _tell_pettingzoo(id: str) -> None:
 
 register("tictactoe-v0", f"{_PACKAGE}.envs.tictactoe:tictactoe", draw=f"{_PACKAGE}.renderers.tictactoe:draw")
 register("highest_number-v0", f"{_PACKAGE}.envs.highest_number:highest_number")
+register(
+    "connect_four-v0", f"{_PACKAGE}.envs.connect_four:connect_four", draw=f"{_PACKAGE}.renderers.connect_four:draw"
+)
+register("kuhn_poker-v0", f"{_PACKAGE}.envs.kuhn_poker:kuhn_poker")
+register("leduc_poker-v0", f"{_PACKAGE}.envs.leduc_poker:leduc_poker")
