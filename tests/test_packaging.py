@@ -71,6 +71,9 @@ def test_every_data_file_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     assert "coterie/py.typed" in names
     weights = [f for f in (ROOT / "agents" / "weights").rglob("*") if f.is_file() and "__pycache__" not in f.parts]
     assert {f"coterie/{f.relative_to(ROOT)}" for f in weights} <= names
+    positions = list((ROOT / "envs" / "chess" / "data").iterdir())
+    assert len(positions) == 8
+    assert {f"coterie/{f.relative_to(ROOT)}" for f in positions} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert wheel.getinfo("coterie/py.typed").file_size == 0
     assert sum(f.stat().st_size for f in weights) <= 8e6
@@ -83,7 +86,11 @@ def test_nothing_else_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
         assert parts[0] == "coterie" or parts[0].endswith(".dist-info"), name
         if parts[0] == "coterie":
             assert parts[1] in roots, name
-            assert name.endswith((".py", "py.typed")) or parts[1:3] == ("agents", "weights"), name
+            assert (
+                name.endswith((".py", "py.typed"))
+                or parts[1:3] == ("agents", "weights")
+                or parts[1:4] == ("envs", "chess", "data")
+            ), name
 
 
 def test_extras_and_command(wheel: zipfile.ZipFile, metadata: Message) -> None:
