@@ -1,0 +1,93 @@
+"""How fast the board games run: ``coterie bench boards``.
+
+Random legal play of many games side by side, with observation, mask and restart in every step. pgx (JAX, on the
+processor) does the same work in the same process, turn and turn about, where it is installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+from ..envs import make, make_vec
+from . import Measurement, median_rate
+from .envs import GAMES, _documented, _duel
+
+__all__ = ["measurements"]
+
+WORK = "observation, mask, restart, random legal action"
+
+
+def measurements() -> Iterator[Measurement]:
+    """Every figure of this room, one by one as it is taken."""
+    yield from _connect_four()
+
+
+def _rollout(id: str, steps: int, games: int = GAMES, **config: Any) -> Callable[[], int]:
+    """``steps`` random steps in each of many games, by one thread."""
+    vec = make_vec(id, games, seed=0, **config)
+    vec.reset()
+    return lambda: vec.random_rollout(steps).steps
+
+
+def _pgx(name: str, steps: int, games: int = GAMES) -> Callable[[], int] | None:
+    """The same by pgx: legal actions drawn from its mask, step with restart, in one compiled loop."""
+    if not (find_spec("pgx") and find_spec("jax")):
+        return None
+    jax, pgx = import_module("jax"), import_module("pgx")
+    auto_reset = import_module("pgx.experimental").auto_reset
+    env = pgx.make(name)
+    init, step = jax.vmap(env.init), jax.vmap(auto_reset(env.step, env.init))
+
+    def one(carry: Any, _: Any) -> tuple[Any, Any]:
+        state, key = carry
+        key, first, second = jax.random.split(key, 3)
+        logits = jax.numpy.log(state.legal_action_mask.astype(jax.numpy.float32))
+        action = jax.random.categorical(first, logits, axis=-1)
+        state = step(state, action, jax.random.split(second, games))
+        return (state, key), state.observation.sum()
+
+    play = jax.jit(lambda state, key: jax.lax.scan(one, (state, key), None, length=steps))
+    state = jax.jit(init)(jax.random.split(jax.random.PRNGKey(0), games))
+
+    def work() -> int:
+        jax.block_until_ready(play(state, jax.random.PRNGKey(1)))
+        return steps * games
+
+    return work
+
+
+def _peer(work: Callable[[], int] | None) -> str:
+    return f"pgx {version('pgx')}" if work else ""
+
+
+# -- connect four ------------------------------------------------------------------------------------------------------
+
+
+def _connect_four() -> Iterator[Measurement]:
+    """Batched against pgx, one game at a time against PettingZoo."""
+    theirs = _pgx("connect_four", 50)
+    ours, other = _duel(_rollout("connect_four-v0", 200), theirs)
+    more = {"games": GAMES, "work": WORK}
+    yield Measurement("connect_four batched, random_rollout", ours, "steps/s", 1, _peer(theirs), other, more)
+    vec = make_vec("connect_four-v0", GAMES, seed=0)
+    vec.reset()
+
+    def sample_and_step() -> int:
+        for _ in range(100):
+            vec.step(vec.sample_actions())
+        return 100 * GAMES
+
+    rate = median_rate(sample_and_step)
+    yield Measurement("connect_four batched, sample_actions + step", rate, "steps/s", more={"games": GAMES})
+    single, peer = None, ""
+    if find_spec("pygame"):
+        import pettingzoo
+
+        single = _documented(pettingzoo.make("aec", "classic/connect_four-v3"), 20)
+        peer = f"PettingZoo {version('pettingzoo')}"
+    ours, other = _duel(_documented(make("connect_four-v0"), 100), single)
+    yield Measurement("connect_four AEC, documented loop", ours, "turns/s", 1, peer, other)
