@@ -1,0 +1,323 @@
+"""Games of chess as PGN: read and write.
+
+    for game in iter_pgn("games.pgn"):        # lazily: one game in memory at a time
+        print(game.headers["White"], game.moves[:4], game.result)
+    text = write_pgn(game)                    # what other programs read
+
+Read: several games in a file, headers, SetUp and FEN, comments ``{}`` and ``;``, glyphs, results, ``%`` lines,
+variations (their words are checked, their moves are not played). Every move of the game itself is played, so an
+impossible one is found. Written: the seven tags first, moves in SAN with ``+`` and ``#``, lines of at most 80
+characters.
+
+Left out: variations are dropped when a file is read; variants of chess are refused by name.
+
+Source: Edwards, "Standard: Portable Game Notation Specification and Implementation Guide" (1994).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...aliases import TERMINATED
+from ...errors import ActionError, NotationError, UsageError
+from ..core import GameRecord
+from .fen import START
+from .line import Line
+from .pgn_tokens import NAME, Word, words
+from .san import is_move
+
+__all__ = ["PGNGame", "iter_pgn", "read_pgn", "record_to_pgn", "write_pgn"]
+
+ROSTER = {"Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?", "White": "?", "Black": "?", "Result": "*"}
+"""The seven tags that stand in every game, in this order, with what they say where nothing is known."""
+
+WIDTH = 80
+"""No written line is longer."""
+
+_RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
+_SUFFIXES = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
+_STANDARD = ("", "standard", "chess", "normal", "from position")
+
+
+@dataclass
+class PGNGame:
+    """One game.
+
+    Attributes:
+        headers: tag -> value, in the file's order. ``Result`` and ``FEN`` follow from ``result`` and ``fen`` when the
+            game is written.
+        moves: in UCI, from ``fen`` on.
+        result: ``1-0``, ``0-1``, ``1/2-1/2`` or ``*``.
+        fen: where the game began.
+        comments: how many moves had been played -> what was said there (0: before the first).
+        glyphs: how many moves had been played -> numeric annotation glyphs of the last of them (``$1`` is 1).
+    """
+
+    headers: dict[str, str] = field(default_factory=dict)
+    moves: list[str] = field(default_factory=list)
+    result: str = "*"
+    fen: str = START
+    comments: dict[int, str] = field(default_factory=dict)
+    glyphs: dict[int, list[int]] = field(default_factory=dict)
+
+
+def read_pgn(source: str | Path | Iterable[str]) -> list[PGNGame]:
+    """All games of a text or file; see ``iter_pgn``, which takes the same and reads lazily.
+
+    Raises:
+        NotationError: as ``iter_pgn``; ``read`` is a list of all games before the fault, the unfinished one last.
+    """
+    games: list[PGNGame] = []
+    try:
+        for game in iter_pgn(source):
+            games.append(game)
+    except NotationError as error:
+        error.read = [*games, *(error.read if isinstance(error.read, list) else ())]
+        raise
+    return games
+
+
+def iter_pgn(source: str | Path | Iterable[str]) -> Iterator[PGNGame]:
+    """The games of a text or file, one by one.
+
+    Args:
+        source: the text itself, or a file: a Path, a name that ends in ``.pgn``, or anything that gives lines. Files
+            are UTF-8; lines that aren't are taken for Latin-1, as in old files.
+
+    Raises:
+        NotationError: something that cannot be read or a move that cannot be played. The message names game, line,
+            column and word, ``at`` is the offset in characters, ``read`` a list with the game up to there.
+        UsageError: there is no such file.
+    """
+    reader = _Reader()
+    try:
+        for word in words(_lines(source)):
+            yield from reader.take(word)
+        yield from reader.end()
+    except NotationError as error:
+        unfinished = [reader.game] if reader.begun or reader.game.headers else []
+        raise NotationError(f"Game {reader.number}, {error}", at=error.at, read=unfinished) from error
+
+
+def _lines(source: str | Path | Iterable[str]) -> Iterable[str]:
+    """The lines of a source, with their ends as they came."""
+    if isinstance(source, str) and not (source.endswith(".pgn") and "\n" not in source):
+        return io.StringIO(source, newline="")
+    return _file_lines(Path(source)) if isinstance(source, str | Path) else source
+
+
+def _file_lines(path: Path) -> Iterator[str]:
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be opened: {error.strerror}.") from error
+    with file:
+        for line in file:
+            try:
+                yield line.decode()
+            except UnicodeDecodeError:
+                yield line.decode("latin-1")
+
+
+class _Reader:
+    """Makes games of words."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._next()
+
+    def _next(self) -> None:
+        self.number += 1
+        self.game = PGNGame()
+        self.begun = False  # tags are over, the moves have begun
+        self.open: list[Word] = []  # variations that are not closed yet
+        self.line: Line | None = None
+
+    def take(self, word: Word) -> Iterator[PGNGame]:
+        """One more word; the game that it ends, if it does."""
+        if word.kind == "tag":
+            if self.begun:
+                yield from self.end()
+            self._tag(word)
+        elif word.kind == "open":
+            if not self.game.moves:
+                raise _fault(word, "a variation stands behind the move it replaces, and there is none yet")
+            self.open.append(word)
+        elif word.kind == "close":
+            if not self.open:
+                raise _fault(word, "no variation is open here")
+            self.open.pop()
+        elif self.open:
+            if word.kind == "move" and not is_move(word.text):
+                raise _fault(word, "in a variation stands something that is no move")
+        elif word.kind == "result":
+            self.begun = True
+            self.game.result = _RESULT_AS_READ.get(word.text, word.text)
+            yield self._finish()
+        else:
+            self._in_game(word)
+
+    def end(self) -> Iterator[PGNGame]:
+        """The text, or the next game's first tag, ends a game that has no result of its own."""
+        if self.open:
+            raise _fault(self.open[-1], "the variation that begins here has no end")
+        if self.begun or self.game.headers:
+            yield self._finish()
+
+    def _finish(self) -> PGNGame:
+        game = self.game
+        told = game.headers.get("Result", "*")
+        if game.result == "*" and told in _RESULTS:
+            game.result = told
+        self._next()
+        return game
+
+    def _tag(self, word: Word) -> None:
+        self.game.headers[word.text] = word.value
+        if word.text == "FEN":
+            try:
+                self.line = Line(word.value)
+            except NotationError as error:
+                raise _fault(word, str(error)) from error
+            self.game.fen = self.line.fen()
+        elif word.text == "Variant" and word.value.lower() not in _STANDARD:
+            raise _fault(word, f"the variant {word.value!r} is not played here, only standard chess")
+
+    def _in_game(self, word: Word) -> None:
+        """A move, a comment, a glyph or a number of the game itself."""
+        game = self.game
+        played = len(game.moves)
+        if word.kind == "comment":
+            if word.text:
+                game.comments[played] = f"{game.comments.get(played, '')} {word.text}".strip()
+            self.begun = self.begun or bool(game.headers)
+            return
+        self.begun = True
+        if word.kind == "glyph":
+            number = _SUFFIXES.get(word.text) or (int(word.text[1:]) if word.text[0] == "$" else 0)
+            game.glyphs.setdefault(played, []).append(number)
+        elif word.kind == "move" and word.text.lower() not in _EN_PASSANT:
+            self.line = self.line or Line()
+            try:
+                game.moves.append(self.line.play(word.text))
+            except ActionError as error:
+                raise _fault(word, str(error)) from error
+
+
+_EN_PASSANT = ("e.p.", "e.p", "ep")
+_RESULT_AS_READ = {"½-½": "1/2-1/2"}
+
+
+def _fault(word: Word, why: str) -> NotationError:
+    why = why.rstrip(".")
+    return NotationError(f"line {word.line}, column {word.column}: {word.text!r}: {why}.", at=word.at)
+
+
+def write_pgn(game: PGNGame) -> str:
+    """One game as PGN, an empty line at its end: texts of several games, joined, are a file.
+
+    Braces in comments become parentheses, since PGN has no way to write them; line ends and other characters that
+    cannot be printed become spaces.
+
+    Raises:
+        UsageError: a result, a tag's name or a comment's place that PGN does not know.
+        NotationError: ``fen`` cannot be read.
+        ActionError: a move cannot be played.
+    """
+    if game.result not in _RESULTS:
+        raise UsageError(f"The result {game.result!r} is none of {', '.join(_RESULTS)}.")
+    for places in (game.comments, game.glyphs):
+        wrong = [k for k in places if not 0 <= k <= len(game.moves)]
+        if wrong:
+            raise UsageError(f"Something is said after move {wrong[0]} of a game of {len(game.moves)} half-moves.")
+    line = Line(game.fen)
+    headers = ROSTER | game.headers | {"Result": game.result}
+    headers = {name: value for name, value in headers.items() if name not in ("SetUp", "FEN")}
+    if line.fen() != START:
+        headers |= {"SetUp": "1", "FEN": line.fen()}
+    tags = [_tag_text(name, value) for name, value in headers.items()]
+    return "\n".join([*tags, "", *_wrapped([*_move_words(game, line), game.result]), "", ""])
+
+
+def _tag_text(name: str, value: str) -> str:
+    if not re.fullmatch(NAME, name):
+        raise UsageError(f"{name!r} cannot name a tag: letters, digits and _ are allowed.")
+    value = _printable(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'[{name} "{value}"]'
+
+
+def _printable(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _move_words(game: PGNGame, line: Line) -> Iterator[str]:
+    """Numbers, moves, glyphs and comments, each word by itself."""
+    yield from _comment_words(game.comments.get(0, ""))
+    fresh = True  # black's move needs its number where it doesn't follow white's at once
+    for played, uci in enumerate(game.moves, 1):
+        if line.white:
+            yield f"{line.number}."
+        elif fresh:
+            yield f"{line.number}..."
+        yield line.write(uci)
+        for glyph in game.glyphs.get(played, []):
+            yield f"${glyph}"
+        comment = list(_comment_words(game.comments.get(played, "")))
+        yield from comment
+        fresh = bool(comment)
+
+
+def _comment_words(text: str) -> Iterator[str]:
+    words = _printable(text.replace("{", "(").replace("}", ")")).split()
+    if words:
+        yield from ("{", *words, "}")
+
+
+def _wrapped(words: Iterable[str]) -> Iterator[str]:
+    """Lines of at most WIDTH characters. None begins with ``%``, which would hide it from readers."""
+    line = ""
+    for word in words:
+        while word:
+            if line and len(line) + 1 + len(word) <= WIDTH:
+                line, word = f"{line} {word}", ""
+                continue
+            if line:
+                yield line
+            start = " " if word[0] == "%" else ""
+            line, word = start + word[: WIDTH - 1], word[WIDTH - 1 :]
+    yield line
+
+
+def record_to_pgn(record: GameRecord) -> str:
+    """A played game as PGN: the writer of ``Game.formats``.
+
+    White is seat 0. Who gave an illegal answer has lost by "rules infraction"; a game that was left or cut off has no
+    result. What was said at a turn stands behind its move.
+    """
+    line = Line(record.start["position"][0])
+    game = PGNGame(fen=line.fen(), result=_result(record))
+    game.headers = dict(zip(("White", "Black"), record.players, strict=True))
+    for actions in record.actions:
+        game.moves.append(line.act(actions[0 if line.white else 1]))
+    game.comments = {min(turn + 1, len(game.moves)): text for turn, text in record.comments.items()}
+    game.headers["Termination"] = _termination(record)
+    return write_pgn(game)
+
+
+def _result(record: GameRecord) -> str:
+    white, black = record.returns
+    if record.illegal is not None:
+        return "0-1" if record.illegal == 0 else "1-0"
+    if record.status != TERMINATED:
+        return "*"
+    return "1-0" if white > black else "0-1" if black > white else "1/2-1/2"
+
+
+def _termination(record: GameRecord) -> str:
+    if record.illegal is not None:
+        return "rules infraction"
+    return "normal" if record.status == TERMINATED else "unterminated"
