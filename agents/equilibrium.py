@@ -63,13 +63,15 @@ def solve_hidden(game: Game, target: float = TARGET, iterations: int = 20_000) -
         iterations: at most so many.
 
     Raises:
-        UsageError: not two players, not zero-sum, too large, or ``target`` not reached.
+        UsageError: not two players, nothing hidden, not zero-sum, too large, or ``target`` not reached.
     """
     if game.info.players != 2:
         raise UsageError(
             f"{game.info.id} has {game.info.players} players; an equilibrium is computed for two. Play against another "
             "baseline."
         )
+    if not (game.info.hidden or game.info.simultaneous):
+        raise UsageError(f"{game.info.id} hides nothing: its perfect player is the baseline 'minimax'.")
     tree = information_tree(game)
     known = _FOUND.get(game_key(game))
     if known is not None and known.exploitability <= target:

@@ -168,7 +168,7 @@ def information_tree(game: Game, limit: int = LIMIT) -> InformationTree:
 
 def game_key(game: Game) -> tuple[Any, ...]:
     """What results about a game are kept under: the rules and their configuration."""
-    return game.info, json.dumps(game.config, sort_keys=True, default=repr), game.kernels
+    return game.info, json.dumps(game.config, sort_keys=True, default=repr), game.kernels, game.deals is None
 
 
 def _too_large(game: Game, limit: int) -> UsageError:

@@ -231,3 +231,37 @@ def _play(game: Game, state: Any, cells: list[int]) -> None:
     for cell in cells:
         actions[:] = cell
         game.kernels.step(state, 0, actions, rewards)
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker"])
+def test_hidden_cards_are_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name}-v0 cannot be solved by minimax: its players see different things"):
+        solve(make_game(name))
+
+
+@pytest.mark.parametrize("name", ["connect_four", "chess", "go", "hex"])
+def test_large_games_are_refused_after_a_short_look(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random games prove it: not many more positions are numbered than it takes to get suspicious."""
+    numbered = []
+    number = solver._Explorer._number
+
+    def counted(self: Any, pair: Any) -> int:
+        numbered.append(1)
+        return number(self, pair)
+
+    monkeypatch.setattr(solver._Explorer, "_number", counted)
+    try:
+        game = make_game(name)
+    except UsageError:
+        pytest.skip(f"{name} is not registered")
+    with pytest.raises(UsageError, match="more than 200,000 positions, too many to solve"):
+        solve(game)
+    assert len(numbered) < 10 * solver.PROBE
+
+
+def test_the_look_ahead_refuses_no_game_that_is_small_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "PROBE", 1000)
+    monkeypatch.setattr(solver, "_GRAPHS", {})
+    assert len(explore(make_game("tictactoe"))) == 4520
+    with pytest.raises(UsageError, match="more than 4,000 positions"):
+        solver._Explorer(make_game("tictactoe"), 4000).graph()
