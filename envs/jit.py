@@ -1,5 +1,9 @@
 """The one place that talks to numba: ``kernel`` compiles a function, ``bind`` makes a driver for a game.
 
+A compiled kernel holds the code of the kernels that it calls and the tables that it reads, but numba's disk cache looks
+at the kernel's own file alone. So ``kernel`` adds what it depends on to the mark by which the cache knows a source: the
+files of all kernels that its module has imported (and of theirs), and the contents of the arrays among its globals.
+
 A driver (a loop that calls a game's kernels) is one template for all games. A closure over the kernels, or kernels
 passed as arguments, would never hit numba's disk cache: their pickles differ from process to process. ``bind`` instead
 makes a new function from the template's code, with the kernels as *globals* and a ``__qualname__`` of its own. Globals
@@ -14,6 +18,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
+import zlib
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -21,6 +27,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 
 __all__ = ["bind", "disabled", "kernel", "source_hash"]
 
@@ -43,7 +50,41 @@ def kernel(function: Function) -> Function:
 
     A kernel cannot allocate (numba refuses ``np.zeros`` in it); scratch space comes in as an argument.
     """
-    return numba.njit(cache=True, **_OPTIONS)(function)  # type: ignore[no-any-return]
+    compiled = numba.njit(cache=True, **_OPTIONS)(function)
+    if not disabled():
+        stored = getattr(compiled._cache, "_cache_file", None)
+        if stored is not None:
+            stored._source_stamp = f"{stored._source_stamp}-{_depends_on(function.__globals__)}"
+    return compiled  # type: ignore[no-any-return]
+
+
+_MODULES: dict[str, set[str]] = {}
+"""A file -> the files of the kernels that it imports, and of those that they call."""
+
+
+def _file_of(value: Any) -> str | None:
+    """The file of a kernel or intrinsic; None of anything else."""
+    function = getattr(value, "py_func", None) or getattr(value, "_defn", None)
+    return getattr(getattr(function, "__code__", None), "co_filename", None)
+
+
+def _depends_on(names: dict[str, Any]) -> str:
+    """A digest of all that kernels with these globals are compiled from, beside their own file."""
+    own = names.get("__file__")
+    files: set[str] = set()
+    tables = 0
+    for value in list(names.values()):
+        if isinstance(value, np.ndarray):
+            tables = zlib.crc32(value.tobytes(), tables)
+            continue
+        file = _file_of(value) if hasattr(value, "py_func") or hasattr(value, "_defn") else None
+        if file is not None and file != own:
+            files |= {file} | _MODULES.get(file, set())
+    module = sys.modules.get(str(names.get("__name__")))
+    if own is not None and getattr(module, "__dict__", None) is names:  # a copy that ``bind`` makes speaks for itself
+        _MODULES.setdefault(own, set()).update(files)
+    digests = sorted(_file_digest(file) for file in files if Path(file).exists())
+    return hashlib.sha256(f"{digests}{tables}".encode()).hexdigest()[:12]
 
 
 @cache
@@ -55,7 +96,8 @@ def source_hash(functions: Iterable[Callable[..., Any] | None]) -> str:
     """12 hex digits over the source files of some kernels and of what they all may use."""
     files = {str(Path(__file__).with_name(name)) for name in ("rng.py", "words.py")}
     for function in filter(None, functions):
-        files.add(inspect.getsourcefile(inspect.unwrap(getattr(function, "py_func", function))) or "")
+        file = inspect.getsourcefile(inspect.unwrap(getattr(function, "py_func", function))) or ""
+        files |= {file} | _MODULES.get(file, set())
     digests = sorted(_file_digest(path) for path in files if path)
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:12]
 

@@ -92,6 +92,69 @@ def test_the_name_knows_the_source(tmp_path, monkeypatch):
     assert jit.source_hash(game.kernels) != before
 
 
+GAME = """
+from coterie.envs.jit import kernel
+from {package}.tables import TABLE, deeper
+
+@kernel
+def read(k):
+    return TABLE[k] + deeper(k)
+"""
+
+TABLES = """
+import numpy as np
+from coterie.envs.jit import kernel
+from {package}.deepest import deepest
+
+TABLE = np.array([{value}])
+
+@kernel
+def deeper(k):
+    return deepest(k)
+"""
+
+DEEPEST = """
+from coterie.envs.jit import kernel
+
+@kernel
+def deepest(k):
+    return {value}
+"""
+
+
+@compiled
+@pytest.mark.slow
+@pytest.mark.parametrize("edited", ["nothing", "table", "kernel"])
+def test_the_cache_notices_edits_in_other_files(tmp_path, edited):
+    """What a kernel calls and reads is compiled into it: numba alone would keep the old."""
+    package = tmp_path / "several"
+    package.mkdir()
+
+    def run(table, deepest):
+        for name, text in (("__init__", ""), ("game", GAME), ("tables", TABLES), ("deepest", DEEPEST)):
+            value = table if name == "tables" else deepest
+            (package / f"{name}.py").write_text(text.replace("{package}", "several").replace("{value}", str(value)))
+        script = "from several.game import read; print(read(0), sum(read.stats.cache_hits.values()))"
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return [int(word) for word in done.stdout.split()]
+
+    assert run(1, 10) == [11, 0]
+    assert (
+        run(2 if edited == "table" else 1, 20 if edited == "kernel" else 10)
+        == {
+            "nothing": [11, 1],
+            "table": [12, 0],
+            "kernel": [21, 0],
+        }[edited]
+    )
+
+
 @compiled
 def test_kernels_cannot_allocate():
     import numba
