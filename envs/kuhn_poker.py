@@ -288,10 +288,10 @@ def kuhn_poker(players: int = 2) -> Game:
         kernels=Kernels(reset, mover, legal, step, observe, key),
         new_state=new_state,
         rules=(
-            f"Kuhn poker, {seats} players. Everybody pays one chip and gets one of the cards {' '.join(deck)} (from "
-            "the lowest to the highest), which the others do not see. In turn, beginning with player_0, you check or "
-            "bet one chip. After the first bet each of the others, once, calls with one chip or folds. The highest "
-            "card among those who have not folded wins the pot."
+            f"Kuhn poker: {seats} players, one card each of {' '.join(deck)} (from the lowest to the highest), and "
+            "one round of betting. Everybody pays one chip and sees its own card alone. In turn, beginning with "
+            "player_0, you check or bet one chip. After the first bet each of the others, once, calls with one chip "
+            "or folds. The highest card among those who have not folded wins the pot."
         ),
         describe=describe,
         compact=compact,

@@ -323,11 +323,12 @@ def leduc_poker() -> Game:
         kernels=Kernels(reset, mover, legal, step, observe, key),
         new_state=new_state,
         rules=(
-            "Leduc poker. Six cards: two J, two Q, two K, from the lowest to the highest. Both players pay one chip "
-            "and get one card, which the other does not see. Two rounds of betting, player_0 begins each; before the "
-            "second a public card is turned up. Check, or raise by 2 chips in the first round and by 4 in the second; "
-            "a raise is answered with call, fold or, once a round, another raise. Who has the same card as the public "
-            "one wins the pot, else the higher card; equal cards share it."
+            "Leduc poker: one card each, one for both, two rounds of betting. The six cards are two J, two Q and "
+            "two K, from the lowest to the highest. Both players pay one chip and see their own card alone. "
+            "player_0 begins each round; before the second the public card is turned up. Check, or raise by 2 chips "
+            "in the first round and by 4 in the second; a raise is answered with call, fold or, once a round, "
+            "another raise. Who has the same card as the public one wins the pot, else the higher card; equal cards "
+            "share it."
         ),
         describe=describe,
         compact=compact,
