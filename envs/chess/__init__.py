@@ -1,16 +1,42 @@
-"""Chess: rules as bitboard kernels, and functions on FEN strings for users of the rules alone.
+"""Chess: rules as bitboard kernels, the game made of them, and functions on FEN strings for users of the rules alone.
 
 ``position`` says what a position is, ``moves`` which moves it has, ``fen`` how both are written, ``rules`` what makes
-them a game.
+them a game; ``san``, ``pgn`` and ``text`` are for readers.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...aliases import State
+from ...errors import UnknownName, UsageError
+from ..core import Game, GameInfo, Kernels
 from . import fen as _fen
 from . import moves as _moves
-from .position import WORDS, make
+from . import rules, text
+from .curricula import CURRICULA
+from .pgn import record_to_pgn
+from .position import META, WORDS, make
+from .san import parse_san, san
 
-__all__ = ["legal_moves", "perft", "push"]
+__all__ = ["Outcome", "chess", "legal_moves", "outcome", "parse_san", "perft", "push", "san"]
+
+
+class Outcome(NamedTuple):
+    """How a game of chess has ended.
+
+    Attributes:
+        result: ``"1-0"``, ``"0-1"`` or ``"1/2-1/2"``.
+        reason: one of ``rules.ENDINGS``, e.g. ``"checkmate"``.
+    """
+
+    result: str
+    reason: str
+
+
+# -- functions on FEN --------------------------------------------------------------------------------------------------
 
 
 def legal_moves(fen: str) -> list[str]:
@@ -41,11 +67,70 @@ def perft(fen: str, depth: int) -> int:
         NotationError: the FEN cannot be read.
         UsageError: the depth is no whole number from 0 to 60.
     """
-    import numpy as np
-
-    from ...errors import UsageError
-
     if isinstance(depth, bool) or not isinstance(depth, int) or not 0 <= depth <= 60:
         raise UsageError(f"depth={depth!r} came; a whole number from 0 to 60 is needed.")
     scratch = np.zeros((depth + 1, WORDS), np.uint64), np.zeros((depth + 1, 256), np.int32)
     return int(_moves.perft(_fen.parse(fen), depth, *scratch))
+
+
+def outcome(fen: str, claim: str = "never") -> Outcome | None:
+    """How the game has ended in a position, or None while it goes on.
+
+    Repetitions are not seen in a FEN. Fifty moves count under the ``claim`` of ``chess``.
+
+    Raises:
+        NotationError: the FEN cannot be read.
+        UnknownName: no such claim.
+    """
+    state = chess(claim).new_state(1)
+    _from_fen(state, 0, fen)
+    ending = rules.ENDINGS[int(state["over"][0])]
+    if ending == "running":
+        return None
+    won = "0-1" if not int(state["position"][0, META]) & 1 else "1-0"
+    return Outcome(won if ending == "checkmate" else "1/2-1/2", ending)
+
+
+# -- the game ----------------------------------------------------------------------------------------------------------
+
+
+def _from_fen(state: State, i: int, value: Any) -> None:
+    """The reset option ``fen``: row i starts from a position, which may be the end of a game already."""
+    rules.begin_at(state, i, _fen.parse(value))
+    state["over"][i] = rules.judge(state, i, 1)
+
+
+def chess(claim: str = "chess_v6") -> Game:
+    """Chess, with the observation and action numbers of PettingZoo's chess_v6.
+
+    Args:
+        claim: when fifty moves or a threefold repetition end the game: ``"chess_v6"`` as soon as the side to move could
+            claim the draw, be it by a legal move that it has not made yet; ``"reached"`` when the position on the board
+            fulfils the rule; ``"never"`` leaves it to 75 moves and the fifth repetition.
+
+    Raises:
+        UnknownName: no such claim.
+    """
+    if claim not in rules.CLAIMS:
+        raise UnknownName("claim", str(claim), rules.CLAIMS)
+    number = rules.CLAIMS.index(claim)
+
+    def new_state(n: int) -> State:
+        state = np.zeros(n, rules.DTYPE)
+        state["claim"] = number
+        return state
+
+    return Game(
+        info=GameInfo("chess", 0, 2, rules.NUM_ACTIONS, (8, 8, 111), "bool", 0, 1, max_cycles=rules.LONGEST[number]),
+        kernels=Kernels(rules.reset, rules.mover, rules.legal, rules.step, rules.observe, rules.key, rules.draw),
+        new_state=new_state,
+        rules=text.RULES,
+        describe=text.describe,
+        compact=text.compact,
+        action_to_text=text.action_to_text,
+        parse_action=text.parse_action,
+        config={"claim": claim},
+        options={"fen": _from_fen},
+        formats={".pgn": record_to_pgn},
+        curricula=CURRICULA,
+    )

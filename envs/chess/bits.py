@@ -14,7 +14,7 @@ from numba.core.extending import intrinsic
 
 from ..jit import disabled
 
-__all__ = ["first", "flip", "popcount", "rays", "scratch_moves", "scratch_words"]
+__all__ = ["first", "flip", "popcount", "put_byte", "rays", "scratch_moves", "scratch_words"]
 
 _64 = (1 << 64) - 1
 
@@ -102,6 +102,22 @@ def _stack(count: int, kind: Any) -> Any:
     return define
 
 
+def _put_byte(typing_context: Any, out: Any, offset: Any) -> Any:
+    """Set byte ``offset`` of a C-contiguous array of bytes of any shape to 1."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte = builder.gep(builder.bitcast(data, cgutils.voidptr_t), [arguments[1]])
+        builder.store(cgutils.int8_t(1), byte)
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp), generate
+
+
+def _put_plain(out: Any, offset: int) -> None:
+    out.reshape(-1)[offset] = 1
+
+
 def _popcount_plain(word: Any) -> Any:
     return np.uint64(int(word).bit_count())
 
@@ -121,8 +137,14 @@ def _rays_plain(line: Any, above: Any, occupied: Any) -> Any:
     return np.uint64(int(line) & (upper ^ (upper - below)) & _64)
 
 
+popcount: Any
+first: Any
+flip: Any
+rays: Any
+put_byte: Any
 if disabled():
     popcount, first, flip, rays = _popcount_plain, _first_plain, _flip_plain, _rays_plain
+    put_byte = _put_plain
 
     def scratch_words() -> Any:
         """[72] uint64 on the stack."""
@@ -135,4 +157,5 @@ if disabled():
 else:
     popcount, first, flip, rays = (intrinsic(define) for define in (_popcount, _first, _flip, _rays))
     scratch_words = intrinsic(_stack(72, types.uint64))
+    put_byte = intrinsic(_put_byte)
     scratch_moves = intrinsic(_stack(256, types.int32))

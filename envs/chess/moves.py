@@ -301,21 +301,26 @@ def count_sets(sets: NDArray[np.uint64], end: int) -> Any:
 
 
 @kernel
-def count(position: Position) -> int:
+def count(position: Position) -> Any:
     """How many legal moves there are."""
     sets = scratch_words()
     return count_sets(sets, scan(position, sets))
 
 
 @kernel
-def has_move(position: Position) -> bool:
-    """Whether there is a legal move."""
-    sets = scratch_words()
-    end = scan(position, sets)
+def any_move(sets: NDArray[np.uint64], end: int) -> Any:
+    """Whether sets written by ``scan`` hold a move."""
     found = sets[KING_TO] | sets[SINGLE] | sets[DOUBLE] | sets[WEST] | sets[EAST] | sets[EP_FROM]
     for k in range(PIECES, end, 2):
         found |= sets[k + 1]
     return found != _0
+
+
+@kernel
+def has_move(position: Position) -> Any:
+    """Whether there is a legal move."""
+    sets = scratch_words()
+    return any_move(sets, scan(position, sets))
 
 
 @kernel
@@ -359,7 +364,7 @@ def _put_en_passant(moves: NDArray[np.int32], n: int, takers: Bits, target: Bits
 
 
 @kernel
-def generate(position: Position, moves: NDArray[np.int32]) -> int:
+def generate(position: Position, moves: NDArray[np.int32]) -> Any:
     """All legal moves into moves [>= 256]; returns how many."""
     sets = scratch_words()
     end = scan(position, sets)
@@ -375,7 +380,7 @@ def generate(position: Position, moves: NDArray[np.int32]) -> int:
 
 
 @kernel
-def generate_captures(position: Position, moves: NDArray[np.int32]) -> int:
+def generate_captures(position: Position, moves: NDArray[np.int32]) -> Any:
     """Captures (en passant and promoting ones too) and promotions to a queen, into moves [>= 256]; returns how many."""
     sets = scratch_words()
     end = scan(position, sets)
@@ -398,7 +403,7 @@ def _nth(targets: Bits, k: Any) -> Bits:
 
 
 @kernel
-def pick_from(sets: NDArray[np.uint64], end: int, k: Any, turned: Bits) -> int:
+def pick_from(sets: NDArray[np.uint64], end: int, k: Any, turned: Bits) -> Any:
     """Move number k of sets written by ``scan``, in the order of ``generate``; k must be below the count."""
     for way in range(4):
         # West, east, en passant, one step: the order in which generate writes them.
@@ -435,7 +440,7 @@ def pick_from(sets: NDArray[np.uint64], end: int, k: Any, turned: Bits) -> int:
 
 
 @kernel
-def pick(position: Position, k: int) -> int:
+def pick(position: Position, k: int) -> Any:
     """Legal move number k, in the order of ``generate``; k must be below ``count(position)``."""
     sets = scratch_words()
     end = scan(position, sets)
@@ -443,7 +448,7 @@ def pick(position: Position, k: int) -> int:
 
 
 @kernel
-def perft(position: Position, depth: int, positions: Position, moves: NDArray[np.int32]) -> int:
+def perft(position: Position, depth: int, positions: Position, moves: NDArray[np.int32]) -> Any:
     """Leaves of the tree of legal moves, those of the last ply counted without being made.
 
     positions [>= depth, WORDS] and moves [>= depth, 256] are scratch space.

@@ -282,7 +282,7 @@ def attacks_on(square: Bits, occupied: Bits, by: Bits, b0: Bits, b1: Bits, b2: B
 
 
 @kernel
-def attacked(position: Position, square: Bits, black: Bits) -> bool:
+def attacked(position: Position, square: Bits, black: Bits) -> Any:
     """Whether that side attacks a square (occupied or not)."""
     b0, b1, b2 = position[0], position[1], position[2]
     by = colour(position, black)
@@ -290,7 +290,7 @@ def attacked(position: Position, square: Bits, black: Bits) -> bool:
 
 
 @kernel
-def in_check(position: Position) -> bool:
+def in_check(position: Position) -> Any:
     """Whether the side to move is in check."""
     mover = position[META] & _1
     king = first(pieces(position, _KING, mover))
@@ -301,7 +301,7 @@ def in_check(position: Position) -> bool:
 
 
 @kernel
-def can_take_en_passant(position: Position, target: Bits) -> bool:
+def can_take_en_passant(position: Position, target: Bits) -> Any:
     """Whether the side to move has a legal capture to ``target``, the square that a pawn has just stepped over."""
     b0, b1, b2, b3 = position[0], position[1], position[2], position[3]
     black = position[META] & _1
@@ -327,7 +327,7 @@ def copy(position: Position, into: Position) -> None:
 
 
 @kernel
-def make(position: Position, move: int) -> None:
+def make(position: Position, move: Any) -> None:
     """Play a legal move, in place."""
     code = _U(move)
     start, target, promotion = code & _63, code >> _6 & _63, code >> _U(12)

@@ -1,0 +1,462 @@
+"""The game of chess: the row of a game in progress, how it ends, and what players see of it.
+
+Action numbers and observation are those of PettingZoo's chess_v6, from the mover's side of the board: black sees and
+numbers it with the ranks flipped. An action is ``(8 * file + rank) * 73 + plane`` of the piece that moves (for black
+rank 0 is the eighth), and the plane says where to::
+
+    0-55   like a queen: 8 * (distance - 1) + direction, the directions counted up by file step, then rank step:
+           0 (-1,-1)  1 (-1,0)  2 (-1,+1)  3 (0,-1)  4 (0,+1)  5 (+1,-1)  6 (+1,0)  7 (+1,+1)
+           castling is the king's move; a pawn that reaches the last rank becomes a queen
+    56-63  like a knight: (-2,-1) (-2,+1) (-1,-2) (-1,+2) (+1,-2) (+1,+2) (+2,-1) (+2,+1)
+    64-72  underpromotion: 64 + 3 * (file step + 1) + (0 knight, 1 bishop, 2 rook)
+
+A game's end is kept as a number, ``ENDINGS`` says of what: mate and stalemate, material that cannot mate, 75 moves and
+the fifth repetition always end it; 50 moves and the third repetition do where the configuration ``claim`` lets somebody
+claim them at once: ``"reached"`` when the position on the board fulfils the rule, ``"chess_v6"`` also when one legal
+move would (the mover may claim before making it), ``"never"`` not at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
+from ..jit import kernel
+from ..rng import Word, below, mix64
+from ..words import store_word
+from .bits import first, flip, put_byte, scratch_words
+from .moves import (
+    CHECKERS,
+    DOUBLE,
+    EAST,
+    ENEMY,
+    EP_FROM,
+    EP_TO,
+    KING_FROM,
+    KING_TO,
+    PIECES,
+    SINGLE,
+    WEST,
+    any_move,
+    count_sets,
+    has_move,
+    pick_from,
+    scan,
+)
+from .position import CASTLING_KEYS, KEY, META, PIECE_KEYS, SIDE_KEY, WORDS, Bits, Position, copy, make, piece_at
+
+__all__ = ["CLAIMS", "DTYPE", "ENDINGS", "NUM_ACTIONS", "action_of", "begin_at", "move_of"]
+
+NUM_ACTIONS = 64 * 73
+CLAIMS = ("never", "reached", "chess_v6")
+NEVER, REACHED, AHEAD = range(3)
+ENDINGS = (
+    "running",
+    "checkmate",
+    "stalemate",
+    "insufficient material",
+    "seventy-five moves",
+    "fivefold repetition",
+    "fifty moves",
+    "threefold repetition",
+)
+LONGEST = (127 * 150, 127 * 100, 127 * 100)
+"""Plies after which a game surely has ended, by claim: pawns make 96 moves at most and 30 pieces can be captured; 150
+or 100 plies pass between two of these, and at the end.
+"""
+MATE, STALEMATE, MATERIAL, SEVENTY_FIVE, FIVEFOLD, FIFTY, THREEFOLD = range(1, 8)
+
+DTYPE = np.dtype(
+    [
+        ("position", np.uint64, WORDS),
+        ("boards", np.uint64, (8, 4)),
+        ("keys", np.uint64, 152),
+        ("twice", np.uint64, 3),
+        ("plies", np.uint32),
+        ("known", np.uint16),
+        ("repeated", np.uint8),
+        ("claim", np.uint8),
+        ("over", np.uint8),
+    ],
+    align=True,
+)
+"""position: see ``position``. boards: words 0-3 of the last eight positions, that after ply k in slot k % 8; a pawn
+that had just made a double step has kind 7. keys: hashes since the last capture or pawn move, the present one last;
+known: how many; twice: bit k says that key k was the second of its kind. plies: played since the start. repeated: bit
+per slot of ``boards``. claim: index into CLAIMS. over: index into ENDINGS.
+"""
+
+_U = np.uint64
+_0, _1, _2, _3, _4, _5, _6, _7, _8, _9 = (_U(k) for k in range(10))
+_12, _16, _24, _32, _48, _56, _63 = (_U(k) for k in (12, 16, 24, 32, 48, 56, 63))
+_DARK = _U(0xAA55_AA55_AA55_AA55)
+_STEPPED, _CLOCK, _CLOCKS = _U(1 << 6), _U(16), _U(0xFFFF)
+CELL = 111
+"""Bytes of an observation's cell: 7, then 13 for each of eight boards."""
+
+
+_SIDES = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y]
+_JUMPS = [(x, y) for x in (-2, -1, 1, 2) for y in (-2, -1, 1, 2) if abs(x) != abs(y)]
+_PLANES = (
+    [(n * x, n * y) for n in range(1, 8) for x, y in _SIDES] + _JUMPS + [(x, 1) for x in (-1, 0, 1) for _ in "nbr"]
+)
+
+STEPS: NDArray[np.int64] = np.array([x + 8 * y for x, y in _PLANES])
+"""[73] what a plane adds to the mover's square."""
+
+PROMOTED: NDArray[np.int64] = np.array([0] * 64 + [2, 3, 4] * 3)
+"""[73] the kind that a plane promotes to; 0 for none, or a queen."""
+
+
+def _actions() -> NDArray[np.int16]:
+    """[64, 64] the action that goes from one square to another (underpromotions left out); 0 where none does."""
+    out = np.zeros((64, 64), np.int16)
+    for start in range(64):
+        for plane, (dx, dy) in enumerate(_PLANES[:64]):
+            x, y = start % 8 + dx, start // 8 + dy
+            if 0 <= x < 8 and 0 <= y < 8:
+                out[start, 8 * y + x] = (8 * (start % 8) + start // 8) * 73 + plane
+    return out
+
+
+def _start() -> Position:
+    """[WORDS] the position that games begin with."""
+    codes = [*(4, 2, 3, 5, 6, 3, 2, 4), *[1] * 8, *[0] * 32, *[9] * 8, *(12, 10, 11, 13, 14, 11, 10, 12)]
+    out = np.zeros(WORDS, np.uint64)
+    for square, code in enumerate(codes):
+        for k in range(4):
+            out[k] |= _U((code >> k & 1) << square)
+    out[META] = 0b11110 | 1 << 32
+    out[KEY] = np.bitwise_xor.reduce(PIECE_KEYS[codes, range(64)]) ^ CASTLING_KEYS[15]
+    return out
+
+
+ACTIONS = _actions()
+START = _start()
+
+
+# -- actions -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _number(start: Bits, target: Bits, promotion: Bits) -> Any:
+    """The action of a move seen from the mover's side."""
+    if promotion == _0 or promotion == _5:  # noqa: SIM109 (a tuple of words is slow)
+        return np.int64(ACTIONS[start, target])
+    plane = _U(64) + _3 * (target - start - _7) + promotion - _2
+    return np.int64((_8 * (start & _7) + (start >> _3)) * _U(73) + plane)
+
+
+@kernel
+def action_of(position: Position, move: Any) -> Any:
+    """The action number of a move that is legal in a position."""
+    code = _U(move)
+    turned = _56 * (position[META] & _1)
+    return _number(code & _63 ^ turned, code >> _6 & _63 ^ turned, code >> _12)
+
+
+@kernel
+def move_of(position: Position, action: Any) -> Any:
+    """The move that an action number means in a position; -1 where its target lies off the board or its piece is none.
+
+    It is legal only if the action is.
+    """
+    corner = action // 73
+    plane = action - 73 * corner
+    start = (corner & 7) * 8 + (corner >> 3)
+    target = start + STEPS[plane]
+    if not 0 <= target < 64 or ACTIONS[start, target] == 0 or (plane < 64 and ACTIONS[start, target] != action):
+        return -1
+    turned = np.int64(56 * (position[META] & _1))
+    kind = piece_at(position, _U(start ^ turned)) & _7
+    promotion = PROMOTED[plane]
+    if kind == _0 or (promotion != 0 and (kind != _1 or target < 56)):
+        return -1
+    if kind == _1 and target >= 56 and promotion == 0:
+        promotion = 5
+    return (start ^ turned) | (target ^ turned) << 6 | promotion << 12
+
+
+# -- the row -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _note(state: State, i: int) -> Any:
+    """Enter the present position into the history of row i; returns how often it has occurred, this time included."""
+    row = state[i]
+    position = row["position"]
+    meta, key = position[META], position[KEY]
+    known: Any = np.int64(row["known"])
+    keys = row["keys"]
+    twice = row["twice"]
+    if meta >> _CLOCK & _CLOCKS == _0 or known == 0:
+        known = 0
+        twice[0], twice[1], twice[2] = _0, _0, _0
+    seen = 0
+    for k in range(known):
+        seen += keys[k] == key
+    keys[known] = key
+    if seen == 1:
+        twice[known >> 6] |= _1 << _U(known & 63)
+    row["known"] = known + 1
+    slot = np.int64(row["plies"]) & 7
+    flag = np.uint8(1 << slot)
+    row["repeated"] = row["repeated"] & ~flag | (flag if seen else np.uint8(0))
+    stepped = _1 << (meta >> _7 & _63 ^ _8) if meta & _STEPPED != _0 else _0
+    board = row["boards"][slot]
+    board[0], board[1], board[2], board[3] = position[0], position[1] | stepped, position[2] | stepped, position[3]
+    return seen + 1
+
+
+@kernel
+def begin_at(state: State, i: int, position: Position) -> None:
+    """Row i starts from a position: nothing is known of what was before."""
+    row = state[i]
+    copy(position, row["position"])
+    boards = row["boards"]
+    for k in range(8):
+        boards[k, 0], boards[k, 1], boards[k, 2], boards[k, 3] = _0, _0, _0, _0
+    row["plies"] = 0
+    row["known"] = 0
+    row["repeated"] = 0
+    row["over"] = 0
+    _note(state, i)
+
+
+@kernel
+def judge(state: State, i: int, occurred: int) -> Any:
+    """Index into ENDINGS of row i, whose position has occurred so often."""
+    row = state[i]
+    position = row["position"]
+    sets = scratch_words()
+    end = scan(position, sets)
+    if not any_move(sets, end):
+        return MATE if sets[CHECKERS] != _0 else STALEMATE
+    if _cannot_mate(position):
+        return MATERIAL
+    clock = np.int64(position[META] >> _CLOCK & _CLOCKS)
+    if clock >= 150:
+        return SEVENTY_FIVE
+    if occurred >= 5:
+        return FIVEFOLD
+    if row["claim"] == NEVER:
+        return 0
+    if clock >= 100:
+        return FIFTY
+    if occurred >= 3:
+        return THREEFOLD
+    if row["claim"] == AHEAD:
+        if clock == 99 and _fifty_ahead(position, sets, end):
+            return FIFTY
+        twice = row["twice"]
+        if twice[0] | twice[1] | twice[2] != _0 and _third_ahead(state, i, sets, end):
+            return THREEFOLD
+    return 0
+
+
+@kernel
+def _cannot_mate(position: Position) -> Any:
+    """No sequence of legal moves mates: bare kings, one knight, or bishops all on squares of one colour."""
+    b0, b1, b2 = position[0], position[1], position[2]
+    if (b2 & ~b1) | (b0 & ~b1) != _0:  # a rook or queen; a pawn or queen
+        return False
+    knights = b1 & ~(b0 | b2)
+    bishops = b0 & b1
+    if knights != _0:
+        return bishops == _0 and knights & (knights - _1) == _0
+    return bishops & _DARK == _0 or bishops & ~_DARK == _0
+
+
+@kernel
+def _fifty_ahead(position: Position, sets: NDArray[np.uint64], end: int) -> Any:
+    """Whether a legal move completes fifty moves, at a clock of 99: no capture, no pawn, and the game goes on."""
+    turned = _56 * (position[META] & _1)
+    scratch = scratch_words()
+    for at in range(PIECES - 2, end, 2):
+        start = sets[KING_FROM] if at < PIECES else sets[at]
+        targets = (sets[KING_TO] if at < PIECES else sets[at + 1]) & ~sets[ENEMY]
+        while targets != _0:
+            copy(position, scratch)
+            make(scratch, np.int64((start ^ turned) | (first(targets) ^ turned) << _6))
+            if has_move(scratch):
+                return True
+            targets &= targets - _1
+    return False
+
+
+@kernel
+def _third_ahead(state: State, i: int, sets: NDArray[np.uint64], end: int) -> Any:
+    """Whether a legal move makes a position of the history occur for the third time.
+
+    Such a move takes nothing, is no pawn's and loses no castling right, so its key differs from the present one by the
+    side and the moved piece alone.
+    """
+    row = state[i]
+    position, keys, twice = row["position"], row["keys"], row["twice"]
+    last = np.int64(row["known"]) - 1
+    turned = _56 * (position[META] & _1)
+    now = position[KEY] ^ SIDE_KEY
+    for word in range(3):
+        marked = twice[word]
+        while marked != _0:
+            k = 64 * word + np.int64(first(marked))
+            marked &= marked - _1
+            if (last - k) & 1 == 0:  # the same side was to move as now
+                continue
+            change = now ^ keys[k]
+            for at in range(PIECES - 2, end, 2):
+                start = sets[KING_FROM] if at < PIECES else sets[at]
+                targets = (sets[KING_TO] if at < PIECES else sets[at + 1]) & ~sets[ENEMY]
+                code = piece_at(position, start ^ turned)
+                left = PIECE_KEYS[code, start ^ turned] ^ change
+                while targets != _0:
+                    if PIECE_KEYS[code, first(targets) ^ turned] == left:
+                        return True
+                    targets &= targets - _1
+    return False
+
+
+# -- verbs -------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def reset(state: State, i: int, seed: int) -> None:
+    """The start position; nothing is random."""
+    begin_at(state, i, START)
+
+
+@kernel
+def mover(state: State, i: int) -> Any:
+    """The seat to move: 0 is white."""
+    return np.int64(state[i]["position"][META] & _1)
+
+
+@kernel
+def legal(state: State, i: int, player: Player, mask: Mask) -> None:
+    """[4672] the legal actions, for the mover of a running game."""
+    for a in range(0, NUM_ACTIONS, 8):
+        store_word(mask, a, _0)
+    row = state[i]
+    position = row["position"]
+    if row["over"] != 0 or np.int64(position[META] & _1) != player:
+        return
+    sets = scratch_words()
+    end = scan(position, sets)
+    for way in range(4):
+        targets = sets[WEST] if way == 0 else sets[EAST] if way == 1 else sets[SINGLE] if way == 2 else sets[DOUBLE]
+        back = _7 if way == 0 else _9 if way == 1 else _8 if way == 2 else _16
+        while targets != _0:
+            target = first(targets)
+            targets &= targets - _1
+            mask[np.int64(ACTIONS[target - back, target])] = 1
+            if target >= _56:
+                for kind in range(2, 5):
+                    mask[_number(target - back, target, _U(kind))] = 1
+    takers = sets[EP_FROM]
+    while takers != _0:
+        mask[np.int64(ACTIONS[first(takers), sets[EP_TO]])] = 1
+        takers &= takers - _1
+    for at in range(PIECES - 2, end, 2):
+        start = sets[KING_FROM] if at < PIECES else sets[at]
+        targets = sets[KING_TO] if at < PIECES else sets[at + 1]
+        while targets != _0:
+            mask[np.int64(ACTIONS[start, first(targets)])] = 1
+            targets &= targets - _1
+
+
+@kernel
+def draw(state: State, i: int, random_word: Word) -> Any:
+    """One of the mover's legal actions, uniformly."""
+    sets = scratch_words()
+    end = scan(state[i]["position"], sets)
+    code = _U(pick_from(sets, end, below(random_word, count_sets(sets, end)), _0))
+    return _number(code & _63, code >> _6 & _63, code >> _12)
+
+
+@kernel
+def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
+    """The mover moves."""
+    row = state[i]
+    position = row["position"]
+    player = np.int64(position[META] & _1)
+    make(position, move_of(position, np.int64(actions[player])))
+    row["plies"] += 1
+    ending = judge(state, i, _note(state, i))
+    if ending == 0:
+        return RUNNING
+    row["over"] = ending
+    if ending == MATE:
+        rewards[player] = 1.0
+        rewards[1 - player] = -1.0
+    return TERMINATED
+
+
+@kernel
+def observe(state: State, i: int, player: Player, out: NDArray[np.bool_]) -> None:
+    """[8, 8, 111] the board from ``player``'s side, its last rank first, and the seven boards before.
+
+    Planes 0-3: own queenside and kingside castling, then the other's; 4: player is black; 5: one cell, the halfmove
+    clock; 6: ones. From 7 on 13 planes a board, the latest first: own pawn, knight, bishop, rook, queen, king, the
+    other's six, and whether the position had occurred before. A pawn that has just made a double step stands on its
+    side's first rank instead.
+    """
+    row = state[i]
+    meta = row["position"][META]
+    rights = meta >> _1 & _U(15)
+    black = player != 0
+    if black:
+        rights = rights >> _2 | (rights & _3) << _2
+    cell = (rights >> _1 & _1) | (rights & _1) << _8 | (rights >> _3) << _16 | (rights >> _2 & _1) << _24
+    cell |= _U(black) << _32 | _1 << _48
+    for byte in range(0, 64 * CELL, 8):
+        store_word(out, byte, _0)
+    for c in range(64):
+        store_word(out, CELL * c, cell)
+    clock: Any = min(np.int64(meta >> _CLOCK & _CLOCKS) >> 1, 63)
+    put_byte(out, CELL * (clock if black else clock ^ 56) + 5)
+    plies: Any = np.int64(row["plies"])
+    history, repeated = row["boards"], np.int64(row["repeated"])
+    for t in range(min(plies + 1, 8)):
+        slot = (plies - t) & 7
+        board = history[slot]
+        _observe_board(board[0], board[1], board[2], board[3], black, 7 + 13 * t, out)
+        if repeated >> slot & 1:
+            for c in range(64):
+                put_byte(out, CELL * c + 19 + 13 * t)
+
+
+@kernel
+def _observe_board(b0: Bits, b1: Bits, b2: Bits, b3: Bits, black: bool, at: int, out: NDArray[np.bool_]) -> None:
+    """Mark one board's pieces in an observation's cells, from byte ``at`` of each on."""
+    stepped = b0 & b1 & b2
+    if stepped != _0:
+        home = stepped << _24 if stepped & b3 != _0 else stepped >> _24
+        theirs = (stepped & b3 != _0) != black
+        b0, b1, b2 = b0 ^ stepped, b1 ^ stepped, b2 ^ stepped
+        put_byte(out, CELL * np.int64(first(home if black else flip(home))) + at + (6 if theirs else 0))
+    if black:
+        b3 = ~b3
+    else:
+        b0, b1, b2, b3 = flip(b0), flip(b1), flip(b2), flip(b3)
+    every = b0 | b1 | b2
+    while every != _0:
+        c = first(every)
+        every &= every - _1
+        kind = (b0 >> c & _1) + (b1 >> c & _1) * _2 + (b2 >> c & _1) * _4 + (b3 >> c & _1) * _6
+        put_byte(out, np.int64(c * _U(CELL) + kind) + at - 1)
+
+
+@kernel
+def key(state: State, i: int) -> Word:
+    """Position, clock, and the positions that could still be repeated: what the rest of the game depends on."""
+    row = state[i]
+    position = row["position"]
+    word: Word = position[KEY] ^ mix64(position[META] >> _CLOCK & _CLOCKS)
+    keys = row["keys"]
+    known: Any = np.int64(row["known"])
+    for k in range(known - 1):
+        word ^= mix64(keys[k] ^ _U(k))
+    return word
