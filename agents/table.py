@@ -1,24 +1,35 @@
-"""One game between agents, moment by moment, for who wants to watch; matches of many games are elsewhere."""
+"""One game between agents, moment by moment, for who wants to watch; matches of many games are elsewhere.
+
+A ``Match`` is a game in progress and all that has been: it can be taken back, recorded, left and gone on with. It asks
+nobody: ``follow`` and ``watch`` let agents play it, and the window lets a person.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING, TERMINATED, State, Status
-from ..envs.core import Game
+from ..aliases import RUNNING, TERMINATED, Player, State, Status
+from ..envs.core import Game, GameRecord
+from ..envs.record import replay
+from ..envs.state import take
 from ..errors import UsageError
 from .core import Agent, Decision, Turn
 
 if TYPE_CHECKING:
     from ..renderers.board import Frame
 
-__all__ = ["Moment", "picture", "tell", "watch", "winner"]
+__all__ = ["Match", "Moment", "TakeBack", "can_undo", "follow", "picture", "tell", "watch", "winner"]
+
+
+class TakeBack(Exception):
+    """Whoever is asked wants its last move back instead. Raised by an agent's ``act``, understood by ``follow``."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,191 @@ class Moment:
     status: Status
 
 
+@dataclass(frozen=True)
+class Ply:
+    """One turn (tick) that was played.
+
+    Attributes:
+        before: one game, as it stood.
+        random: the generator of the agents' choices, as it stood.
+        seats: who answered.
+        actions: [P] what was played, or None where an answer was illegal.
+        rewards: [P] what it brought.
+        comment: what was said.
+    """
+
+    before: State
+    random: Mapping[str, Any]
+    seats: tuple[Player, ...]
+    actions: list[int] | None
+    rewards: NDArray[np.float32]
+    comment: str
+
+
+class Match:
+    """A game in progress.
+
+    Args:
+        game: what is played.
+        names: who sits in seats 0..P-1.
+        seed: of the game and of the agents' choices.
+        penalty: what a seat gets whose answer is no legal action; the game ends there, the others get 0.
+        record: go on from where this game was left.
+
+    Attributes:
+        state: one game; ``play`` and ``undo`` change it in place.
+        status: RUNNING, TERMINATED or TRUNCATED.
+        plies: what has been played.
+        random: what the agents draw from.
+
+    Raises:
+        UsageError: the number of names is not the number of players.
+    """
+
+    def __init__(
+        self, game: Game, names: Sequence[str], seed: int, penalty: float = -1.0, record: GameRecord | None = None
+    ) -> None:
+        info = game.info
+        if len(names) != info.players:
+            came = ", ".join(names) or "nobody"
+            raise UsageError(f"{info.name} has {info.players} players, but {len(names)} came: {came}.")
+        self.game, self.names, self.penalty = game, tuple(names), penalty
+        self.seed = seed % 2**64
+        self.random = np.random.default_rng(self.seed)
+        self.state = game.new_state(1)
+        self.status: Status = RUNNING
+        self.illegal: Player | None = None
+        self.plies: list[Ply] = []
+        game.kernels.reset(self.state, 0, np.uint64(self.seed))
+        self.start = take(self.state)
+        if record is not None:
+            self._go_on(record)
+
+    def _go_on(self, record: GameRecord) -> None:
+        """Play what was played before; an illegal answer that ended the game is forgiven."""
+        self.start = take(record.start)
+        states = list(replay(self.game, record))
+        for turn, ((before, _, _), (_, rewards, _)) in enumerate(itertools.pairwise(states)):
+            self.state = before  # who answered there depends on it
+            said = record.comments.get(turn, "")
+            self.plies.append(
+                Ply(before, self._random_state(), tuple(self.seats()), record.actions[turn], rewards, said)
+            )
+        last, _, self.status = states[-1]
+        self.state = take(last)
+        if self.status == RUNNING and not any(self.game.legal_mask(self.state, 0, p).any() for p in self._all()):
+            self.status = TERMINATED  # a start position where nothing can be played
+
+    def _all(self) -> range:
+        return range(self.game.info.players)
+
+    def _random_state(self) -> Mapping[str, Any]:
+        return self.random.bit_generator.state
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """[P] what each was paid so far."""
+        total = np.zeros(self.game.info.players)
+        for ply in self.plies:
+            total += ply.rewards
+        return total
+
+    @property
+    def positions(self) -> list[State]:
+        """One game each: the start, and what every ply led to."""
+        return [ply.before for ply in self.plies] + [self.state]
+
+    def seats(self) -> list[Player]:
+        """Who is to answer now; nobody once the game is over."""
+        if self.status != RUNNING:
+            return []
+        if not self.game.info.simultaneous:
+            return [self.game.mover(self.state, 0)]
+        return [p for p in self._all() if self.game.legal_mask(self.state, 0, p).any()]
+
+    def turn(self, seat: Player) -> Turn:
+        """What a seat is asked; on a copy of the state, so that it may think while others look."""
+        game, state = self.game, take(self.state)
+        return Turn(game, state, 0, seat, game.legal_mask(state, 0, seat), game.key(state, 0))
+
+    def play(self, decisions: Mapping[Player, Decision]) -> Moment:
+        """The answers of everybody who was to answer."""
+        game, before, random = self.game, take(self.state), self._random_state()
+        turns = {p: self.turn(p) for p in decisions}
+        rewards = np.zeros(game.info.players, np.float32)
+        actions = np.zeros(game.info.players, np.int32)
+        written: dict[int, str] = {}
+        for p, decision in decisions.items():
+            action = decision.action
+            if action is not None and action in turns[p].legal_actions:
+                actions[p], written[p] = action, turns[p].action_to_text(action)
+            else:
+                rewards[p], written[p] = self.penalty, ""
+        wrong = [p for p, text in written.items() if text == ""]
+        if wrong:
+            self.status, self.illegal = TERMINATED, wrong[0]
+        else:
+            self.status = int(game.kernels.step(self.state, 0, actions, rewards))
+        comment = _comment(decisions)
+        played = None if wrong else actions.tolist()
+        self.plies.append(Ply(before, random, tuple(decisions), played, rewards, comment))
+        return Moment(self.state, dict(decisions), written, rewards, self.status)
+
+    def undo(self, seats: Sequence[Player]) -> bool:
+        """Take back everything up to and with the last answer of one of these seats.
+
+        The position and the generator of the agents' choices are then what they were before it.
+
+        Returns:
+            False where there is nothing to take back, or nothing may be.
+        """
+        last = next((k for k in reversed(range(len(self.plies))) if set(self.plies[k].seats) & set(seats)), None)
+        if last is None or not can_undo(self.game):
+            return False
+        ply = self.plies[last]
+        self.state, self.status, self.illegal = take(ply.before), RUNNING, None
+        self.random.bit_generator.state = ply.random
+        del self.plies[last:]
+        return True
+
+    def record(self) -> GameRecord:
+        """The game so far."""
+        return GameRecord(
+            take(self.start),
+            [ply.actions for ply in self.plies if ply.actions is not None],
+            self.names,
+            tuple(self.returns.tolist()),
+            self.status,
+            self.illegal,
+            {turn: ply.comment for turn, ply in enumerate(self.plies) if ply.comment},
+        )
+
+
+def can_undo(game: Game) -> bool:
+    """Whether moves may be taken back: not where a player learns from them what was hidden before."""
+    return not (game.info.hidden or game.info.simultaneous)
+
+
+def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:
+    """Let agents play a match to its end; yields every moment, the present one included.
+
+    After a move was taken back the position is shown again, as a moment without decisions and rewards.
+    """
+    nothing = np.zeros(match.game.info.players, np.float32)
+    yield Moment(match.state, {}, {}, nothing, match.status)
+    while seats := match.seats():
+        before, decisions = match._random_state(), {}
+        try:
+            for p in seats:
+                decisions[p] = agents[p].act([match.turn(p)], match.random)[0]
+        except TakeBack:
+            match.random.bit_generator.state = before
+            match.undo([p])
+            yield Moment(match.state, {}, {}, nothing, match.status)
+            continue
+        yield match.play(decisions)
+
+
 def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0) -> Iterator[Moment]:
     """Play one game and yield every moment, the start included.
 
@@ -52,30 +248,19 @@ def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0)
     Raises:
         UsageError: the number of agents is not the number of players.
     """
-    info = game.info
-    if len(agents) != info.players:
-        raise UsageError(f"{info.name} has {info.players} players, but {len(agents)} came: {_names(agents)}.")
-    word = seed % 2**64
-    rng = np.random.default_rng(word)
-    state = game.new_state(1)
-    game.kernels.reset(state, 0, np.uint64(word))
-    status: Status = RUNNING
-    yield Moment(state, {}, {}, np.zeros(info.players, np.float32), status)
-    while status == RUNNING:
-        seats = range(info.players) if info.simultaneous else [game.mover(state, 0)]
-        turns = {p: Turn(game, state, 0, p, game.legal_mask(state, 0, p), game.key(state, 0)) for p in seats}
-        decisions = {p: agents[p].act([turn], rng)[0] for p, turn in turns.items()}
-        rewards = np.zeros(info.players, np.float32)
-        actions = np.zeros(info.players, np.int32)
-        written: dict[int, str] = {}
-        for p, decision in decisions.items():
-            action = decision.action
-            if action is not None and action in turns[p].legal_actions:
-                actions[p], written[p] = action, turns[p].action_to_text(action)
-            else:
-                rewards[p], written[p] = penalty, ""
-        status = TERMINATED if "" in written.values() else int(game.kernels.step(state, 0, actions, rewards))
-        yield Moment(state, decisions, written, rewards, status)
+    yield from follow(Match(game, [agent.name for agent in agents], seed, penalty), agents)
+
+
+def _comment(decisions: Mapping[Player, Decision]) -> str:
+    """What was said beyond the actions: free answers of language models, and what had no meaning."""
+    said = {
+        p: decision.text
+        for p, decision in decisions.items()
+        if decision.text and (decision.action is None or (decision.tokens and decision.tokens.kind == "free"))
+    }
+    if len(decisions) == 1:
+        return next(iter(said.values()), "")
+    return "\n".join(f"player_{p}: {text}" for p, text in said.items())
 
 
 def winner(total: NDArray[np.float64]) -> int | None:
@@ -91,28 +276,24 @@ def tell(moment: Moment, agents: Sequence[Agent], write: Callable[[str], None] =
         write(f"player_{seat} ({agents[seat].name}): {words}")
 
 
-def picture(draw: str, game: Game, state: State, agents: Sequence[Agent]) -> Frame:
+def picture(draw: str, game: Game, state: State, names: Sequence[str]) -> Frame:
     """Row 0 of ``state`` with the names of the players under it, [H, W, 3] uint8.
 
     Args:
         draw: the drawer that the game was registered with, ``"package.module:function"``.
         game: what is played.
         state: one game.
-        agents: who sits in seats 0..P-1.
+        names: who sits in seats 0..P-1.
 
     Raises:
         MissingExtra: pygame is not installed.
     """
     from ..renderers.board import PALETTE, captioned
 
-    module, _, name = draw.partition(":")
-    frame: Frame = getattr(importlib.import_module(module), name)(game, state, 0)
+    module, _, function = draw.partition(":")
+    frame: Frame = getattr(importlib.import_module(module), function)(game, state, 0)
     colors = (PALETTE.first, PALETTE.second, PALETTE.accent)
     parts = []
-    for seat, agent in enumerate(agents):
-        parts += [("  against  ", PALETTE.text)] * (seat > 0) + [(agent.name, colors[seat % 3])]
+    for seat, name in enumerate(names):
+        parts += [("  against  ", PALETTE.text)] * (seat > 0) + [(name, colors[seat % 3])]
     return captioned(frame, parts)
-
-
-def _names(agents: Sequence[Agent]) -> str:
-    return ", ".join(agent.name for agent in agents) or "nobody"

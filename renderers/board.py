@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import MissingExtra
 
-__all__ = ["OVERSAMPLE", "PALETTE", "Canvas", "Color", "Frame", "Palette", "captioned"]
+__all__ = ["OVERSAMPLE", "PALETTE", "Canvas", "Color", "Frame", "Palette", "captioned", "load_pygame"]
 
 Frame: TypeAlias = NDArray[np.uint8]
 """[H, W, 3] red, green, blue."""
@@ -62,7 +62,7 @@ class Canvas:
     """
 
     def __init__(self, width: int, height: int | None = None, background: Color | None = PALETTE.background) -> None:
-        self._pygame = _pygame()
+        self._pygame = load_pygame()
         self.width, self.height = width, height if height is not None else width
         flags = self._pygame.SRCALPHA if background is None else 0
         self._surface = self._pygame.Surface((self.width * OVERSAMPLE, self.height * OVERSAMPLE), flags, 32)
@@ -171,8 +171,12 @@ def captioned(frame: Frame, parts: Sequence[tuple[str, Color]]) -> Frame:
     return np.concatenate([frame, bar.frame()])
 
 
-def _pygame() -> Any:
-    """The module, with fonts ready; its greeting on standard output is kept away."""
+def load_pygame() -> Any:
+    """The module, with fonts ready; its greeting on standard output is kept away.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             import pygame

@@ -82,5 +82,5 @@ def test_winner(total: list[float], seat: int | None) -> None:
 def test_picture_names_the_players() -> None:
     agents = [Script("a", *"036"), Script("b", *"12")]
     for moment in watch(GAME, agents, seed=0):
-        frame = picture("coterie.renderers.tictactoe:draw", GAME, moment.state, agents)
+        frame = picture("coterie.renderers.tictactoe:draw", GAME, moment.state, [a.name for a in agents])
         assert frame.shape[0] > frame.shape[1] == 480

@@ -1,0 +1,164 @@
+"""What stands below the board: who plays, whose turn it is, buttons; and the chooser over the board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from ..aliases import Action
+from .board import PALETTE, Canvas, Color, Frame
+
+if TYPE_CHECKING:
+    from .window import View
+
+__all__ = ["Chooser", "Event", "Panel", "chooser_frame"]
+
+Event: TypeAlias = Action | str
+"""What a person asks for: an action, or a control by its name."""
+
+LINE: Final = 26  # pixels, a line of words
+BUTTON: Final = 30
+GAP: Final = 6
+WORDS: Final = 15  # height of letters
+MOST: Final = 60
+"""Buttons of actions shown at once; games whose actions have no cells have few."""
+
+
+class Spot(NamedTuple):
+    """A button: what it stands for, its label, x, y, w, h in pixels."""
+
+    name: Event
+    label: str
+    x: float
+    y: float
+    w: float
+    h: float
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point is on it."""
+        return self.x <= x < self.x + self.w and self.y <= y < self.y + self.h
+
+
+class Chooser(NamedTuple):
+    """A picture with buttons on it."""
+
+    frame: Frame
+    spots: list[Spot]
+
+    def at(self, x: float, y: float) -> Event | None:
+        """The button at a point of the picture."""
+        return next((spot.name for spot in self.spots if spot.holds(x, y)), None)
+
+
+class Panel:
+    """The lower part of the window.
+
+    Args:
+        colors: one a seat, for the disc before its name.
+    """
+
+    def __init__(self, colors: Sequence[Color]) -> None:
+        self.colors = tuple(colors)
+        self._measure = Canvas(1)  # measures words
+
+    @property
+    def usual_height(self) -> int:
+        """With one row of controls and no action as a button."""
+        return 2 * LINE + BUTTON + 3 * GAP
+
+    def height(self, width: int, buttons: Sequence[tuple[Event, str]]) -> int:
+        """Pixels that the panel needs."""
+        rows = len({spot.y for spot in self._rows(buttons, width, 0.0)})
+        return self.usual_height + rows * (BUTTON + GAP)
+
+    def at(self, width: int, view: View, buttons: Sequence[tuple[Event, str]], x: float, y: float) -> Event | None:
+        """The button at a point of the panel."""
+        return next((spot.name for spot in self._spots(width, view.controls, buttons) if spot.holds(x, y)), None)
+
+    def spots(self, width: int, view: View, buttons: Sequence[tuple[Event, str]]) -> list[Spot]:
+        """All buttons, in pixels of the panel."""
+        return self._spots(width, view.controls, buttons)
+
+    def draw(
+        self, width: int, view: View, buttons: Sequence[tuple[Event, str]], pointer: tuple[int, int] | None
+    ) -> Frame:
+        """[height, width, 3] uint8."""
+        canvas = Canvas(width, self.height(width, buttons))
+        self._names(canvas, view)
+        size = _fitting(canvas, view.status, WORDS, 0.96 * width)
+        canvas.text(width / 2, GAP + 1.5 * LINE, view.status, size, PALETTE.text)
+        for spot in self._spots(width, view.controls, buttons):
+            over = pointer is not None and spot.holds(*pointer)
+            _button(canvas, spot, over, strong=isinstance(spot.name, int))
+        return canvas.frame()
+
+    def _names(self, canvas: Canvas, view: View) -> None:
+        """A disc in the seat's colour and the name; the names of those to move in bright letters."""
+        between = "   against   "
+        size = float(WORDS)
+        total = sum(canvas.text_width(name, size) + 1.5 * size for name in view.names)
+        total += max(0, len(view.names) - 1) * canvas.text_width(between, size)
+        shrink = min(1.0, 0.96 * canvas.width / max(total, 1.0))
+        x, y, size = (canvas.width - shrink * total) / 2, GAP + LINE / 2, size * shrink
+        for seat, name in enumerate(view.names):
+            if seat:
+                canvas.text(x, y, between, size, PALETTE.faint, anchor=0.0)
+                x += canvas.text_width(between, size)
+            canvas.disc(x + 0.45 * size, y, 0.5 * size, PALETTE.faint)
+            canvas.disc(x + 0.45 * size, y, 0.42 * size, self.colors[seat])
+            x += 1.5 * size
+            color = PALETTE.accent if seat in view.active else PALETTE.text
+            canvas.text(x, y, name, size, color, anchor=0.0)
+            x += canvas.text_width(name, size)
+
+    def _spots(self, width: int, controls: Mapping[str, str], buttons: Sequence[tuple[Event, str]]) -> list[Spot]:
+        top = GAP + 2.0 * LINE
+        actions = self._rows(buttons, width, top)
+        last = max((spot.y + BUTTON + GAP for spot in actions), default=top)
+        return actions + self._rows([(name, label) for name, label in controls.items()], width, last)
+
+    def _rows(self, buttons: Sequence[tuple[Event, str]], width: int, top: float) -> list[Spot]:
+        """Buttons from left to right, in as many rows as they need, each row in the middle."""
+        sized = [(name, label, self._measure.text_width(label, WORDS) + 22) for name, label in buttons[:MOST]]
+        rows: list[list[tuple[Event, str, float]]] = [[]]
+        for one in sized:
+            if rows[-1] and sum(w + GAP for _, _, w in rows[-1]) + one[2] > width - 2 * GAP:
+                rows.append([])
+            rows[-1].append(one)
+        spots = []
+        for k, row in enumerate(rows):
+            x = (width - sum(w for _, _, w in row) - GAP * (len(row) - 1)) / 2
+            for name, label, w in row:
+                spots.append(Spot(name, label, x, top + k * (BUTTON + GAP), w, BUTTON))
+                x += w + GAP
+        return spots
+
+
+def chooser_frame(width: int, height: int, title: str, choices: Sequence[tuple[Event, str]]) -> Chooser:
+    """A card with words and, below them, a button for each choice."""
+    canvas = Canvas(max(width, 40), max(height, 40))
+    width, height = canvas.width, canvas.height
+    canvas.rectangle(0, 0, width, height, PALETTE.cell, radius=8)
+    size = _fitting(canvas, title, max(WORDS, 0.09 * height), 0.9 * width)
+    canvas.text(width / 2, height * (0.25 if choices else 0.5), title, size)
+    spots = []
+    if choices:
+        w = (0.92 * width - GAP * (len(choices) - 1)) / len(choices)
+        h = min(0.4 * height, 60)
+        for k, (name, label) in enumerate(choices):
+            spots.append(Spot(name, label, 0.04 * width + k * (w + GAP), 0.68 * height - h / 2, w, h))
+    for spot in spots:
+        _button(canvas, spot, over=True, strong=True)
+    return Chooser(canvas.frame(), spots)
+
+
+def _button(canvas: Canvas, spot: Spot, over: bool, strong: bool) -> None:
+    ground = PALETTE.faint if over else PALETTE.highlight if strong else PALETTE.cell
+    canvas.rectangle(spot.x, spot.y, spot.w, spot.h, ground, radius=6)
+    size = _fitting(canvas, spot.label, WORDS, spot.w - 8)
+    canvas.text(spot.x + spot.w / 2, spot.y + spot.h / 2, spot.label, size, PALETTE.text)
+
+
+def _fitting(canvas: Canvas, words: str, height: float, width: float) -> float:
+    """The height of letters at which the words are at most ``width`` wide."""
+    return height * min(1.0, width / max(1.0, canvas.text_width(words, height)))

@@ -1,0 +1,362 @@
+"""The window: one for all games, over what each game's drawer offers.
+
+A drawer's module has ``draw``, ``boxes`` (where the cells are) and ``cells`` (which of them an action touches, in click
+order); optionally ``SEAT_COLORS``, one for each seat, and ``MARKS_LAST = True`` where its pictures show the last move
+by themselves. A game without a drawer is shown in words, its actions as buttons.
+
+The window knows states, games and actions, not who plays: ``show`` gives it a ``View``, ``poll`` answers its events
+and returns what the person asked for: an action number, or the name of a control ("undo", "new", "quit", ...). It marks
+what is selected, where a click leads, where the pointer is, and the last move. Panels and choosers are in ``panel``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from ..aliases import Action, Player, State
+from ..envs.core import Game
+from .board import PALETTE, Color, Frame
+from .panel import Chooser, Event, Panel, chooser_frame
+from .picking import Box, Picker, nearest
+from .screen import Screen
+
+__all__ = ["KEYS", "View", "Window"]
+
+KEYS: Final = {
+    "u": "undo",
+    "backspace": "undo",
+    "n": "new",
+    "f": "flip",
+    "space": "pause",
+    "right": "step",
+    "left": "undo",
+    "+": "faster",
+    "=": "faster",
+    "-": "slower",
+}
+"""Keys that do what a button does, while that button is there."""
+
+MANY: Final = 48
+"""Where more cells can be taken than this, they aren't marked: an empty go board would be all dots."""
+
+START: Final = 560  # pixels the board's longer side has at first
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is to be seen.
+
+    Attributes:
+        state: one game.
+        player: from whose side, and with whose eyes; None: a spectator's.
+        cells: the actions that the person may choose now, each with its cells; empty where it isn't asked.
+        labels: what is written on the buttons of actions, and in a chooser.
+        last: cells of the last move.
+        names: who sits in seats 0..P-1.
+        active: seats that are to move.
+        status: whose turn it is, or how the game ended.
+        controls: name -> label of the buttons below.
+        cover: words that hide the board until somebody clicks ("uncover"); "" shows it.
+        version: rises whenever the state is another one, so that it need not be compared.
+    """
+
+    state: State
+    player: Player | None = None
+    cells: Mapping[Action, tuple[int, ...]] = field(default_factory=dict)
+    labels: Mapping[Action, str] = field(default_factory=dict)
+    last: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    active: tuple[Player, ...] = ()
+    status: str = ""
+    controls: Mapping[str, str] = field(default_factory=dict)
+    cover: str = ""
+    version: int = 0
+
+    def seen(self) -> tuple[Any, ...]:
+        """Everything but the state, for which its version stands."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "state")
+
+
+class Window:
+    """An open window.
+
+    Args:
+        game: what is played.
+        draw: the drawer that the game was registered with, ``"package.module:function"``; None: words.
+        title: of the window; the game's id by default.
+
+    Raises:
+        MissingExtra: pygame is not installed.
+        UsageError: there is no display.
+    """
+
+    def __init__(self, game: Game, draw: str | None, title: str = "") -> None:
+        self.game = game
+        module, _, name = (draw or f"{__package__}.words:draw").partition(":")
+        self.drawer: ModuleType = importlib.import_module(module)
+        self._draw = getattr(self.drawer, name)
+        state = game.new_state(1)
+        game.kernels.reset(state, 0, np.uint64(0))
+        height, width = self._draw(game, state, 0, size=240).shape[:2]
+        self._aspect = height / width
+        self.panel = Panel(_seat_colors(self.drawer, game.info.players))
+        side = START / max(1.0, self._aspect)
+        self.screen = Screen((round(side), round(side * self._aspect) + self.panel.usual_height), title or game.info.id)
+        self.pygame = self.screen.pygame
+        self.view = View(state)
+        self.picker = Picker({})
+        self.choices: list[Action] = []
+        self._hover: tuple[int, int] | None = None
+        self._pressed: int | None = None  # the cell on which the button went down
+        self._frame_key: tuple[Any, ...] = ()
+        self._frame: Frame | None = None
+        self._marks: dict[tuple[str, int, int, Color], Any] = {}
+        self._panel_room = (0, 0)  # width, height
+        self._stale = True
+
+    # -- what is shown -------------------------------------------------------------------------------------------------
+
+    def show(self, view: View) -> None:
+        """Show this from now on; a selection lasts as long as the same actions are offered."""
+        if view.seen() == self.view.seen():
+            return
+        if view.cells != self.view.cells or view.version != self.view.version or view.player != self.view.player:
+            self.picker = Picker(view.cells)
+            self.choices, self._pressed = [], None
+        self.view, self._stale = view, True
+
+    @property
+    def board(self) -> tuple[int, int, int, int]:
+        """x, y, w, h of the board in the window: as large as fits, its aspect kept, in the middle."""
+        width, height = self.screen.size
+        room = max(40, height - self._panel_height())
+        size = max(40, int(min(width, room / self._aspect)))
+        w, h = self._picture(size).shape[1::-1]
+        return (width - w) // 2, max(0, (room - h) // 2), w, h
+
+    def _panel_height(self) -> int:
+        """As high as it ever had to be at this width, so that the board stays where it is when buttons come and go."""
+        width = self.screen.size[0]
+        if width != self._panel_room[0]:
+            self._panel_room = (width, 0)
+        self._panel_room = (width, max(self._panel_room[1], self.panel.height(width, self._buttons())))
+        return self._panel_room[1]
+
+    def boxes(self) -> list[Box]:
+        """x, y, w, h of every cell, in pixels of the window."""
+        x, y, w, _ = self.board
+        boxes = self.drawer.boxes(self.game, size=w, player=self.view.player)
+        return [(x + left, y + top, bw, bh) for left, top, bw, bh in boxes]
+
+    def _picture(self, size: int) -> Frame:
+        key = (self.view.version, self.view.player, size)
+        if self._frame is None or key != self._frame_key:
+            self._frame = self._draw(self.game, self.view.state, 0, size=size, player=self.view.player)
+            self._frame_key = key
+        return self._frame
+
+    def _buttons(self) -> list[tuple[Event, str]]:
+        """Buttons of actions, in the panel."""
+        return [] if self.view.cover else [(action, self.view.labels[action]) for action in self.picker.buttons]
+
+    def draw(self) -> None:
+        """Draw everything anew and show it."""
+        screen, view = self.screen, self.view
+        screen.surface.fill(PALETTE.background)
+        x, y, w, h = self.board
+        if view.cover:
+            cover = chooser_frame(w, h, view.cover, [])
+            screen.surface.blit(screen.as_surface(cover.frame), (x, y))
+        else:
+            screen.surface.blit(screen.as_surface(self._picture(w)), (x, y))
+            self._mark_all()
+        width, height = screen.size
+        panel = self.panel.draw(width, view, self._buttons(), self._in_panel(self._hover))
+        screen.surface.blit(screen.as_surface(panel), (0, height - self._panel_height()))
+        if self.choices:
+            chooser = self._chooser()
+            veil = self.pygame.Surface((w, h), self.pygame.SRCALPHA)
+            veil.fill((*PALETTE.background, 170))
+            screen.surface.blit(veil, (x, y))
+            ch, cw = chooser.frame.shape[:2]
+            screen.surface.blit(screen.as_surface(chooser.frame), (x + (w - cw) // 2, y + (h - ch) // 2))
+        screen.flip()
+        self._stale = False
+
+    def _mark_all(self) -> None:
+        view, picker = self.view, self.picker
+        boxes = self.boxes()
+        for cell in set(view.last) if not getattr(self.drawer, "MARKS_LAST", False) else ():
+            self._mark("last", boxes[cell], PALETTE.accent)
+        for cell in picker.chosen:
+            self._mark("fill", boxes[cell], PALETTE.accent)
+        targets = picker.targets()
+        hovered = nearest(boxes, *self._hover) if self._hover and not self.choices else None
+        if hovered in targets or hovered in picker.starts():
+            self._mark("shine", boxes[hovered or 0], PALETTE.text)
+        if picker.chosen:
+            for cell in targets:
+                self._mark("ring" if self._taken(boxes[cell]) else "dot", boxes[cell], PALETTE.accent)
+        elif not picker.moving and len(targets) <= MANY:
+            for cell in targets:
+                self._mark("pip", boxes[cell], PALETTE.accent)
+
+    def _taken(self, box: Box) -> bool:
+        """Whether something is drawn in the middle of a cell: a dot there would hide it, or be hidden."""
+        assert self._frame is not None
+        left, top, _, _ = self.board
+        x, y, w, h = box
+        inner = self._frame[
+            int(y - top + 0.35 * h) : int(y - top + 0.65 * h) + 1,
+            int(x - left + 0.35 * w) : int(x - left + 0.65 * w) + 1,
+        ]
+        return bool(inner.size and np.ptp(inner.reshape(-1, 3).astype(int), axis=0).max() > 30)
+
+    def _mark(self, kind: str, box: Box, color: Color) -> None:
+        x, y, w, h = box
+        key = (kind, round(w), round(h), color)
+        if key not in self._marks:
+            if len(self._marks) > 64:
+                self._marks.clear()
+            self._marks[key] = _mark_surface(self.pygame, *key)
+        self.screen.surface.blit(self._marks[key], (round(x), round(y)))
+
+    # -- what is asked for ---------------------------------------------------------------------------------------------
+
+    def poll(self, wait: float = 0.0) -> list[Event]:
+        """Answer the window's events, redraw where needed.
+
+        Args:
+            wait: seconds to rest first if nothing has happened.
+
+        Returns:
+            what the person asked for, in order; ``"quit"`` last where the window is to be closed.
+        """
+        happened = self.screen.events()
+        if not happened and wait > 0:
+            self.pygame.time.wait(round(1000 * wait))
+            happened = self.screen.events()
+        asked: list[Event] = []
+        for event in happened:
+            asked += self._answer(event)
+        if self._stale:
+            self.draw()
+        return asked
+
+    def close(self) -> None:
+        """Close the window."""
+        self.screen.close()
+
+    def _answer(self, event: Any) -> list[Event]:
+        pygame = self.pygame
+        if event.type == pygame.QUIT:
+            return ["quit"]
+        if event.type == pygame.KEYDOWN:
+            return self._key(event)
+        if event.type == pygame.MOUSEMOTION:
+            self._hover, self._stale = tuple(event.pos), True
+        elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
+            self._stale = True
+            return self._press(*event.pos)
+        elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 3:
+            self._cancel()
+        elif event.type == pygame.MOUSEBUTTONUP and event.button == 1:
+            self._stale = True
+            return self._release(*event.pos)
+        elif event.type in (pygame.VIDEORESIZE, pygame.VIDEOEXPOSE, getattr(pygame, "WINDOWSIZECHANGED", -1)):
+            self._stale = True
+        elif event.type == getattr(pygame, "WINDOWLEAVE", -1):
+            self._hover, self._stale = None, True
+        return []
+
+    def _key(self, event: Any) -> list[Event]:
+        name = self.pygame.key.name(event.key)
+        if name == "escape":
+            self._cancel()
+        control = KEYS.get(name, KEYS.get(getattr(event, "unicode", "") or "", ""))
+        if name in ("return", "space") and self.view.cover:
+            return ["uncover"]
+        return [control] if control in self.view.controls else []
+
+    def _cancel(self) -> None:
+        self.choices, self.picker.chosen, self._stale = [], (), True
+
+    def _press(self, x: int, y: int) -> list[Event]:
+        bx, by, bw, bh = self.board
+        if self.choices:
+            chooser = self._chooser()
+            ch, cw = chooser.frame.shape[:2]
+            button = chooser.at(x - bx - (bw - cw) // 2, y - by - (bh - ch) // 2)
+            self._cancel()
+            return [button] if button is not None else []
+        below = self._in_panel((x, y))
+        if below is not None and below[1] >= 0:
+            button = self.panel.at(self.screen.size[0], self.view, self._buttons(), *below)
+            return [button] if button is not None else []
+        if self.view.cover:
+            return ["uncover"] if bx <= x < bx + bw and by <= y < by + bh else []
+        self._pressed = nearest(self.boxes(), x, y)
+        return self._click(self._pressed)
+
+    def _release(self, x: int, y: int) -> list[Event]:
+        """A piece that was dragged to another cell is moved there."""
+        begun, self._pressed = self._pressed, None
+        if begun is None or self.choices or not self.picker.chosen or self.picker.chosen[-1] != begun:
+            return []
+        cell = nearest(self.boxes(), x, y)
+        return self._click(cell) if cell is not None and cell != begun else []
+
+    def _click(self, cell: int | None) -> list[Event]:
+        if cell is None:
+            self._cancel()
+            return []
+        decided = self.picker.click(cell)
+        if len(decided) > 1:
+            self.choices = decided
+            return []
+        return list(decided)
+
+    def _chooser(self) -> Chooser:
+        _, _, w, h = self.board
+        return chooser_frame(
+            round(0.8 * w), round(0.5 * h), "Which?", [(action, self.view.labels[action]) for action in self.choices]
+        )
+
+    def _in_panel(self, point: tuple[int, int] | None) -> tuple[int, int] | None:
+        """A point of the window in pixels of the panel."""
+        return (point[0], point[1] - self.screen.size[1] + self._panel_height()) if point else None
+
+
+def _seat_colors(drawer: ModuleType, players: int) -> tuple[Color, ...]:
+    usual = (PALETTE.first, PALETTE.second, PALETTE.accent, PALETTE.text)
+    given: tuple[Color, ...] = getattr(drawer, "SEAT_COLORS", usual)
+    return tuple(given[p % len(given)] for p in range(players))
+
+
+def _mark_surface(pygame: Any, kind: str, w: int, h: int, color: Color) -> Any:
+    """[w, h] a translucent mark with smooth edges: fill, shine, last (a frame), dot, ring, pip (a small dot below)."""
+    n = 4
+    large = pygame.Surface((w * n, h * n), pygame.SRCALPHA)
+    large.fill((*color, 0))
+    side = min(w, h) * n
+    long = h > 1.7 * w  # a column: its marks go to the upper end
+    middle = (w * n // 2, side // 2 if long else h * n // 2)
+    if kind in ("fill", "shine"):
+        pygame.draw.rect(large, (*color, 105 if kind == "fill" else 34), large.get_rect(), border_radius=side // 10)
+    elif kind == "last":
+        pygame.draw.rect(large, (*color, 215), large.get_rect(), width=max(n, side // 22), border_radius=side // 10)
+    elif kind == "dot":
+        pygame.draw.circle(large, (*color, 170), middle, side * 0.13)
+    elif kind == "pip":
+        at = middle if long else (middle[0], h * n * 0.84)
+        pygame.draw.circle(large, (*color, 150), at, side * 0.055)
+    else:
+        pygame.draw.circle(large, (*color, 190), middle, side * 0.46)
+        pygame.draw.circle(large, (*color, 0), middle, side * 0.39)
+    return pygame.transform.smoothscale(large, (w, h))
