@@ -1,12 +1,14 @@
 """An equilibrium of a small two-player zero-sum game with hidden information, by CFR+, and a player that plays it.
 
 Both players follow regret-matching+ in every information set, one after the other; the average of their strategies,
-later ones weighing more, converges to an equilibrium. Everything is deterministic: no sampling.
+later ones weighing more, converges to an equilibrium. Where players move at once, each also reckons with its last
+regrets coming again, which converges much faster there, and slower in poker. Everything is deterministic: no sampling.
 
 Letters: K information sets, A actions, D decision nodes.
 
 Source: Tammelin, "Solving large imperfect information games using CFR+", 2014; Zinkevich et al., "Regret minimization
-in games with incomplete information", 2007.
+in games with incomplete information", 2007; Farina, Kroer and Sandholm, "Faster game solving via predictive Blackwell
+approachability", 2021 (the prediction, and iteration t weighing t * t).
 """
 
 from __future__ import annotations
@@ -99,29 +101,33 @@ def solve_hidden(game: Game, target: float = TARGET, iterations: int = 20_000) -
 
 
 class _Iteration:
-    """Regrets [K, A] and the weighted sum of strategies [K, A]."""
+    """Regrets [K, A], those of the last iteration alone, and the weighted sum of strategies [K, A]."""
 
     def __init__(self, tree: InformationTree) -> None:
         self.tree = tree
+        self.predictive = float(not tree.game.info.hidden)
         self.regrets = np.zeros(tree.legal.shape)
+        self.last = np.zeros(tree.legal.shape)
         self.sums = np.zeros(tree.legal.shape)
         self.mine = [tree.owners == player for player in (0, 1)]
 
     def run(self, t: int) -> None:
-        """One update of each player, player_0 first; iteration t weighs t in the average."""
+        """One update of each player, player_0 first."""
         tree = self.tree
         for player in (0, 1):
             strategy = self.strategy()
             reach = tree.reach(strategy)
             mine = self.mine[player]
-            self.regrets[mine] = np.maximum(self.regrets + self._gains(strategy, reach, player), 0.0)[mine]
+            self.last[mine] = self._gains(strategy, reach, player)[mine]
+            self.regrets[mine] = np.maximum(self.regrets + self.last, 0.0)[mine]
             own = reach[tree.first, player]  # the same at all nodes of a set: nobody forgets what it did
-            self.sums[mine] += (t * own[:, None] * strategy)[mine]
+            self.sums[mine] += (t * t * own[:, None] * strategy)[mine]
 
     def strategy(self) -> NDArray[np.float64]:
         """[K, A] in proportion to the regrets; uniform where there are none."""
-        total = self.regrets.sum(1, keepdims=True)
-        return np.where(total > 0, self.regrets / np.where(total > 0, total, 1.0), self.tree.uniform())
+        regrets = np.maximum(self.regrets + self.predictive * self.last, 0.0)
+        total = regrets.sum(1, keepdims=True)
+        return np.where(total > 0, regrets / np.where(total > 0, total, 1.0), self.tree.uniform())
 
     def average(self) -> NDArray[np.float64]:
         """[K, A] the average strategy so far."""

@@ -42,7 +42,7 @@ __all__ = [
     "policy_table",
 ]
 
-LIMIT = 50_000
+LIMIT = 20_000
 """Decision nodes that ``information_tree`` visits before it gives up: seconds, not minutes."""
 
 ILLEGAL, END = -2, -1
