@@ -198,8 +198,9 @@ class Pattern:
     def fits(self, move: int, kind: int) -> bool:
         """Whether a legal move of a piece of that kind is meant."""
         start, target = move & 63, move >> 6 & 63
-        if self.castle:
-            return kind == 6 and target - start == self.castle
+        castles = kind == 6 and abs(target - start) == 2
+        if self.castle or (castles and self.file is None):  # Kg1 is one step; who castles says so, or from where
+            return castles and target - start == self.castle
         return (
             self.kind in (None, kind)
             and target == self.target
