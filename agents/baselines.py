@@ -1,26 +1,34 @@
-"""Players that need no model: random, and minimax where the game is small enough to be solved.
+"""Players that need no model, by name: from random to search and chess engines.
 
-Both answer thousands of turns in one call, and both tell their probabilities (``policy``), so that exact measures apply
-to them.
+Random and minimax answer thousands of turns in one call, and tell their probabilities (``policy``), so that exact
+measures apply to them. A name may carry settings: ``mcts:1000``, ``alphabeta:nodes=20000``, ``uci:/path?depth=5``; see
+``make_baseline``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.core import Game
-from ..errors import IllegalAction, UnknownName
+from ..errors import IllegalAction, UnknownName, UsageError, did_you_mean
 from .core import Agent, Decision, Turn
 from .equilibrium import EquilibriumAgent
 from .solver import Solution, solve
 
-__all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "make_baseline"]
+__all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "make_baseline"]
 
-BASELINES = ("equilibrium", "minimax", "random")
+BASELINES = ("alphabeta", "equilibrium", "greedy", "mcts", "minimax", "random", "uci")
 """Names that ``make_baseline`` knows."""
+
+SETTINGS: dict[str, dict[str, Callable[[str], Any]]] = {
+    "alphabeta": {"depth": int, "nodes": int},
+    "mcts": {"playouts": int, "exploration": float, "cap": int},
+}
+"""What a name may be followed by, and how it is read; a number alone is the first of them."""
 
 
 class RandomAgent:
@@ -65,20 +73,70 @@ class MinimaxAgent:
         return self.solution.optimal[self.solution.graph.find(keys)]
 
 
+def is_baseline(spec: str) -> bool:
+    """Whether ``make_baseline`` knows the name that a spec begins with."""
+    return spec.partition(":")[0] in BASELINES
+
+
 def make_baseline(spec: str, game: Game) -> Agent:
-    """A baseline by name: "random", "minimax", or "equilibrium" where cards are hidden.
+    """A baseline by name.
+
+    ``random``; ``minimax`` where the game is small; ``equilibrium`` where cards are hidden; ``greedy``;
+    ``mcts[:PLAYOUTS]``, also ``mcts:playouts=400:exploration=1.4:cap=1000``; ``alphabeta[:DEPTH]``, also
+    ``alphabeta:nodes=20000``; ``uci:PATH[?Name=value&Name=value]`` (see ``uci``).
 
     Raises:
         UnknownName: another name.
-        UsageError: minimax or equilibrium, and the game cannot be solved so.
+        UsageError: a setting that there isn't or that has no such value; or the game isn't one that it can play.
     """
-    if spec == "random":
-        return RandomAgent()
-    if spec == "minimax":
-        return MinimaxAgent(game)
-    if spec == "equilibrium":
+    name, _, rest = spec.partition(":")
+    if name not in BASELINES:
+        raise UnknownName("baseline", name, BASELINES)
+    if name == "uci":
+        from .uci import UCIAgent, parse_spec
+
+        return UCIAgent(game, *parse_spec(spec))
+    settings = _settings(spec, name, rest)
+    if name == "mcts":
+        from .mcts import MCTSAgent
+
+        return MCTSAgent(game, **settings, name=spec)
+    if name == "alphabeta":
+        from .alphabeta import AlphaBetaAgent
+
+        return AlphaBetaAgent(game, **settings, name=spec)
+    if name == "greedy":
+        from .greedy import GreedyAgent
+
+        return GreedyAgent(game)
+    if name == "equilibrium":
         return EquilibriumAgent(game)
-    raise UnknownName("baseline", spec, BASELINES)
+    return RandomAgent() if name == "random" else MinimaxAgent(game)
+
+
+def _settings(spec: str, name: str, rest: str) -> dict[str, Any]:
+    """The settings behind a name: ``"400"`` or ``"400:cap=100"`` or ``"playouts=400:cap=100"``."""
+    known = SETTINGS.get(name, {})
+    settings: dict[str, Any] = {}
+    for k, part in enumerate(rest.split(":") if rest or spec.endswith(":") else []):
+        if not known:
+            raise UsageError(f"{spec!r}: {name} takes no settings; write {name} alone.")
+        key, equals, value = part.partition("=")
+        if not equals and k == 0:
+            key, value = next(iter(known)), part
+        if key not in known:
+            names = ", ".join(known)
+            raise UsageError(f"{spec!r}: {name} has no setting {key!r}.{did_you_mean(key, known)} It has: {names}.")
+        if key in settings:
+            raise UsageError(f"{spec!r}: {key} stands there twice.")
+        try:
+            settings[key] = known[key](value)
+        except ValueError:
+            kind = "a whole number" if known[key] is int else "a number"
+            raise UsageError(
+                f"{spec!r}: {key} is {kind}, such as {name}:{key}={4 if key == 'depth' else 400}, not {value!r}."
+            ) from None
+    return settings
 
 
 def _masks(turns: Sequence[Turn]) -> NDArray[np.bool_]:

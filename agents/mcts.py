@@ -362,7 +362,7 @@ def _enlarged(tree: Tree, actions: int) -> Tree:
     """The same tree with twice the room."""
     edges, players = tree.total.shape
     wider = _tree(2 * len(tree.first), 2 * edges + actions, players)
-    old: NDArray[Any]
-    for old, new in zip(tuple(tree), tuple(wider), strict=True):
-        new[: len(old)] = old
+    for name in Tree._fields:
+        old: NDArray[Any] = getattr(tree, name)
+        getattr(wider, name)[: len(old)] = old
     return wider

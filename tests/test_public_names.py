@@ -16,6 +16,7 @@ ERRORS = [
     "AmbiguousAction",
     "CollapseError",
     "CoterieError",
+    "EngineError",
     "IllegalAction",
     "InvalidAction",
     "MissingExtra",
