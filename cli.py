@@ -46,8 +46,8 @@ Agents that learn by playing each other.
   coterie play tictactoe --players human RUN        you against it
   coterie bench envs                                how fast the games are here
 
-A player is random, minimax, human, a run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2,
-a folder, a hub id, a .gguf file). `coterie COMMAND --help` lists every argument of a command.
+A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), human, a
+run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2, a folder, a hub id, a .gguf file). `coterie COMMAND --help` lists every argument of a command.
 """
 
 EXTRAS = {
@@ -198,12 +198,12 @@ def _play(words: list[str]) -> int:
 
 def _player(name: str, game: Game, greedy: bool = True) -> Agent:
     """Whoever a word on the command line means; the baselines and the human need no extra."""
-    from .agents.baselines import BASELINES, make_baseline
+    from .agents.baselines import is_baseline, make_baseline
     from .agents.human import HumanAgent
 
     if name == "human":
         return HumanAgent()
-    if name in BASELINES:
+    if is_baseline(name):
         return make_baseline(name, game)
     from .training.players import make_player
 

@@ -24,7 +24,7 @@ def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
     Raises:
         CoterieError: no such game or player, or another number of players than the game has.
     """
-    from ..agents.baselines import BASELINES, make_baseline
+    from ..agents.baselines import is_baseline, make_baseline
     from ..agents.table import watch
     from ..envs.registry import make_game
 
@@ -33,7 +33,7 @@ def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
     for player in players:
         if not isinstance(player, str):
             agents.append(player)
-        elif player in BASELINES:  # works without torch
+        elif is_baseline(player):  # works without torch
             agents.append(make_baseline(player, rules))
         else:
             from ..training.players import make_player

@@ -106,7 +106,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     """Whoever a name means.
 
     Args:
-        spec: ``random``, ``minimax``, ``human``; a run folder (``RUN:player@version``); else a model as it is, without
+        spec: a baseline (``random``, ``mcts:400``, see ``make_baseline``), ``human``; a run folder (``RUN:player@version``); else a model as it is, without
             adapter.
         game: what will be played.
         greedy: models take their likeliest answer.
@@ -115,9 +115,9 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
         UnknownName: none of these.
         CoterieError: what is wrong with the run or the model.
     """
-    from ..agents.baselines import BASELINES, make_baseline
+    from ..agents.baselines import BASELINES, is_baseline, make_baseline
 
-    if spec in BASELINES:
+    if is_baseline(spec):
         return make_baseline(spec, game)
     if spec == "human":
         from ..agents.human import HumanAgent
