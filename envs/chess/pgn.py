@@ -140,20 +140,22 @@ class _Reader:
     def take(self, word: Word) -> Iterator[PGNGame]:
         """One more word; the game that it ends, if it does."""
         if word.kind == "tag":
-            if self.begun:
+            if self.begun or (word.text == "Event" and "Event" in self.game.headers):
                 yield from self.end()
             self._tag(word)
         elif word.kind == "open":
             if not self.game.moves:
-                raise _fault(word, "a variation stands behind the move it replaces, and there is none yet")
+                raise _fault(
+                    word, "'(' begins a variation, which stands behind the move it replaces; there is none yet."
+                )
             self.open.append(word)
         elif word.kind == "close":
             if not self.open:
-                raise _fault(word, "no variation is open here")
+                raise _fault(word, "')' ends a variation, and no variation is open here.")
             self.open.pop()
         elif self.open:
             if word.kind == "move" and not is_move(word.text):
-                raise _fault(word, "in a variation stands something that is no move")
+                raise _fault(word, f"{word.text!r} stands in a variation and is no move.")
         elif word.kind == "result":
             self.begun = True
             self.game.result = _RESULT_AS_READ.get(word.text, word.text)
@@ -164,7 +166,7 @@ class _Reader:
     def end(self) -> Iterator[PGNGame]:
         """The text, or the next game's first tag, ends a game that has no result of its own."""
         if self.open:
-            raise _fault(self.open[-1], "the variation that begins here has no end")
+            raise _fault(self.open[-1], "the variation that '(' begins here has no end. Close it with ).")
         if self.begun or self.game.headers:
             yield self._finish()
 
@@ -185,7 +187,7 @@ class _Reader:
                 raise _fault(word, str(error)) from error
             self.game.fen = self.line.fen()
         elif word.text == "Variant" and word.value.lower() not in _STANDARD:
-            raise _fault(word, f"the variant {word.value!r} is not played here, only standard chess")
+            raise _fault(word, f"the Variant {word.value!r} is not played here, only standard chess.")
 
     def _in_game(self, word: Word) -> None:
         """A move, a comment, a glyph or a number of the game itself."""
@@ -213,8 +215,7 @@ _RESULT_AS_READ = {"½-½": "1/2-1/2"}
 
 
 def _fault(word: Word, why: str) -> NotationError:
-    why = why.rstrip(".")
-    return NotationError(f"line {word.line}, column {word.column}: {word.text!r}: {why}.", at=word.at)
+    return NotationError(f"line {word.line}, column {word.column}: {why}", at=word.at)
 
 
 def write_pgn(game: PGNGame) -> str:
