@@ -47,7 +47,8 @@ Agents that learn by playing each other.
   coterie bench envs                                how fast the games are here
 
 A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), human, a
-run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2, a folder, a hub id, a .gguf file). `coterie COMMAND --help` lists every argument of a command.
+run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2, a folder, a hub id, a .gguf file).
+`coterie COMMAND --help` lists every argument of a command.
 """
 
 EXTRAS = {

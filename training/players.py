@@ -128,8 +128,10 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
         return load_player(spec, game, greedy=greedy)
     from ..agents.models import model_names
 
-    if not (path.exists() or spec in model_names() or "/" in spec or spec.startswith("tiny")):
-        raise UnknownName("player", spec, [*BASELINES, "human", *model_names()])
+    head, colon, _ = spec.partition(":")
+    named = spec if not colon or path.exists() or "/" in head else head  # "mtcs:400", "ucci:/path/to/engine"
+    if not (path.exists() or spec in model_names() or "/" in named or spec.startswith("tiny")):
+        raise UnknownName("player", named, [*BASELINES, "human", *model_names()])
     from ..agents.llm import LLMAgent, LoraPolicy
     from ..agents.models import load_model
 
