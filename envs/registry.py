@@ -259,6 +259,7 @@ register("highest_number-v0", f"{_PACKAGE}.envs.highest_number:highest_number")
 register(
     "connect_four-v0", f"{_PACKAGE}.envs.connect_four:connect_four", draw=f"{_PACKAGE}.renderers.connect_four:draw"
 )
+register("hex-v0", f"{_PACKAGE}.envs.hex:hex", draw=f"{_PACKAGE}.renderers.hex:draw")
 register("chess-v0", f"{_PACKAGE}.envs.chess:chess", draw=f"{_PACKAGE}.renderers.chess:draw")
 register("kuhn_poker-v0", f"{_PACKAGE}.envs.kuhn_poker:kuhn_poker")
 register("leduc_poker-v0", f"{_PACKAGE}.envs.leduc_poker:leduc_poker")

@@ -1,0 +1,333 @@
+"""Hex. X connects the top edge with the bottom, O the left edge with the right.
+
+Cells are numbered row by row; a row stands half a cell to the right of the one above, so a cell touches two cells in
+each row beside its own. Size 4, with the names that people use::
+
+    a1 b1 c1 d1              0  1  2  3
+      a2 b2 c2 d2              4  5  6  7
+        a3 b3 c3 d3              8  9 10 11
+          a4 b4 c4 d4             12 13 14 15
+
+The swap rule, if it is played: instead of a first move of its own, O may take X's stone over. The stone becomes O's and
+moves to its mirror image (c1 to a3), where it is worth to O what it was worth to X; the seats keep their edges.
+
+Connected stones are kept in a union-find forest, path halving included, in which the four edges are nodes too. Two
+facts that a test holds: a full board has exactly one winner, and the winner is known with the stone that connects.
+
+Left out: resigning, draws by agreement (there are none), boards with sides of different lengths.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
+from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError, UsageError
+from .core import Game, GameInfo, GameRecord, Kernels
+from .jit import kernel
+from .rng import Word, word
+from .words import store_word
+
+__all__ = ["board", "hex", "neighbours"]
+
+SMALLEST, LARGEST = 3, 19
+
+SIZE, SWAP, MOVER, TURN, OVER = range(5)
+"""Columns of ``Boards.facts``: cells a side, 1 with the swap rule, the seat to move, turns played, 1 at the end."""
+
+_1, _TWICE = np.uint64(1), np.uint64(1 << 32 | 1)
+
+LETTERS = "abcdefghijklmnopqrs"
+
+
+class Boards(NamedTuple):
+    """N games of size S.
+
+    Attributes:
+        facts: [N, 5] int16, see ``SIZE``.
+        stones: [N, S * S] int8: 0 empty, 1 X (player 0), 2 O (player 1).
+        links: [N, S * S + 4] int16: each stone's parent in the forest; behind the cells come top, bottom, left, right.
+    """
+
+    facts: NDArray[np.int16]
+    stones: NDArray[np.int8]
+    links: NDArray[np.int16]
+
+
+@kernel
+def root(links: NDArray[np.int16], i: int, node: Any) -> Any:
+    """The root of a node's tree; halves the path on the way."""
+    while links[i, node] != node:
+        links[i, node] = links[i, links[i, node]]
+        node = links[i, node]
+    return node
+
+
+@kernel
+def connect(state: Boards, i: int, cell: Any, player: Any) -> None:
+    """Put a stone and join it to its neighbours of the same colour and to the player's edges."""
+    links, size, color = state.links, np.int64(state.facts[i, SIZE]), player + 1
+    state.stones[i, cell] = color
+    r, c = cell // size, cell % size
+    for down in range(-1, 2):
+        for right in range(-1, 2):
+            y, x = r + down, c + right
+            if down != right and 0 <= y < size and 0 <= x < size and state.stones[i, y * size + x] == color:
+                links[i, root(links, i, y * size + x)] = root(links, i, cell)
+    along = r if player == 0 else c
+    edge = size * size + 2 * player
+    if along == 0:
+        links[i, root(links, i, edge)] = root(links, i, cell)
+    if along == size - 1:
+        links[i, root(links, i, edge + 1)] = root(links, i, cell)
+
+
+@kernel
+def reset(state: Boards, i: int, seed: int) -> None:
+    """Empty board, X to move; nothing is random."""
+    state.stones[i, :] = 0
+    for node in range(state.links.shape[1]):
+        state.links[i, node] = node
+    state.facts[i, MOVER] = 0
+    state.facts[i, TURN] = 0
+    state.facts[i, OVER] = 0
+
+
+@kernel
+def mover(state: Boards, i: int) -> Any:
+    """The seat to move."""
+    return np.int64(state.facts[i, MOVER])
+
+
+@kernel
+def can_swap(state: Boards, i: int) -> Any:
+    """Whether the mover may take the first stone over."""
+    return state.facts[i, SWAP] == 1 and state.facts[i, TURN] == 1
+
+
+@kernel
+def legal(state: Boards, i: int, player: Player, mask: Mask) -> None:
+    """Empty cells, and the swap behind them, for the mover of a running game."""
+    mine = state.facts[i, OVER] == 0 and state.facts[i, MOVER] == player
+    cells = state.stones.shape[1]
+    for cell in range(cells):
+        mask[cell] = mine and state.stones[i, cell] == 0
+    if mask.shape[0] > cells:
+        mask[cells] = mine and can_swap(state, i)
+
+
+@kernel
+def step(state: Boards, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
+    """The mover puts a stone, or swaps."""
+    player: Any = np.int64(state.facts[i, MOVER])
+    size: Any = np.int64(state.facts[i, SIZE])
+    cell: Any = np.int64(actions[player])
+    if cell == size * size:
+        first = 0
+        while state.stones[i, first] == 0:
+            first += 1
+        reset(state, i, 0)
+        state.facts[i, TURN] = 1
+        cell = first % size * size + first // size
+    connect(state, i, cell, player)
+    state.facts[i, MOVER] = 1 - player
+    state.facts[i, TURN] += 1
+    edge = size * size + 2 * player
+    if root(state.links, i, edge) != root(state.links, i, edge + 1):
+        return RUNNING
+    rewards[player] = 1.0
+    rewards[1 - player] = -1.0
+    state.facts[i, OVER] = 1
+    return TERMINATED
+
+
+@kernel
+def observe(state: Boards, i: int, player: Player, out: NDArray[np.int8]) -> None:
+    """[S, S, 4] own stones, the opponent's, 1 everywhere for O, 1 everywhere where the mover may swap.
+
+    A cell is four bytes; two of them are written at once.
+    """
+    cells = state.stones.shape[1]
+    everywhere = np.uint64((player << 16) + (np.int64(can_swap(state, i)) << 24))
+    x, o = np.uint64(8 * player), np.uint64(8 - 8 * player)
+    for cell in range(0, cells - 1, 2):
+        first, second = np.uint64(state.stones[i, cell]), np.uint64(state.stones[i, cell + 1])
+        both = first | second << np.uint64(32)
+        store_word(out, 4 * cell, everywhere * _TWICE | (both & _TWICE) << x | (both >> _1 & _TWICE) << o)
+    if cells % 2 == 1:
+        last = np.uint64(state.stones[i, cells - 1])
+        last = everywhere | (last & _1) << x | (last >> _1) << o
+        for plane in range(4):
+            out[-1, -1, plane] = last >> np.uint64(8 * plane) & _1
+
+
+@kernel
+def key(state: Boards, i: int) -> Word:
+    """The stones and the mover; a swap is possible exactly where one stone stands and O moves."""
+    mixed = word(0, state.facts[i, MOVER])
+    for cell in range(state.stones.shape[1]):
+        if state.stones[i, cell] != 0:
+            mixed ^= word(state.stones[i, cell], cell)
+    return mixed
+
+
+def board(state: Boards, i: int) -> str:
+    """S * S characters in action order: X, O or a dot."""
+    return "".join(".XO"[stone] for stone in state.stones[i].tolist())
+
+
+def neighbours(cell: int, size: int) -> list[int]:
+    """The two to six cells that touch a cell."""
+    r, c = divmod(cell, size)
+    around = [(r - 1, c), (r - 1, c + 1), (r, c - 1), (r, c + 1), (r + 1, c - 1), (r + 1, c)]
+    return [y * size + x for y, x in around if 0 <= y < size and 0 <= x < size]
+
+
+def describe(state: Boards, i: int, player: Player) -> str:
+    """The board, who connects what, and what may be played."""
+    size, cells = int(state.facts[i, SIZE]), board(state, i)
+    lines = ["   " + " ".join(LETTERS[:size])]
+    lines += [" " * r + f"{r + 1:>2} " + " ".join(cells[r * size : (r + 1) * size]) for r in range(size)]
+    goal = "You are X: connect top and bottom." if player == 0 else "You are O: connect left and right."
+    if state.facts[i, OVER] or state.facts[i, MOVER] != player:
+        ask = "You have no move now."
+    else:
+        ask = f"Legal actions: every cell with a dot, by column and row, e.g. {_example(state, i)}"
+        ask += ", or swap." if can_swap(state, i) else "."
+    return "\n".join([*lines, goal, ask])
+
+
+def compact(state: Boards, i: int, player: Player) -> str:
+    """S * S + 3 characters: own mark, a space, the cells row by row, ``>``."""
+    return f"{'XO'[player]} {board(state, i)}>"
+
+
+def action_to_text(state: Boards, i: int, action: Action) -> str:
+    """Column letter and row number, or ``swap``."""
+    size = int(state.facts[i, SIZE])
+    return "swap" if action == size * size else f"{LETTERS[action % size]}{action // size + 1}"
+
+
+def parse_action(state: Boards, i: int, text: str) -> Action:
+    """The one cell in a text, or ``swap``, if it may be played now."""
+    size = int(state.facts[i, SIZE])
+    over = bool(state.facts[i, OVER])
+    way_out = "The game is over." if over else f"Answer with an empty cell, e.g. {_example(state, i)}."
+    words = {word.lower() for word in re.findall(r"[A-Za-z0-9]+", text)}
+    named = sorted(word for word in words if word == "swap" or re.fullmatch(r"[a-z][1-9][0-9]?", word))
+    if len(named) > 1:
+        raise AmbiguousAction(f"{text!r} names several actions: {', '.join(named)}. {way_out}")
+    if not named:
+        raise InvalidAction(f"{text!r} names no cell. {way_out}")
+    if named[0] == "swap":
+        if over or not can_swap(state, i):
+            why = "O's first move alone may be a swap" if state.facts[i, SWAP] else "the swap rule is off in this game"
+            raise IllegalAction(f"{text!r} cannot be played: {why}. {way_out}")
+        return size * size
+    column, row = LETTERS.find(named[0][0]), int(named[0][1:]) - 1
+    if not (0 <= column < size and row < size):
+        raise InvalidAction(f"{named[0]} is no cell of a board from a1 to {LETTERS[size - 1]}{size}. {way_out}")
+    if over or state.stones[i, row * size + column]:
+        raise IllegalAction(f"{named[0]} cannot be played on {board(state, i)}. {way_out}")
+    return row * size + column
+
+
+def _example(state: Boards, i: int) -> str:
+    """The empty cell nearest to the middle."""
+    size = int(state.facts[i, SIZE])
+    free = np.flatnonzero(state.stones[i] == 0)
+    middle = (size - 1) / 2
+    return action_to_text(state, i, int(free[np.argmin(np.hypot(free // size - middle, free % size - middle))]))
+
+
+def play_moves(state: Boards, i: int, moves: Any) -> None:
+    """Reset option ``moves``: play cells on row i, which holds the start position: ``"c3 swap b2"``.
+
+    Raises:
+        NotationError: not a text, a word that is no legal move, or the game ends on the way.
+    """
+    if not isinstance(moves, str):
+        raise NotationError(f"moves={moves!r} came; hex wants a text of cells, e.g. 'c3 b2'.")
+    rewards, played = np.zeros(2, np.float32), list[str]()
+    for found in re.finditer(r"[^\s,]+", moves):
+        where = f"Move {len(played) + 1} of {moves!r}, at character {found.start()}"
+        try:
+            action = parse_action(state, i, found.group())
+        except (InvalidAction, IllegalAction, AmbiguousAction) as error:
+            raise NotationError(f"{where}: {error}", found.start(), played) from None
+        if step(state, i, np.full(2, action, np.int32), rewards) != RUNNING:
+            raise NotationError(
+                f"{where}, ends the game. Start from a position with a move to play.", found.start(), played
+            )
+        played.append(found.group())
+
+
+def to_sgf(record: GameRecord) -> str:
+    """One game as SGF (game 11), as Hex programs read it: B is X, W is O."""
+    state, size = record.start, int(record.start.facts[0, SIZE])
+    names = [re.sub(r"([\]\\])", r"\\\1", name) for name in record.players]
+    result = "B+" if record.returns[0] > 0 else "W+" if record.returns[1] > 0 else "?"
+    if record.illegal is not None:
+        result = "WB"[record.illegal] + "+F"
+    parts = [f"(;FF[4]GM[11]CA[UTF-8]AP[coterie]SZ[{size}]PB[{names[0]}]PW[{names[1]}]RE[{result}]"]
+    for color, property_name in ((1, "AB"), (2, "AW")):
+        cells = [action_to_text(state, 0, int(cell)) for cell in np.flatnonzero(state.stones[0] == color)]
+        parts.append(property_name * bool(cells) + "".join(f"[{cell}]" for cell in cells))
+    player = int(state.facts[0, MOVER])
+    if player == 1 or any(parts[1:]):
+        parts.append(f"PL[{'BW'[player]}]")
+    for turn, actions in enumerate(record.actions):
+        text = action_to_text(state, 0, actions[player])
+        parts.append(f"\n;{'BW'[player]}[{'swap-pieces' if text == 'swap' else text}]")
+        if turn in record.comments:
+            comment = re.sub(r"([\]\\])", r"\\\1", record.comments[turn])
+            parts.append(f"C[{comment}]")
+        player = 1 - player
+    return "".join(parts) + ")\n"
+
+
+def hex(size: int = 11, swap: bool = False) -> Game:
+    """Hex.
+
+    Args:
+        size: cells a side, 3 to 19.
+        swap: O may answer X's first move by taking the stone over.
+    """
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not SMALLEST <= size <= LARGEST:
+        raise UsageError(f"hex: size={size!r} came; a whole number from {SMALLEST} to {LARGEST} is needed.")
+    if not isinstance(swap, bool):
+        raise UsageError(f"hex: swap={swap!r} came; true or false is needed.")
+    size = int(size)
+    cells = size * size
+
+    def new_state(n: int) -> Boards:
+        facts = np.zeros((n, 5), np.int16)
+        facts[:, SIZE], facts[:, SWAP] = size, swap
+        links = np.tile(np.arange(cells + 4, dtype=np.int16), (n, 1))
+        return Boards(facts, np.zeros((n, cells), np.int8), links)
+
+    rules = (
+        f"Hex on a rhombus of {size}x{size} six-sided cells. Two players, X and O, put a stone on an empty cell in "
+        "turn; X begins. X wins by connecting the top edge with the bottom edge, O by connecting left with right. "
+        "A cell touches the ones left and right of it, above and above to the right, below and below to the left. "
+        "Somebody always wins."
+    )
+    if swap:
+        rules += " Instead of its first move O may swap: X's stone becomes O's, at its mirror image."
+    return Game(
+        info=GameInfo("hex", 0, 2, cells + swap, (size, size, 4), "int8", 0, 1, max_cycles=cells + swap),
+        kernels=Kernels(reset, mover, legal, step, observe, key),
+        new_state=new_state,
+        rules=rules,
+        describe=describe,
+        compact=compact,
+        action_to_text=action_to_text,
+        parse_action=parse_action,
+        config={"size": size, "swap": swap},
+        options={"moves": play_moves},
+        formats={".sgf": to_sgf},
+    )
