@@ -19,15 +19,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .arguments import Bench, Envs, Eval, Play, parse, picked, train_arguments
 from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from .agents.core import Agent
     from .envs.core import Game
-    from .renderers.board import Frame
 
 __all__ = ["main"]
 
@@ -40,6 +37,7 @@ Agents that learn by playing each other.
   coterie envs tictactoe                            its rules, actions and observations
   coterie play tictactoe                            you against a random player, in the terminal
   coterie play tictactoe --players minimax random --gif game.gif
+  coterie play chess --window                       you in a window, with the mouse
   coterie train tictactoe                           the built-in model learns it, in minutes on two cores
   coterie train tictactoe --run RUN --resume        goes on where it stopped
   coterie eval RUN --vs random minimax              how good it is
@@ -157,44 +155,9 @@ def _envs(words: list[str]) -> int:
 
 
 def _play(words: list[str]) -> int:
-    from .agents.table import picture, tell, watch, winner
-    from .envs.registry import game_arguments, make_game, spec
+    from .playing import play
 
-    asked: Play = parse(Play, "play", words)
-    if asked.games < 1:
-        raise UsageError(f"--games is {asked.games}; it must be at least 1.")
-    found = spec(asked.game)
-    if asked.gif and not found.draw:
-        raise UsageError(f"{found.id} has no pictures, so there is nothing to put into {asked.gif}; leave --gif away.")
-    game = make_game(found.id, **game_arguments(asked.set))
-    agents = [_player(name, game) for name in asked.players]
-    shown = asked.games == 1 or "human" in asked.players
-    frames: list[Frame] = []
-    won = [0] * game.info.players
-    for number in range(asked.games):
-        total = np.zeros(game.info.players)
-        for moment in watch(game, agents, asked.seed + number):
-            total += moment.rewards
-            if shown:
-                tell(moment, agents)
-            if asked.gif and number == 0:
-                frames.append(picture(found.draw or "", game, moment.state, agents))
-        seat = winner(total)
-        if seat is not None:
-            won[seat] += 1
-        if shown:
-            told = asked.players.index("human") if "human" in asked.players else 0  # hands that were folded stay hidden
-            print(f"\n{game.describe(moment.state, 0, told)}\n")
-            print("A draw." if seat is None else f"player_{seat} ({agents[seat].name}) wins.")
-    if asked.games > 1:
-        for seat, agent in enumerate(agents):
-            print(f"player_{seat} {agent.name:<28} won {won[seat]:>6} of {asked.games}")
-        print(f"{'drawn':<37} {asked.games - sum(won):>10} of {asked.games}")
-    if asked.gif:
-        from .renderers.gif import write_gif
-
-        print(f"Drawn: {write_gif(asked.gif, frames)}")
-    return 0
+    return play(parse(Play, "play", words), _player)
 
 
 def _player(name: str, game: Game, greedy: bool = True) -> Agent:
