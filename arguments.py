@@ -8,7 +8,7 @@ import io
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import tyro
 
@@ -36,18 +36,25 @@ class Play:
 
     Attributes:
         game: what is played; `coterie envs` lists the names.
-        players: who sits in which seat: random, minimax, human, a run folder or a model.
+        players: who sits in which seat: random, minimax, human, a run folder or a model; by default
+            human against random, or as in the file of --from.
         games: how many; with more than one, only results are shown.
         seed: the same seed gives the same game.
         gif: draw the (first) game into this file.
+        window: play with the mouse, in a window.
+        save: add the games to this file: .json, and what else the game can be written in (chess .pgn, go .sgf).
+        from_: go on with the last game of a file that --save or a closed window has left.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
     """
 
     game: tyro.conf.Positional[str]
-    players: tuple[str, ...] = ("human", "random")
+    players: tuple[str, ...] = ()
     games: int = 1
     seed: int = 0
     gif: Path | None = None
+    window: bool = False
+    save: Path | None = None
+    from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     set: tuple[str, ...] = ()
 
 
@@ -161,7 +168,8 @@ def parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any
 def _flags(kind: Any) -> list[str]:
     """Every flag that a dataclass (or several, in a tuple) and the dataclasses within it make."""
     flags = ["--help"]
-    for name, hint in get_type_hints(kind).items():
+    for attribute, hint in get_type_hints(kind).items():
+        name = attribute.rstrip("_")  # from_, since from is a word of Python's
         if dataclasses.is_dataclass(hint):
             flags += _flags(hint)
         else:
