@@ -24,7 +24,7 @@ LIGHT: Final[Color] = (186, 195, 214)
 DARK: Final[Color] = (108, 123, 155)
 LAST: Final[Color] = (236, 196, 84)
 CHECK: Final[Color] = (240, 84, 72)
-SEAT_COLORS: Final = (WHITE.body, BLACK.rim)
+SEAT_COLORS: Final = (WHITE.body, BLACK.body)
 MARKS_LAST: Final = True
 """The picture shows the last move by itself; nobody need mark it once more."""
 

@@ -1,0 +1,212 @@
+"""``coterie play``: games in the terminal or in a window, shown, drawn and kept in files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from .agents.core import Agent
+from .agents.human import HumanAgent
+from .agents.table import Match, follow, picture, tell, winner
+from .aliases import RUNNING
+from .arguments import Play
+from .envs.core import Game, GameRecord
+from .envs.record import SavedGame, read_games, write_json
+from .envs.registry import game_arguments, make_game, spec
+from .errors import UsageError
+
+__all__ = ["Keeper", "play"]
+
+PERSON = "human"
+JSON = ".json"
+
+
+def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
+    """Play what was asked for; returns the exit code.
+
+    Args:
+        asked: the arguments of the command.
+        player: whoever a word means.
+
+    Raises:
+        CoterieError: anything that cannot be played, drawn, read or written.
+        PlayerLeft: the person at the terminal left; what was played is kept where ``--save`` said so.
+    """
+    if asked.games < 1:
+        raise UsageError(f"--games is {asked.games}; it must be at least 1.")
+    found = spec(asked.game)
+    if asked.gif and not found.draw:
+        raise UsageError(f"{found.id} has no pictures, so there is nothing to put into {asked.gif}; leave --gif away.")
+    if asked.window:
+        from .renderers.board import load_pygame
+
+        load_pygame()  # before anything slow is loaded
+    saved = _saved(asked) if asked.from_ else None
+    game = saved.game if saved else make_game(found.id, **game_arguments(asked.set))
+    words = asked.players or (saved.words if saved else ()) or (PERSON, *["random"] * (game.info.players - 1))
+    keeper = Keeper(asked.save or asked.from_, game, words, saved.record if saved else None)
+    agents: list[Agent | None] = []
+    try:
+        for word in words:
+            agents.append(_seat(word, game, player, asked.window))
+        names = [agent.name if agent else PERSON for agent in agents]
+        seed = saved.seed if saved and saved.seed is not None and not asked.seed else asked.seed
+        first = Match(game, names, seed, record=saved.record if saved else None)
+        if asked.window:
+            _in_window(asked, first, agents, keeper, found.draw)
+        else:
+            _in_terminal(asked, first, [agent for agent in agents if agent], keeper, found.draw)
+    finally:
+        for agent in agents:  # engines are programs of their own
+            close = getattr(agent, "close", None)
+            if close:
+                close()
+    return 0
+
+
+def _seat(word: str, game: Game, player: Callable[[str, Game], Agent], window: bool) -> Agent | None:
+    """Who sits there; None is a person at the window."""
+    if word != PERSON:
+        return player(word, game)
+    return None if window else HumanAgent(undo=True)
+
+
+def _saved(asked: Play) -> SavedGame:
+    """The last game of the file."""
+    assert asked.from_
+    if asked.set:
+        raise UsageError(f"--set cannot go with --from: {asked.from_} says how its game is configured.")
+    games = read_games(asked.from_)
+    if not games:
+        raise UsageError(f"{asked.from_} holds no game.")
+    if games[-1].game.info.name != spec(asked.game).name:
+        name = games[-1].game.info.name
+        raise UsageError(f"{asked.from_} holds a game of {name}: coterie play {name} --from {asked.from_}")
+    return games[-1]
+
+
+# -- terminal ----------------------------------------------------------------------------------------------------------
+
+
+def _in_terminal(asked: Play, match: Match, agents: Sequence[Agent], keeper: Keeper, draw: str | None) -> None:
+    game = match.game
+    shown = asked.games == 1 or any(isinstance(agent, HumanAgent) for agent in agents)
+    # Who was at the table is told no more than it may know: hands that were folded stay hidden.
+    told = next((seat for seat, agent in enumerate(agents) if isinstance(agent, HumanAgent)), 0)
+    won = [0] * game.info.players
+    for number in range(asked.games):
+        if number:
+            match = Match(game, match.names, asked.seed + number)
+        try:
+            for moment in follow(match, agents):
+                if shown:
+                    tell(moment, agents)
+        finally:
+            if asked.save or asked.from_:
+                keeper.keep(match)
+        seat = winner(match.returns)
+        if seat is not None:
+            won[seat] += 1
+        if shown:
+            print(f"\n{game.describe(match.state, 0, told)}\n")
+            print(_result(match))
+        if asked.gif and number == 0:
+            _draw(asked.gif, match, draw)
+    if asked.games > 1:
+        for seat, agent in enumerate(agents):
+            print(f"player_{seat} {agent.name:<28} won {won[seat]:>6} of {asked.games}")
+        print(f"{'drawn':<37} {asked.games - sum(won):>10} of {asked.games}")
+
+
+def _result(match: Match) -> str:
+    seat = winner(match.returns)
+    return "A draw." if seat is None else f"player_{seat} ({match.names[seat]}) wins."
+
+
+def _draw(path: Path, match: Match, draw: str | None) -> None:
+    """The game as a GIF, every position a frame."""
+    from .renderers.gif import write_gif
+
+    frames = [picture(draw or "", match.game, state, match.names) for state in match.positions]
+    print(f"Drawn: {write_gif(path, frames)}")
+
+
+# -- window ------------------------------------------------------------------------------------------------------------
+
+
+def _in_window(asked: Play, match: Match, agents: Sequence[Agent | None], keeper: Keeper, draw: str | None) -> None:
+    from .agents.window import Session
+
+    drawn: list[Match] = []
+
+    def left(one: Match) -> None:
+        if asked.gif and not drawn:
+            drawn.append(one)
+            _draw(asked.gif, one, draw)
+        if one.status != RUNNING:
+            print(_result(one))
+        person = any(agents[seat] is None for ply in one.plies for seat in ply.seats)
+        if asked.save or (person and (one.status == RUNNING or asked.from_)):
+            keeper.keep(one)
+
+    Session(match, agents, draw, games=asked.games, left=left).run()
+
+
+# -- keeping -----------------------------------------------------------------------------------------------------------
+
+
+class Keeper:
+    """Appends games to a file, in the format that its suffix names; the file and its folder are made when needed.
+
+    Args:
+        path: the file; None: one of its own for each game that is left in the middle.
+        game: what is played.
+        words: what was typed for each seat.
+        known: a game that stands in the file already: kept again only once it has gone on.
+
+    Raises:
+        UsageError: a suffix that this game cannot be written in.
+    """
+
+    def __init__(
+        self, path: Path | None, game: Game, words: Sequence[str] = (), known: GameRecord | None = None
+    ) -> None:
+        can = [JSON, *sorted(game.formats)]
+        if path is not None and path.suffix.lower() not in can:
+            raise UsageError(f"{path} cannot be written: a game of {game.info.name} can be saved as {', '.join(can)}.")
+        self.path, self.game, self.words = path, game, tuple(words)
+        self._known = known
+
+    def keep(self, match: Match) -> None:
+        """Write a game, and say so; one that was left in the middle always in a form in which it can be gone on with.
+
+        Raises:
+            UsageError: the file cannot be written.
+        """
+        record = match.record()
+        if not match.plies or (self._known is not None and record.actions == self._known.actions):
+            return
+        path = self.path or Path(f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON}")
+        line = write_json(self.game, record, match.seed, self.words)
+        suffix = path.suffix.lower()
+        _append(path, line if suffix == JSON else self.game.formats[suffix](record))
+        print(f"Saved: {path}")
+        if match.status == RUNNING:
+            if suffix != JSON:
+                path = path.with_suffix(JSON)
+                _append(path, line)
+            print(f"Go on with it: coterie play {self.game.info.name} --from {path}")
+
+
+def _append(path: Path, text: str) -> None:
+    """Add a text to a file; an empty line stands between games, except in JSON lines."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        begun = path.exists() and path.stat().st_size > 0
+        with path.open("a", encoding="utf-8") as file:
+            if begun and path.suffix.lower() != JSON:
+                file.write("\n")
+            file.write(text.rstrip("\n") + "\n")
+    except OSError as error:
+        raise UsageError(f"Cannot write the game to {path}: {error.strerror or error}.") from error
