@@ -1,16 +1,28 @@
-"""A game's compiled loops: the templates of ``loops``, bound to its kernels."""
+"""A game's compiled loops: the templates of ``loops`` and ``unseen``, bound to its kernels."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from . import loops
+import numpy as np
+
+from . import loops, unseen
+from .arrays import BLOCK
 from .core import Game, Kernels
 from .jit import bind, disabled, source_hash
 
 __all__ = ["Drivers", "drivers"]
+
+
+WIDE = 512
+"""So many actions, and legal ones are looked for in large steps."""
+
+
+NEAR = 1 << 17
+"""Bytes of observations and masks that a rollout works on at a time: far less than a second-level cache."""
 
 
 class Drivers(NamedTuple):
@@ -21,6 +33,7 @@ class Drivers(NamedTuple):
     step_rows: Callable[..., None]
     sample_rows: Callable[..., None]
     rollout: Callable[..., None]
+    rollout_unseen: Callable[..., None]
     turn: Callable[..., int]
     start: Callable[..., int]
     step_some: Callable[..., None]
@@ -31,30 +44,44 @@ class Drivers(NamedTuple):
 def drivers(game: Game) -> Drivers:
     """The loops for a game; made once per set of kernels and process, compiled at the first call."""
     info = game.info
-    return _drivers(game.kernels, f"{info.name}_v{info.version}", info.num_actions, info.players, info.simultaneous)
+    seen = math.prod(info.observation_shape) * np.dtype(info.observation_dtype).itemsize + info.num_actions
+    seen *= info.players if info.simultaneous else 1
+    rows = BLOCK
+    while rows > 1 and rows * seen > NEAR:
+        rows //= 2
+    name = f"{info.name}_v{info.version}"
+    return _drivers(game.kernels, name, info.num_actions, info.players, info.simultaneous, rows)
 
 
 @cache
-def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: bool) -> Drivers:
+def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: bool, rows: int) -> Drivers:
     tag = f"{name}_{actions}_{players}_{source_hash(kernels)}"
-    links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True)) | {"ACTIONS": actions, "PLAYERS": players}
+    links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True))
+    links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows}
 
     def add(name: str, template: Callable[..., Any]) -> None:
         links[name] = bind(template, links, tag, inline=True)
 
-    add("pick", loops.pick_plain if disabled() else loops.pick_legal)
+    pick = loops.pick_wide if actions >= WIDE else loops.pick_legal
+    add("pick", loops.pick_plain if disabled() else pick)
     add("begin", loops.begin_row)
     add("view", loops.view_ticks if ticks else loops.view_turns)
     add("finish", loops.finish_ticks if ticks else loops.finish_turns)
     add("advance", loops.advance_ticks if ticks else loops.advance_turns)
     add("sample", loops.sample_ticks if ticks else loops.sample_turns)
     add("row", loops.step_row)
+    if ticks:
+        add("play", unseen.play_ticks)
+    else:
+        add("play", unseen.play_turns if kernels.draw is None else unseen.play_drawn)
+    add("unseen", unseen.unseen_row)
     whole = (
         loops.begin_rows,
         loops.view_rows,
         loops.step_rows,
         loops.sample_rows,
         loops.rollout,
+        unseen.rollout_unseen,
         loops.lone_turn,
         loops.lone_start,
         loops.step_some,

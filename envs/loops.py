@@ -28,8 +28,8 @@ def _unbound(*_: Any) -> Any:
 
 
 # Filled in for each copy: kernels, smaller templates, and A and P as constants, so that loops over them become
-# straight code.
-ACTIONS = PLAYERS = 0
+# straight code. ROWS divides BLOCK: a rollout plays so many side by side, and what they write stays in a near cache.
+ACTIONS = PLAYERS = ROWS = 0
 pick: Callable[..., int] = _unbound
 reset: Callable[..., None] = _unbound
 mover: Callable[..., int] = _unbound
@@ -75,6 +75,39 @@ def pick_legal(mask: Mask, random_word: int) -> Any:
         k -= np.int64(mask[a])
         action += np.int64(k >= 0)
     return action
+
+
+@kernel
+def count_64(mask: Mask, first: int) -> Any:
+    """How many of the 64 entries from ``first`` on are 1: bytes are added up side by side, at most 8 in each."""
+    sums = load_word(mask, first)
+    for a in range(8, 64, 8):
+        sums += load_word(mask, first + a)
+    return np.int64((sums * _ONES) >> np.uint64(56))
+
+
+def pick_wide(mask: Mask, random_word: int) -> Any:
+    """``pick_legal`` for thousands of actions, few of them legal: looks at 64 at a time, then one by one."""
+    total: Any = 0
+    for a in range(0, ACTIONS - 63, 64):
+        total += count_64(mask, a)
+    for a in range(ACTIONS - ACTIONS % 64, ACTIONS):
+        total += np.int64(mask[a])
+    if total == 0:
+        return 0
+    k = below(random_word, total)
+    action: Any = 0
+    while action < ACTIONS - 63:
+        here = count_64(mask, action)
+        if k < here:
+            break
+        k -= here
+        action += 64
+    while True:
+        k -= np.int64(mask[action])
+        if k < 0:
+            return action
+        action += 1
 
 
 def pick_plain(mask: Mask, random_word: int) -> int:
@@ -267,10 +300,10 @@ def rollout(
     episodes: NDArray[np.int64],
     returns: NDArray[np.float64],
 ) -> None:
-    """``steps`` times sample and step, block by block; sums go into episodes [blocks] and returns [blocks, P]."""
+    """``steps`` times sample and step, a few rows at a time; sums go into episodes [blocks] and returns [blocks, P]."""
     acts = b.acts[lo // BLOCK]
-    for first in range(lo, hi, BLOCK):
-        last = min(first + BLOCK, hi)
+    for first in range(lo, hi, ROWS):
+        last = min(first + ROWS, hi)
         block = first // BLOCK
         for t in range(steps):
             for j in range(last - first):

@@ -264,6 +264,43 @@ def _check_rollout(game: Game) -> None:
     )
     assert np.array_equal(stepped.observation, rolled.observation), "random_rollout leaves other observations"
     assert np.array_equal(stepped.action_mask, rolled.action_mask), "random_rollout leaves other masks"
+    _check_unseen_rollout(game, rolled)
+
+
+def _check_unseen_rollout(game: Game, seen: VecEnv) -> None:
+    """``observe=False``: one thread or two, the same games; where the game draws from its mask, those of ``seen``."""
+    n, steps = seen.num_envs, 25
+    unseen, threads = VecEnv(game, n, seed=5), VecEnv(game, n, seed=5, num_threads=2)
+    sums = []
+    for vec in (unseen, threads):
+        vec.reset()
+        sums.append(vec.random_rollout(steps, observe=False))
+        vec.close()
+    assert sums[0][:2] == sums[1][:2], "two threads count otherwise than one"
+    assert sums[0].steps == n * steps, "random_rollout(observe=False) counts otherwise than step"
+    whole = unseen.get_state()
+    assert to_bytes(game, whole) == to_bytes(game, threads.get_state()), "two threads play other games than one"
+    if game.kernels.draw is None:
+        assert to_bytes(game, whole) == to_bytes(game, seen.get_state()), "observe=False plays other games"
+    fresh = VecEnv(game, n)
+    fresh.set_state(whole)
+    assert np.array_equal(unseen.observation, fresh.observation), "observe=False leaves old observations"
+    assert np.array_equal(unseen.action_mask, fresh.action_mask), "observe=False leaves old masks"
+    _check_draw(game)
+
+
+def _check_draw(game: Game) -> None:
+    """A game's own ``draw`` takes each legal action about as often as the others, and nothing else."""
+    if game.kernels.draw is None:
+        return
+    for turn, (state, _, _, status) in enumerate(_play(game, 8)):
+        legal = game.legal_actions(state, 0, game.mover(state, 0))
+        if status != RUNNING or turn % 9:
+            continue
+        drawn = [int(game.kernels.draw(state, 0, np.uint64(word(np.uint64(turn), k)))) for k in range(40 * len(legal))]
+        counts = np.array([drawn.count(a) for a in legal])
+        assert counts.sum() == len(drawn), f"draw takes {set(drawn) - set(legal)}, which are not legal"
+        assert ((counts > 8) & (counts < 90)).all(), f"draw is not uniform: {counts} of 40 each"
 
 
 def check_state(game: Game) -> None:

@@ -274,15 +274,23 @@ class VecEnv:
         self._draws += 1
         return self._actions
 
-    def random_rollout(self, steps: int) -> RolloutSums:
-        """``steps`` times ``step(sample_actions())`` in one kernel: the same games, the same arrays afterwards."""
+    def random_rollout(self, steps: int, observe: bool = True) -> RolloutSums:
+        """``steps`` times ``step(sample_actions())`` in one kernel: the same games, the same arrays afterwards.
+
+        Args:
+            steps: turns (ticks) of every row.
+            observe: observations and masks are written in every step, as a learner would need them. False: only once,
+                at the end, and ``final_obs`` not at all. A game that can draw a legal action without a mask
+                (``Kernels.draw``: chess) then does, and plays other games from the same seed than with ``observe``.
+        """
         self._need_start()
         steps = positive("steps", steps)
         blocks = -(-self.num_envs // BLOCK)
         episodes = np.zeros(blocks, np.int64)
         returns = np.zeros((blocks, self.num_players), np.float64)
-        head = (self.state, self._arrays, self._actions, self._sampler, self._draws, steps)
-        self._split(self._drivers.rollout, *head, tail=(self._limits, episodes, returns))
+        tail = (self._limits, episodes, returns)
+        loop, out = (self._drivers.rollout, (self._actions,)) if observe else (self._drivers.rollout_unseen, ())
+        self._split(loop, self.state, self._arrays, *out, self._sampler, self._draws, steps, tail=tail)
         self._draws += steps
         return RolloutSums(steps * self.num_envs, int(episodes.sum()), returns.sum(0))
 
