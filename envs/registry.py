@@ -263,3 +263,5 @@ register("hex-v0", f"{_PACKAGE}.envs.hex:hex", draw=f"{_PACKAGE}.renderers.hex:d
 register("chess-v0", f"{_PACKAGE}.envs.chess:chess", draw=f"{_PACKAGE}.renderers.chess:draw")
 register("kuhn_poker-v0", f"{_PACKAGE}.envs.kuhn_poker:kuhn_poker")
 register("leduc_poker-v0", f"{_PACKAGE}.envs.leduc_poker:leduc_poker")
+register("matrix-v0", f"{_PACKAGE}.envs.matrix:matrix")
+register("go-v0", f"{_PACKAGE}.envs.go:go", draw=f"{_PACKAGE}.renderers.go:draw")

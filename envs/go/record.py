@@ -1,0 +1,175 @@
+"""Games of Go as records: written as SGF, and started from it. ``sgf`` reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...aliases import RUNNING, TRUNCATED, Action
+from ...errors import NotationError, UsageError
+from ..core import GameRecord
+from ..state import take
+from .position import point, score, set_up, size_of, stones
+from .rules import FINE, ILLEGAL, Boards, cell_of, step, verdict
+from .sgf import SgfGame, SgfMove, read_sgf
+
+__all__ = ["start_from", "to_sgf", "write_sgf"]
+
+
+def write_sgf(game: SgfGame) -> str:
+    """A record as SGF text, one move a line where something is said of it, ten a line elsewhere."""
+    from ... import __version__
+
+    size = game.size
+    properties = [("FF", "4"), ("GM", "1"), ("CA", "UTF-8"), ("AP", f"coterie:{__version__}"), ("SZ", str(size))]
+    if game.komi is not None:
+        properties.append(("KM", f"{game.komi:g}"))
+    if game.handicap:
+        properties.append(("HA", str(game.handicap)))
+    names = zip(("PB", "PW", "RU", "RE"), (*game.players, game.rules, game.result), strict=True)
+    properties += [(name, _escaped(value, simple=True)) for name, value in names if value]
+    properties += [(name, _escaped(value, simple=True)) for name, value in game.others.items()]
+    if game.comment:
+        properties.append(("C", _escaped(game.comment)))
+    head = "".join(f"{name}[{value}]" for name, value in properties)
+    for name, stones_there in (("AB", game.black), ("AW", game.white)):
+        if stones_there:
+            head += name + "".join(f"[{_letters(size, a)}]" for a in stones_there)
+    first = game.moves[0].player if game.moves else game.to_move
+    if game.black or game.white or first != game.to_move:
+        head += f"PL[{'BW'[game.to_move]}]"
+    body, line = [f"(;{head}"], ""
+    for move in game.moves:
+        line += f";{'BW'[move.player]}[{_letters(size, move.action)}]"
+        if move.comment:
+            line += f"C[{_escaped(move.comment)}]"
+        if move.comment or len(line) >= 60:
+            body, line = [*body, line], ""
+    return "\n".join([*body, line]).rstrip("\n") + ")\n"
+
+
+def _letters(size: int, action: Action) -> str:
+    if action == size * size:
+        return ""
+    return chr(ord("a") + action % size) + chr(ord("a") + action // size)
+
+
+def _escaped(text: str, simple: bool = False) -> str:
+    """Backslashes and closing brackets escaped, lines as they are (simple text: one line), no control characters."""
+    text = re.sub(r"\r\n|\n\r|\r", "\n", text)
+    text = "".join(c for c in text if c in "\n\t" or c.isprintable() or c == " ")
+    if simple:
+        text = " ".join(text.split())
+    return text.replace("\\", "\\\\").replace("]", "\\]")
+
+
+def to_sgf(record: GameRecord) -> str:
+    """A played game as SGF text; a writer of ``Game.formats``.
+
+    A game that did not start on the empty board begins with the stones that stood there.
+    """
+    state = take(record.start, [0])
+    size, facts = size_of(state, 0), state.facts[0]
+    there = stones(state, 0)
+    game = SgfGame(
+        size=size,
+        komi=int(facts["komi"]) / 2,
+        handicap=int(facts["handicap"]) if facts["moves"] == 0 else 0,
+        players=(record.players[0], record.players[1]),
+        rules=("Tromp-Taylor", "AGA", "Chinese")[int(facts["superko"])],
+        black=tuple(a for a, stone in enumerate(there) if stone == "X"),
+        white=tuple(a for a, stone in enumerate(there) if stone == "O"),
+        to_move=int(facts["mover"]),
+    )
+    moves: list[SgfMove] = []
+    rewards = np.zeros(2, np.float32)
+    for turn, actions in enumerate(record.actions):
+        player = int(facts["mover"])
+        action = int(actions[player])
+        pass_or_fine = action == size * size or (
+            0 <= action < size * size and int(verdict(state, 0, cell_of(size, action))) == FINE
+        )
+        if facts["over"] or not pass_or_fine:
+            break  # an illegal answer that ended the game is no move
+        moves.append(SgfMove(player, action, record.comments.get(turn, "")))
+        step(state, 0, np.array([action, action], np.int32), rewards)
+    said = record.comments.get(len(moves), "") if len(moves) < len(record.actions) or record.illegal is not None else ""
+    if record.illegal is not None:
+        said = f"{'BW'[record.illegal]} answered illegally. {said}".strip()
+    if said and moves:
+        last = moves.pop()
+        moves.append(replace(last, comment=f"{last.comment}\n{said}".strip()))
+    elif said:
+        game = replace(game, comment=said)
+    return write_sgf(replace(game, moves=tuple(moves), result=_result(record, state)))
+
+
+def _result(record: GameRecord, state: Boards) -> str:
+    if record.status == RUNNING:
+        return "?"
+    if record.status == TRUNCATED:
+        return "Void"
+    if record.illegal is not None:
+        return f"{'WB'[record.illegal]}+F"
+    return score(state, 0).result
+
+
+# -- starting from a record --------------------------------------------------------------------------------------------
+
+
+def start_from(state: Boards, i: int, value: Any) -> None:
+    """Row i as a record leaves it: the reset option ``sgf``.
+
+    Args:
+        state: rows of one size.
+        i: which row.
+        value: what ``read_sgf`` takes, an SgfGame, or ``{"sgf": either, "move": n}`` to stop after n moves. The
+            record's komi holds, where it has one; moves out of turn are taken as they come.
+
+    Raises:
+        NotationError: a fault in the record, or a move that the rules of this game forbid; ``read`` is the game
+            before it.
+        UsageError: another size, too long, or over at its end.
+    """
+    stop: Any = None
+    if isinstance(value, Mapping):
+        if set(value) - {"sgf", "move"} or "sgf" not in value:
+            raise UsageError(f"The option sgf takes a record or {{'sgf': ..., 'move': n}}, not keys {sorted(value)}.")
+        value, stop = value["sgf"], value.get("move")
+    game = value if isinstance(value, SgfGame) else read_sgf(value)
+    size, facts = size_of(state, i), state.facts[i]
+    if game.size != size:
+        raise UsageError(
+            f"This record is of a {game.size}x{game.size} board, the game of {size}x{size}: make size={game.size}."
+        )
+    if stop is not None and (isinstance(stop, bool) or not isinstance(stop, int) or not 0 <= stop <= len(game.moves)):
+        raise UsageError(f"move={stop!r} came; this record has moves 0 to {len(game.moves)}.")
+    moves = game.moves[:stop]
+    if len(moves) >= facts["max_moves"]:
+        raise UsageError(
+            f"{len(moves)} moves of this record leave none of max_moves={facts['max_moves']}: give 'move', or make the "
+            "game with a larger max_moves."
+        )
+    set_up(state, i, game.black, game.white, game.to_move)
+    if game.komi is not None:
+        if (2 * game.komi) % 1 or abs(game.komi) > size * size:
+            raise UsageError(f"The record's komi is {game.komi:g}; half points within ±{size * size} can be played.")
+        facts["komi"] = round(2 * game.komi)
+    rewards = np.zeros(2, np.float32)
+    for n, move in enumerate(moves):
+        facts["mover"] = move.player
+        if move.action != size * size:
+            why = int(verdict(state, i, cell_of(size, move.action)))
+            if why != FINE:
+                said = f"Move {n + 1} of the record, {point(size, move.action)}, is illegal here: {ILLEGAL[why]}"
+                raise NotationError(
+                    f"{said} (character {move.at} of the record).", move.at, replace(game, moves=moves[:n])
+                )
+        step(state, i, np.array([move.action] * 2, np.int32), rewards)
+        if facts["over"]:
+            where = f"give 'move' under {n + 1}" if n + 1 == len(moves) else "the moves after that cannot be played"
+            raise UsageError(f"Two passes end the game with move {n + 1} of the record: {where}.")

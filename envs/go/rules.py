@@ -1,0 +1,573 @@
+"""The rules of Go as kernels: chains of stones, captures, superko by position hashes, area scoring.
+
+A board of ``size`` lies in a row of cells with a wall around it, so that no neighbour needs a check of bounds. A line
+of it is ``size + 1`` cells wide: the wall at its right end is also the wall at the left of the next line. Size 5, with
+action numbers where stones go::
+
+     #  #  #  #  #  #        cell of action a = (a // size + 1) * (size + 1) + a % size
+     0  1  2  3  4  #        neighbours of cell p: p - size - 1, p - 1, p + 1, p + size + 1
+     5  6  7  8  9  #
+    10 11 12 13 14  #        action 0 is the corner at the top left, A5; action size * size is a pass
+    15 16 17 18 19  #
+    20 21 22 23 24  #
+     #  #  #  #  #  #
+
+A cell is a word of 16 bits: bits 0 and 1 say black, white (both: wall; none: empty) now, bits 2 and 3 the same one turn
+ago, and so on for eight positions. That word, spread over 16 bytes, is the cell's part of an observation.
+
+A chain is a set of connected stones of a colour. Its stones form a ring (``next``) and name one of them as ``head``,
+whose entry holds what is known of the chain. Liberties are counted once for every stone that they touch, which makes
+the count cheap to keep; and since an empty point p gives a chain as many of them as it has stones beside p, p is the
+chain's *last* liberty exactly where the two numbers are equal. Nothing more is ever asked.
+Source of counting so: "pseudo-liberties", https://senseis.xmp.net/?PseudoLiberty
+
+Superko: every position has a 64-bit Zobrist hash, all hashes of a game lie in an open-addressing table in the row, and
+a move is refused if the hash of its outcome (own stone in, captured chains out, each by one exclusive or) is found
+there. Two positions of a game share a hash with a probability of about ``max_moves ** 2 / 2 ** 65``.
+
+This file is longer than others are, since kernels that call each other share a file: the cache on disk does not notice
+an edit in an imported one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, Status
+from ..jit import kernel
+from ..rng import Word, below, mix64, word
+from ..words import store_word
+
+__all__ = [
+    "ILLEGAL",
+    "KO",
+    "MAX_SIZE",
+    "MIN_SIZE",
+    "OCCUPIED",
+    "POSITIONAL",
+    "SIMPLE",
+    "SITUATIONAL",
+    "SUICIDE",
+    "Boards",
+    "area",
+    "cell_of",
+    "draw",
+    "enter",
+    "key",
+    "legal",
+    "mover",
+    "observe",
+    "remember",
+    "reset",
+    "step",
+    "verdict",
+    "wipe",
+]
+
+Whole: TypeAlias = Any
+"""A whole number: np.int64 in kernels, Python's int outside."""
+
+MIN_SIZE, MAX_SIZE = 5, 19
+POSITIONAL, SITUATIONAL, SIMPLE = range(3)
+FINE, OCCUPIED, SUICIDE, KO = range(4)
+ILLEGAL = {OCCUPIED: "occupied", SUICIDE: "suicide", KO: "ko"}
+"""What ``verdict`` says of a point that cannot be played, in a word."""
+
+FACTS = np.dtype(
+    [
+        ("hash", np.uint64),
+        ("trail", np.uint64),
+        ("max_moves", np.int32),
+        ("moves", np.int32),
+        ("last", np.int32),
+        ("captured", np.int32, (2,)),
+        ("usual_komi", np.int16),
+        ("komi", np.int16),
+        ("size", np.uint8),
+        ("handicap", np.uint8),
+        ("superko", np.uint8),
+        ("mover", np.uint8),
+        ("passes", np.uint8),
+        ("over", np.uint8),
+    ]
+)
+"""hash: of the stones on the board; trail: hash of the positions that may not come again.
+
+max_moves: after which the game is scored; moves: played; last: action, or -1; captured: stones taken by each player;
+usual_komi: half points for white, as configured; komi: those of the game in play (a record may bring its own); superko:
+POSITIONAL, SITUATIONAL or SIMPLE; mover: 0 is black; passes: in a row; over: 1 when the game has ended.
+"""
+
+CHAIN = np.dtype(
+    [("hash", np.uint64), ("head", np.uint16), ("next", np.uint16), ("size", np.uint16), ("libs", np.uint16)]
+)
+"""hash: of the stones together; head, next: cells; size: stones; libs: liberties, once for each stone they touch.
+
+All but ``next`` and ``head`` count in the head's entry only. Entries of empty cells mean nothing.
+"""
+
+
+class Boards(NamedTuple):
+    """N games; C cells, T slots.
+
+    Attributes:
+        facts: [N] FACTS.
+        cells: [N, C] uint16 eight positions of two bits each, the newest lowest.
+        chains: [N, C] CHAIN.
+        rows: [N, 4, size + 2] uint32 a bit a column, row r of the board at r + 1: black stones, white stones, points
+            where a black stone has ever stood, a white one.
+        seen: [N, T] uint64 hashes of the positions that may not come again, 0 where a slot is free; T a power of two.
+    """
+
+    facts: NDArray[Any]
+    cells: NDArray[np.uint16]
+    chains: NDArray[Any]
+    rows: NDArray[np.uint32]
+    seen: NDArray[np.uint64]
+
+
+def _random_words(count: int, salt: int) -> NDArray[np.uint64]:
+    """Words that look random: SplitMix64 (see ``rng``) over whole arrays, which overflow without a warning."""
+    x = (np.arange(1, count + 1, dtype=np.uint64) + np.uint64(salt)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+CELLS = (MAX_SIZE + 2) * (MAX_SIZE + 1)
+STONES: NDArray[np.uint64] = _random_words(2 * CELLS, 1 << 32).reshape(2, CELLS)
+"""[2, C] hash of a stone of player 0, 1 on a cell."""
+
+EMPTY, SIDE = (np.uint64(word) for word in _random_words(2, 1 << 33))
+"""Hash of the empty board; what the hash of a position changes by when white is to move (situational superko)."""
+
+BYTES: NDArray[np.uint64] = np.array([sum((k >> c & 1) << 8 * c for c in range(8)) for k in range(256)], np.uint64)
+"""[256] eight bits, a byte each."""
+
+
+@kernel
+def cell_of(size: Whole, action: Whole) -> Whole:
+    """The cell of a point."""
+    return (action // size + 1) * (size + 1) + action % size
+
+
+@kernel
+def neighbour(size: Whole, cell: Whole, side: int) -> Whole:
+    """Above, left, right, below: side 0..3."""
+    far = size + 1
+    return cell + (-far if side == 0 else -1 if side == 1 else 1 if side == 2 else far)
+
+
+# -- positions ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def wipe(state: Boards, i: int) -> None:
+    """An empty board without a past, nobody's turn changed."""
+    facts, cells = state.facts[i], state.cells[i]
+    size = np.int64(facts["size"])
+    facts["hash"] = EMPTY
+    for p in range(cells.shape[0]):
+        column = p % (size + 1)
+        cells[p] = 0xFFFF if p <= size or p >= (size + 1) ** 2 or column == size else 0
+    rows = state.rows[i]
+    for color in range(4):
+        for row in range(rows.shape[1]):
+            rows[color, row] = 0
+    forget(state, i)
+
+
+@kernel
+def forget(state: Boards, i: int) -> None:
+    """Any position may come again."""
+    seen = state.seen[i]
+    for slot in range(seen.shape[0]):
+        seen[slot] = 0
+    state.facts[i]["trail"] = 0
+
+
+@kernel
+def found(seen: NDArray[np.uint64], position: Word) -> Any:
+    """Whether a hash is in the table."""
+    last = seen.shape[0] - 1
+    slot = np.int64(position & np.uint64(last))
+    while seen[slot] != 0:
+        if seen[slot] == position:
+            return True
+        slot = (slot + 1) & last
+    return False
+
+
+@kernel
+def forbid(state: Boards, i: int, position: Word) -> None:
+    """Put a hash into the table."""
+    facts, seen = state.facts[i], state.seen[i]
+    last = seen.shape[0] - 1
+    slot = np.int64(position & np.uint64(last))
+    while seen[slot] != 0:
+        if seen[slot] == position:
+            return
+        slot = (slot + 1) & last
+    seen[slot] = position
+    facts["trail"] = facts["trail"] ^ mix64(position)
+
+
+@kernel
+def remember(state: Boards, i: int) -> None:
+    """Under a superko rule the present position may not come again."""
+    facts = state.facts[i]
+    if facts["superko"] == POSITIONAL:
+        forbid(state, i, facts["hash"])
+    elif facts["superko"] == SITUATIONAL:
+        forbid(state, i, facts["hash"] ^ SIDE if facts["mover"] == 1 else facts["hash"])
+
+
+@kernel
+def capture(state: Boards, i: int, stone: Whole) -> Whole:
+    """Take the chain of that stone off the board; the number of stones."""
+    facts, cells, chains, rows = state.facts[i], state.cells[i], state.chains[i], state.rows[i]
+    size = np.int64(facts["size"])
+    head = np.int64(chains[stone]["head"])
+    plane = np.int64(cells[stone] & 3) - 1
+    facts["hash"] = facts["hash"] ^ chains[head]["hash"]
+    taken: Whole = 0
+    q = np.int64(stone)
+    while True:
+        cells[q] = cells[q] & 0xFFFC
+        rows[plane, q // (size + 1)] &= ~(1 << q % (size + 1))
+        for side in range(4):
+            n = neighbour(size, q, side)
+            if cells[n] & 3 == 1 or cells[n] & 3 == 2:
+                chains[chains[n]["head"]]["libs"] += 1
+        taken += 1
+        q = np.int64(chains[q]["next"])
+        if q == stone:
+            return taken
+
+
+@kernel
+def join(state: Boards, i: int, p: Whole, q: Whole) -> None:
+    """Make one chain of those of stones p and q: the smaller one changes its head."""
+    chains = state.chains[i]
+    a, b = np.int64(chains[p]["head"]), np.int64(chains[q]["head"])
+    if a == b:
+        return
+    if chains[a]["size"] < chains[b]["size"]:
+        a, b = b, a
+    chains[a]["size"] += chains[b]["size"]
+    chains[a]["libs"] += chains[b]["libs"]
+    chains[a]["hash"] = chains[a]["hash"] ^ chains[b]["hash"]
+    r = b
+    while True:
+        chains[r]["head"] = a
+        r = np.int64(chains[r]["next"])
+        if r == b:
+            break
+    after = np.int64(chains[a]["next"])
+    chains[a]["next"] = chains[b]["next"]
+    chains[b]["next"] = after
+
+
+@kernel
+def enter(state: Boards, i: int, p: Whole, player: Whole) -> Whole:
+    """Put a stone on the empty cell p and take what has no liberty left; the number of stones taken."""
+    facts, cells, chains, rows = state.facts[i], state.cells[i], state.chains[i], state.rows[i]
+    size = np.int64(facts["size"])
+    rows[player, p // (size + 1)] |= 1 << p % (size + 1)
+    rows[2 + player, p // (size + 1)] |= 1 << p % (size + 1)
+    stone = STONES[player, p]
+    facts["hash"] = facts["hash"] ^ stone
+    cells[p] = cells[p] | (player + 1)
+    free = 0
+    for side in range(4):
+        n = neighbour(size, p, side)
+        color = cells[n] & 3
+        if color == 0:
+            free += 1
+        elif color != 3:
+            chains[chains[n]["head"]]["libs"] -= 1
+    chains[p]["hash"] = stone
+    chains[p]["head"] = p
+    chains[p]["next"] = p
+    chains[p]["size"] = 1
+    chains[p]["libs"] = free
+    taken: Whole = 0
+    for side in range(4):
+        n = neighbour(size, p, side)
+        color = cells[n] & 3
+        if color == player + 1:
+            join(state, i, p, n)
+        elif color == 2 - player and chains[chains[n]["head"]]["libs"] == 0:
+            taken += capture(state, i, n)
+    return taken
+
+
+@kernel
+def handicap_point(size: Whole, count: Whole, k: int) -> Whole:
+    """The action of handicap stone k of ``count``, as GTP's fixed_handicap places them.
+
+    In this order::
+
+        2 7 1       corners first: bottom left, top right, top left, bottom right; then left and right, top and bottom.
+        4 c 5       Odd counts from 5 on have their last stone in the centre, c.
+        0 6 3
+
+    Source: "GTP - Go Text Protocol, version 2, draft 2", section 4.1.1.
+    """
+    near = 2 if size < 13 else 3
+    far, half = size - 1 - near, size // 2
+    if count % 2 == 1 and count >= 5 and k == count - 1:
+        return half * size + half
+    row = near if k == 1 or k == 2 or k == 7 else half if k == 4 or k == 5 else far
+    column = near if k == 0 or k == 2 or k == 4 else half if k >= 6 else far
+    return row * size + column
+
+
+# -- verbs -------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def reset(state: Boards, i: int, seed: int) -> None:
+    """The empty board, or handicap stones and white to move; nothing is random."""
+    facts = state.facts[i]
+    wipe(state, i)
+    facts["komi"] = facts["usual_komi"]
+    facts["moves"] = 0
+    facts["last"] = -1
+    facts["captured"][0] = 0
+    facts["captured"][1] = 0
+    facts["passes"] = 0
+    facts["over"] = 0
+    size, count = np.int64(facts["size"]), np.int64(facts["handicap"])
+    facts["mover"] = 1 if count > 0 else 0
+    for k in range(count):
+        enter(state, i, cell_of(size, handicap_point(size, count, k)), 0)
+    remember(state, i)
+
+
+@kernel
+def mover(state: Boards, i: int) -> Any:
+    """The seat to move."""
+    return np.int64(state.facts[i]["mover"])
+
+
+@kernel
+def judge(
+    cells: NDArray[np.uint16],
+    chains: NDArray[Any],
+    seen: NDArray[np.uint64],
+    far: Whole,
+    p: Whole,
+    own: Whole,
+    base: Word,
+) -> Any:
+    """What ``verdict`` says of the empty cell p in a board ``far`` cells wide, for a stone of colour ``own``.
+
+    ``base``: see ``base_of``. Written out for four neighbours: here goes most of the time of a batch.
+    """
+    n0, n1, n2, n3 = np.uint64(p - far), np.uint64(p - 1), np.uint64(p + 1), np.uint64(p + far)
+    c0, c1, c2, c3 = cells[n0] & 3, cells[n1] & 3, cells[n2] & 3, cells[n3] & 3
+    breathes = c0 == 0 or c1 == 0 or c2 == 0 or c3 == 0
+    after = base ^ STONES[own - 1, np.uint64(p)]
+    # Heads of the chains around; a wall or an empty cell has a number of its own, which no chain has.
+    h0 = np.int64(chains[n0]["head"]) if c0 == 1 or c0 == 2 else -1
+    h1 = np.int64(chains[n1]["head"]) if c1 == 1 or c1 == 2 else -2
+    h2 = np.int64(chains[n2]["head"]) if c2 == 1 or c2 == 2 else -3
+    h3 = np.int64(chains[n3]["head"]) if c3 == 1 or c3 == 2 else -4
+    e01, e02, e03, e12, e13, e23 = h0 == h1, h0 == h2, h0 == h3, h1 == h2, h1 == h3, h2 == h3
+    if h0 >= 0:
+        last = chains[np.uint64(h0)]["libs"] == 1 + np.int64(e01) + np.int64(e02) + np.int64(e03)
+        breathes |= last != (c0 == own)
+        if last and c0 != own:
+            after = after ^ chains[np.uint64(h0)]["hash"]
+    if h1 >= 0:
+        last = chains[np.uint64(h1)]["libs"] == 1 + np.int64(e01) + np.int64(e12) + np.int64(e13)
+        breathes |= last != (c1 == own)
+        if last and c1 != own and not e01:
+            after = after ^ chains[np.uint64(h1)]["hash"]
+    if h2 >= 0:
+        last = chains[np.uint64(h2)]["libs"] == 1 + np.int64(e02) + np.int64(e12) + np.int64(e23)
+        breathes |= last != (c2 == own)
+        if last and c2 != own and not (e02 or e12):
+            after = after ^ chains[np.uint64(h2)]["hash"]
+    if h3 >= 0:
+        last = chains[np.uint64(h3)]["libs"] == 1 + np.int64(e03) + np.int64(e13) + np.int64(e23)
+        breathes |= last != (c3 == own)
+        if last and c3 != own and not (e03 or e13 or e23):
+            after = after ^ chains[np.uint64(h3)]["hash"]
+    if not breathes:
+        return SUICIDE
+    return KO if base != 0 and found(seen, after) else FINE
+
+
+@kernel
+def base_of(state: Boards, i: int) -> Word:
+    """Hash of the position to which a move's changes are added, or 0 where no position can come again.
+
+    Until something is captured the number of stones grows with every stone played.
+    """
+    facts = state.facts[i]
+    if facts["captured"][0] + facts["captured"][1] == 0:
+        return np.uint64(0)
+    return facts["hash"] ^ SIDE if facts["superko"] == SITUATIONAL and facts["mover"] == 0 else facts["hash"]
+
+
+@kernel
+def verdict(state: Boards, i: int, p: Whole) -> Whole:
+    """FINE, OCCUPIED, SUICIDE or KO: may the mover put a stone on cell p?"""
+    facts, cells = state.facts[i], state.cells[i]
+    if cells[p] & 3 != 0:
+        return OCCUPIED
+    far, own = np.int64(facts["size"]) + 1, np.int64(facts["mover"]) + 1
+    return judge(cells, state.chains[i], state.seen[i], far, p, own, base_of(state, i))
+
+
+@kernel
+def legal(state: Boards, i: int, player: Player, mask: Mask) -> None:
+    """Empty points but for suicide and superko, and the pass, for the mover of a running game."""
+    facts, cells, chains, seen = state.facts[i], state.cells[i], state.chains[i], state.seen[i]
+    size = np.int64(facts["size"])
+    if facts["over"] != 0 or facts["mover"] != player:
+        mask[:] = 0
+        return
+    rows, base, own, full = state.rows[i], base_of(state, i), np.int64(player) + 1, (1 << size) - 1
+    here: Whole = 0
+    below_it: Whole = full & ~np.int64(rows[0, 1] | rows[1, 1])
+    for row in range(size):
+        above, here = here, below_it
+        below_it = full & ~np.int64(rows[0, row + 2] | rows[1, row + 2]) if row + 1 < size else 0
+        # A point with an empty neighbour is no suicide; where no own stone has ever stood, nothing comes again.
+        sure = here & (here << 1 | here >> 1 | above | below_it)
+        if base != 0:
+            sure &= ~np.int64(rows[1 + own, row + 1])
+        for column in range(0, size, 8):
+            at = row * size + column
+            if at + 8 <= size * size:  # more than the row is written here; the next row writes over it
+                store_word(mask, at, BYTES[sure >> column & 255])
+            else:
+                for k in range(at, size * size):
+                    mask[k] = sure >> (column + k - at) & 1
+        unsure = here & ~sure
+        column = 0
+        while unsure != 0:
+            if unsure & 1 != 0:
+                p = (row + 1) * (size + 1) + column
+                mask[row * size + column] = judge(cells, chains, seen, size + 1, p, own, base) == FINE
+            unsure >>= 1
+            column += 1
+    mask[size * size] = 1
+
+
+@kernel
+def draw(state: Boards, i: int, random_word: Word) -> Any:
+    """A legal action, each as probable as any other: actions are drawn until one is legal (a pass always is)."""
+    size: Whole = np.int64(state.facts[i]["size"])
+    tries = 0
+    while True:
+        action = below(word(random_word, tries), size * size + 1)
+        if action == size * size or verdict(state, i, cell_of(size, action)) == FINE:
+            return action
+        tries += 1
+
+
+@kernel
+def step(state: Boards, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
+    """The mover puts a stone or passes; two passes, or the last move allowed, end the game by scoring."""
+    facts, cells = state.facts[i], state.cells[i]
+    size, player = np.int64(facts["size"]), np.int64(facts["mover"])
+    action = np.int64(actions[player])
+    for p in range(cells.shape[0]):
+        cells[p] = ((cells[p] << 2) | (cells[p] & 3)) & 0xFFFF
+    before = facts["hash"]
+    if facts["superko"] == SIMPLE:
+        forget(state, i)
+    if action == size * size:
+        facts["passes"] += 1
+    else:
+        facts["passes"] = 0
+        p = cell_of(size, action)
+        taken = enter(state, i, p, player)
+        facts["captured"][player] += taken
+        chain = state.chains[i][p]
+        if facts["superko"] == SIMPLE and taken == 1 and chain["size"] == 1 and chain["libs"] == 1:
+            forbid(state, i, before)
+    facts["last"] = action
+    facts["moves"] += 1
+    facts["mover"] = 1 - player
+    remember(state, i)
+    if facts["passes"] < 2 and facts["moves"] < facts["max_moves"]:
+        return RUNNING
+    facts["over"] = 1
+    points = area(state, i) - facts["komi"]
+    if points != 0:
+        rewards[0] = 1.0 if points > 0 else -1.0
+        rewards[1] = -rewards[0]
+    return TERMINATED
+
+
+@kernel
+def area(state: Boards, i: int) -> Any:
+    """Black's area less white's, in half points, komi not counted; uses the chain entries of empty cells as scratch.
+
+    A player's area is its stones and the empty points from which no way over empty points leads to the other's stones
+    (Tromp-Taylor): stones are never taken for dead. Sweeps there and back carry what is reached until nothing changes.
+    """
+    cells, chains = state.cells[i], state.chains[i]
+    size = np.int64(state.facts[i]["size"])
+    for p in range(cells.shape[0]):
+        if cells[p] & 3 == 0:
+            chains[p]["libs"] = 0
+    backwards, changed, unchanged = False, True, 0
+    while unchanged < 2:
+        changed = False
+        for k in range(size * size):
+            p = cell_of(size, size * size - 1 - k if backwards else k)
+            if cells[p] & 3 != 0:
+                continue
+            reached: Whole = np.int64(chains[p]["libs"])
+            for side in range(4):
+                n = neighbour(size, p, side)
+                color = np.int64(cells[n] & 3)
+                reached |= np.int64(chains[n]["libs"]) if color == 0 else color if color != 3 else 0
+            if reached != chains[p]["libs"]:
+                chains[p]["libs"] = reached
+                changed = True
+        backwards = not backwards
+        unchanged = 0 if changed else unchanged + 1
+    points: Whole = 0
+    for k in range(size * size):
+        p = cell_of(size, k)
+        owner = np.int64(cells[p] & 3)
+        if owner == 0:
+            owner = np.int64(chains[p]["libs"])
+        points += 2 * (np.int64(owner == 1) - np.int64(owner == 2))
+    return points
+
+
+@kernel
+def observe(state: Boards, i: int, player: Player, out: NDArray[np.bool_]) -> None:
+    """[size, size, 17] eight positions, the newest first: own stones, the opponent's; then whether one plays black."""
+    facts, cells = state.facts[i], state.cells[i]
+    size = np.int64(facts["size"])
+    black = player == 0
+    for row in range(size):
+        for column in range(size):
+            word = np.int64(cells[(row + 1) * (size + 1) + column])
+            if not black:
+                word = (word & 0x5555) << 1 | (word >> 1 & 0x5555)
+            offset = (row * size + column) * 17
+            store_word(out, offset, BYTES[word & 255])
+            store_word(out, offset + 8, BYTES[word >> 8])
+            out[row, column, 16] = black
+
+
+@kernel
+def key(state: Boards, i: int) -> Word:
+    """The stones, the mover, passes, komi, moves so far, and the set of positions that may not come again."""
+    facts = state.facts[i]
+    small = np.int64(facts["moves"]) << 32 | (np.int64(facts["komi"]) & 0xFFFF) << 8
+    small |= np.int64(facts["passes"]) << 1 | np.int64(facts["mover"])
+    return mix64(facts["hash"] ^ mix64(facts["trail"] ^ mix64(np.uint64(small))))
