@@ -14,7 +14,7 @@ from ..aliases import RUNNING, TERMINATED, TRUNCATED
 from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
 from .state import NONE, Snapshot
-from .table import Table, render_modes
+from .table import RENDER_FPS, Table, render_modes
 
 __all__ = ["AECGame"]
 
@@ -52,7 +52,7 @@ class AECGame(AECEnv):
             "name": game.info.id.replace("-", "_"),
             "render_modes": render_modes(draw),
             "is_parallelizable": True,
-            "render_fps": 2,
+            "render_fps": RENDER_FPS,
         }
         self.render_mode = render_mode
         self.checked = checked
@@ -255,7 +255,8 @@ class AECGame(AECEnv):
         return self.table.render()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close the window that ``render_mode="human"`` has opened."""
+        self.table.close()
 
     # -- states --------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from ..aliases import RUNNING, TERMINATED, TRUNCATED
 from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
 from .state import NONE, Snapshot
-from .table import NO_ANSWER, Table, render_modes
+from .table import NO_ANSWER, RENDER_FPS, Table, render_modes
 
 __all__ = ["ParallelGame"]
 
@@ -50,7 +50,7 @@ class ParallelGame(ParallelEnv):
             "name": game.info.id.replace("-", "_"),
             "render_modes": render_modes(draw),
             "is_parallelizable": True,
-            "render_fps": 2,
+            "render_fps": RENDER_FPS,
         }
         self.render_mode = render_mode
         self.possible_agents = game.info.agents
@@ -157,7 +157,8 @@ class ParallelGame(ParallelEnv):
         return self.table.render()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Close the window that ``render_mode="human"`` has opened."""
+        self.table.close()
 
     def get_state(self) -> Snapshot:
         """[1] the game in full; ``set_state`` of any equal environment continues from it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import operator
 import string
+import sys
 import warnings
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
-from ..errors import ActionError, IllegalAction, InvalidAction, StateError, UnknownName, UsageError
+from ..errors import ActionError, IllegalAction, InvalidAction, MissingExtra, StateError, UnknownName, UsageError
 from .actions import few, ignored
 from .arrays import LOSE, RAISE, RESAMPLE, illegal_limits
 from .core import Game
@@ -26,10 +27,16 @@ from .loops import pick_plain
 from .rng import Word, episode_seed, word
 from .state import Snapshot, from_bytes, put, size, snapshot, take
 
-__all__ = ["NO_ANSWER", "Table", "render_modes"]
+__all__ = ["NO_ANSWER", "RENDER_FPS", "Table", "render_modes"]
 
 NO_ANSWER: Action = -1
 """An answer that is no action at all: illegal everywhere."""
+
+
+RENDER_FPS = 2
+"""Turns a second in a window."""
+
+_SCREEN = f"{__name__.rsplit('.', 2)[0]}.renderers.screen"
 
 
 def render_modes(draw: str | None) -> list[str]:
@@ -42,7 +49,8 @@ class Table:
 
     Args:
         game: the rules.
-        render_mode: None, ``"human"`` (prints the board), ``"ansi"`` or, where the game has a drawer, ``"rgb_array"``.
+        render_mode: None, ``"human"`` (a window; the board is printed where there is no drawer, pygame or display),
+            ``"ansi"`` or, where the game has a drawer, ``"rgb_array"``.
         text: observations and actions are strings.
         illegal, illegal_reward, max_cycles: as in ``VecEnv``.
         draw: ``"module:function"`` of the drawer.
@@ -272,13 +280,33 @@ class Table:
                 f"render() needs a render_mode; make the environment with one of {render_modes(self.draw)}."
             )
         if self.render_mode == "rgb_array":
-            module, _, name = str(self.draw).partition(":")
-            frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(self.game, self.state, 0)
-            return frame
+            return self._frame()
         if self.render_mode == "ansi":
             return self.board()
-        print(self.board())
+        if not self._in_window():
+            print(self.board())
         return None
+
+    def _frame(self) -> NDArray[np.uint8]:
+        module, _, name = str(self.draw).partition(":")
+        frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(self.game, self.state, 0)
+        return frame
+
+    def _in_window(self) -> bool:
+        """Show the picture for one turn; False where there can be none. Rules import no pictures: by its name."""
+        if not self.draw:
+            return False
+        try:
+            frame = self._frame()
+        except MissingExtra:
+            return False
+        screen = importlib.import_module(_SCREEN)
+        return bool(screen.show_frame(frame, self.game.info.id, seconds=1 / RENDER_FPS))
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self.render_mode == "human" and _SCREEN in sys.modules:
+            sys.modules[_SCREEN].close_frame()
 
     # -- states --------------------------------------------------------------------------------------------------------
 

@@ -104,7 +104,7 @@ def _no_display(why: str) -> str:
     )
 
 
-_shared: list[Screen] = []
+_shared: list[Screen | None] = []  # None: there can be none here
 
 
 def show_frame(frame: Frame, title: str, seconds: float = 0.0, background: Color = PALETTE.background) -> bool:
@@ -126,8 +126,10 @@ def show_frame(frame: Frame, title: str, seconds: float = 0.0, background: Color
         try:
             _shared.append(Screen((frame.shape[1], frame.shape[0]), title))
         except UsageError:
-            return False
+            _shared.append(None)
     screen = _shared[0]
+    if screen is None:
+        return False
     pygame = screen.pygame
     if not screen.alive():
         return True
@@ -149,5 +151,7 @@ def show_frame(frame: Frame, title: str, seconds: float = 0.0, background: Color
 
 def close_frame() -> None:
     """Close the window of ``show_frame``; the next frame opens a new one."""
-    while _shared:
-        _shared.pop().close()
+    for screen in _shared:
+        if screen is not None:
+            screen.close()
+    _shared.clear()

@@ -337,7 +337,8 @@ def test_pettingzoo_make(id):
     assert env.table.limits.max_cycles == 1
 
 
-def test_human_mode_prints(capsys):
+def test_human_mode_prints_where_there_is_no_display(capsys, monkeypatch):
+    monkeypatch.setattr("coterie.renderers.screen.show_frame", lambda *args, **kwargs: False)
     env = aec(render_mode="human")
     env.step(4)
     shown = capsys.readouterr().out
@@ -386,7 +387,8 @@ def test_an_illegal_tick_under_raise_can_be_repeated():
     assert env.rewards == {"player_0": 1, "player_1": -1}
 
 
-def test_human_mode_prints_in_parallel(capsys):
+def test_human_mode_prints_in_parallel(capsys, monkeypatch):
+    monkeypatch.setattr("coterie.renderers.screen.show_frame", lambda *args, **kwargs: False)
     env = parallel(render_mode="human")
     env.step(everybody(env, 4))
     assert capsys.readouterr().out.count("You are") == 2
