@@ -1,0 +1,114 @@
+"""A matrix game as a picture: the table of payoffs with the last choices marked, and the scores over the rounds.
+
+A seat sees its own choices down and the other's across; a spectator sees player_0's side. Payoffs bear the colours of
+those who get them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..aliases import Action, Player, State
+from ..envs.core import Game
+from ..envs.matrix import choices, names_of, payoff_table
+from .board import PALETTE, Canvas, Color, Frame
+
+__all__ = ["SEAT_COLORS", "boxes", "cells", "draw"]
+
+ASPECT: Final = 0.9
+SEAT_COLORS: Final[tuple[Color, ...]] = (PALETTE.first, PALETTE.second)
+
+
+def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
+    """[0.9 size, size, 3] uint8: row i of ``state``.
+
+    Args:
+        game: the rules.
+        state: N games.
+        i: which of them.
+        size: width in pixels.
+        player: from whose side; None: player_0's.
+
+    Raises:
+        MissingExtra: pygame is not installed.
+    """
+    own = player or 0
+    canvas = Canvas(size, round(size * ASPECT))
+    w, h = float(size), size * ASPECT
+    played, total = (int(n) for n in state.rounds[i, :2])
+    words = f"round {min(played + 1, total)} of {total}" if played < total else f"over after {total} rounds"
+    canvas.text(w * 0.5, h * 0.045, words, h * 0.04, PALETTE.text)
+    _payoffs(canvas, game, state, i, own, (w * 0.03, h * 0.09, w * 0.94, h * 0.56))
+    _scores(canvas, state, i, (w * 0.06, h * 0.76, w * 0.88, h * 0.20))
+    return canvas.frame()
+
+
+def _payoffs(
+    canvas: Canvas, game: Game, state: State, i: int, own: Player, area: tuple[float, float, float, float]
+) -> None:
+    names, table = names_of(game), payoff_table(state, i, own)
+    rows, columns = choices(state, i, own), choices(state, i, 1 - own)
+    x, y, w, h = area
+    left, top = w * 0.20, h * 0.13
+    side_w, side_h = (w - left) / columns, (h - top) / rows
+    last = tuple(int(a) for a in state.past[i, 0, :: 1 if own == 0 else -1])
+    label = min(top * 0.42, side_h * 0.5)
+    for c in range(columns):
+        _fitted(canvas, x + left + (c + 0.5) * side_w, y + top * 0.5, names[c], label, side_w, SEAT_COLORS[1 - own])
+    for r in range(rows):
+        middle = y + top + (r + 0.5) * side_h
+        _fitted(canvas, x + left * 0.5, middle, names[r], label, left, SEAT_COLORS[own])
+        for c in range(columns):
+            cx = x + left + (c + 0.5) * side_w
+            ground = PALETTE.highlight if last == (r, c) else PALETTE.cell
+            gap = min(side_w, side_h) * 0.06
+            canvas.rectangle(
+                cx - side_w / 2 + gap, middle - side_h / 2 + gap, side_w - 2 * gap, side_h - 2 * gap, ground, 3
+            )
+            height = min(side_h * 0.34, side_w * 0.22)
+            mine, other = (f"{number:g}" for number in table[r][c])
+            _fitted(canvas, cx - side_w * 0.22, middle, mine, height, side_w * 0.42, SEAT_COLORS[own])
+            _fitted(canvas, cx + side_w * 0.22, middle, other, height, side_w * 0.42, SEAT_COLORS[1 - own])
+
+
+def _fitted(canvas: Canvas, x: float, y: float, words: str, height: float, width: float, color: Color) -> None:
+    """Words that shrink where they would be too wide."""
+    shrink = min(1.0, 0.94 * width / max(1.0, canvas.text_width(words, height)))
+    canvas.text(x, y, words, height * shrink, color)
+
+
+def _scores(canvas: Canvas, state: State, i: int, area: tuple[float, float, float, float]) -> None:
+    """A line a player: its score after each of the remembered rounds."""
+    x, y, w, h = area
+    known = [(int(a), int(b)) for a, b in state.past[i, ::-1] if a >= 0]
+    lines = []
+    for p in (0, 1):
+        paid = [float(state.payoffs[i, a, b, p]) for a, b in known]
+        line = [float(state.scores[i, p]) - sum(paid)]
+        for amount in paid:
+            line.append(line[-1] + amount)
+        lines.append(line)
+    low, high = min(map(min, lines)), max(map(max, lines))
+    span, steps = max(high - low, 1.0), max(1, len(lines[0]) - 1)
+    room = w * 0.80
+    for p, line in enumerate(lines):
+        score = f"player_{p}  {line[-1]:g}"
+        _fitted(canvas, x + w * (0.25 + 0.5 * p), y - h * 0.22, score, h * 0.22, w * 0.45, SEAT_COLORS[p])
+        shift = (p - 0.5) * h * 0.02  # equal scores stay visible side by side
+        points = [
+            (x + w * 0.1 + room * k / steps, y + h * (1 - (value - low) / span) * 0.9 + shift + h * 0.05)
+            for k, value in enumerate(line)
+        ]
+        canvas.polyline(points, h * 0.025, SEAT_COLORS[p])
+        for px, py in points:
+            canvas.disc(px, py, h * 0.03, SEAT_COLORS[p])
+
+
+def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tuple[float, float, float, float]]:
+    """None: there are no cells."""
+    return []
+
+
+def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
+    """None: every choice is a button."""
+    return ()
