@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,14 +79,14 @@ _63 = _U(63)
 
 
 @kernel
-def mates_in_one(position: Position, moves: NDArray[np.int32], below: Position) -> int:
-    """The moves that mate at once, written to the front of ``moves`` [256]; returns how many. ``below`` is scratch."""
+def mates_in_one(position: Position, moves: NDArray[np.int32], after: Position) -> int:
+    """The moves that mate at once, written to the front of ``moves`` [256]; returns how many. ``after`` is scratch."""
     n = generate(position, moves)
     found = 0
     for k in range(n):
-        copy(position, below)
-        make(below, moves[k])
-        if in_check(below) and not has_move(below):
+        copy(position, after)
+        make(after, moves[k])
+        if in_check(after) and not has_move(after):
             moves[found] = moves[k]
             found += 1
     return found
@@ -120,17 +121,17 @@ def mates_in_two(position: Position, moves: NDArray[np.int32], scratch: Position
 
 
 @kernel
-def _choose(position: Position, moves: NDArray[np.int32], n: int, greedy: bool, random_word: Word) -> int:
+def _choose(position: Position, moves: NDArray[np.int32], n: int, greedy: bool, random_word: Word) -> Any:
     """A mover's choice among ``moves[:n]``."""
     if greedy and random_word & _U(1) == _U(0):
-        best, ties = np.int64(0), np.int64(0)
+        best, ties = 0, 0
         for k in range(n):
             worth = _GREEDY[piece_at(position, _U(moves[k]) >> _U(6) & _63) & _U(7)]
             if worth > best:
-                best, ties = worth, np.int64(0)
+                best, ties = worth, 0
             if worth == best:
                 ties += 1
-        chosen = np.int64(below(random_word, ties))
+        chosen = below(random_word, ties)
         for k in range(n):
             if _GREEDY[piece_at(position, _U(moves[k]) >> _U(6) & _63) & _U(7)] == best:
                 if chosen == 0:

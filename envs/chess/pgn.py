@@ -273,15 +273,16 @@ def _move_words(game: PGNGame, line: Line) -> Iterator[str]:
 
 
 def _comment_words(text: str) -> Iterator[str]:
-    words = _printable(text.replace("{", "(").replace("}", ")")).split()
-    if words:
-        yield from ("{", *words, "}")
+    said = _printable(text.replace("{", "(").replace("}", ")")).split()
+    if said:
+        yield from ("{", *said, "}")
 
 
-def _wrapped(words: Iterable[str]) -> Iterator[str]:
+def _wrapped(parts: Iterable[str]) -> Iterator[str]:
     """Lines of at most WIDTH characters. None begins with ``%``, which would hide it from readers."""
     line = ""
-    for word in words:
+    for part in parts:
+        word = part
         while word:
             if line and len(line) + 1 + len(word) <= WIDTH:
                 line, word = f"{line} {word}", ""
