@@ -148,6 +148,7 @@ class _Reader:
         self.named = False  # a colour to move was given
         self.started = False  # the first move, or one with its node, has been read
         self.nodes = 0
+        self.set_up_at = 0  # where stones were set up last
 
     @property
     def read(self) -> SgfGame:
@@ -160,7 +161,7 @@ class _Reader:
             self._node(properties)
             self.nodes += 1
         if not self.started:
-            self._check_start(0)
+            self._check_start()
 
     # -- syntax
 
@@ -283,6 +284,7 @@ class _Reader:
                 "read beyond that",
                 p.at,
             )
+        self.set_up_at = p.at
         black, white = dict.fromkeys(self.game.black), dict.fromkeys(self.game.white)
         for text, at in p.values:
             for action in self._points(text.strip(), at):
@@ -299,7 +301,7 @@ class _Reader:
         if player is None:
             raise NotationError(f"PL[{text}] names no colour; B or W does", at)
         if self.moves:
-            raise NotationError(f"PL changes the turn after move {len(self.moves)}, in the middle of the game", at)
+            raise NotationError(f"PL changes the turn after move {len(self.moves)}, in the middle of the game", p.at)
         self.named = True
         self.game = replace(self.game, to_move=player)
 
@@ -307,7 +309,7 @@ class _Reader:
         text, at = p.values[0]
         player, size = _COLORS[p.name], self.game.size
         if not self.started:
-            self._check_start(p.at)
+            self._check_start()
         # "tt" is a pass on boards of up to 19 points a side.
         action = size * size if text.strip() in ("", "tt") else self._point(text.strip(), at)
         if not self.moves and not self.named:
@@ -319,12 +321,14 @@ class _Reader:
         if not self.named:
             self.game = replace(self.game, to_move=1 if self.game.black and not self.game.white else 0)
 
-    def _check_start(self, at: int) -> None:
+    def _check_start(self) -> None:
         self.started = True
         game = self.game
         stone = breathless(game.size, game.black, game.white)
         if stone is not None:
-            raise NotationError(f"The chain of {point(game.size, stone)} stands there without a liberty", at)
+            raise NotationError(
+                f"The chain of {point(game.size, stone)} stands there without a liberty", self.set_up_at
+            )
 
     def _points(self, text: str, at: int) -> list[Action]:
         """One point, or a rectangle of them ("aa:cc")."""

@@ -406,7 +406,7 @@ def test_wrong_arguments(arguments, words):
 
 def test_a_misspelt_rule():
     with pytest.raises(UnknownName, match="positional"):
-        make_game("go-v0", superko="positonal")
+        make_game("go-v0", superko="position")
 
 
 def test_defaults():
