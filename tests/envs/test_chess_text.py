@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 import string
 import time
+from pathlib import Path
 
 import chess
 import numpy as np
@@ -233,3 +235,13 @@ def test_all_moves_of_a_position_are_spelt_quickly():
             GAME.action_to_text(state, 0, action)
         best = min(best, time.perf_counter() - began)
     assert best < 300e-6, f"{len(legal)} moves took {best * 1e6:.0f} us"  # 45 us on an idle machine
+
+
+def test_the_page_shows_what_its_blocks_print(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "games" / "chess.md").read_text()
+    names: dict[str, object] = {}
+    found = re.findall(r"^```python\n(.*?)^```\n\n```\n(.*?)^```$", page, re.M | re.S)
+    assert len(found) == page.count("```python")
+    for block, shown in found:
+        exec(compile(block, "chess.md", "exec"), names)
+        assert capsys.readouterr().out.rstrip() == shown.rstrip()
