@@ -81,8 +81,10 @@ class Eval:
 
     Attributes:
         run: a run folder (RUN, RUN:player, RUN:player@version), a model or any other player.
-        vs: opponents.
-        games: games against each, half from either seat.
+        vs: opponents; by default those of the game's preset.
+        games: games against each, half from either seat; with a curriculum, held-out positions.
+        curriculum: count the held-out positions that it solves instead; a run that learned from one takes that by
+            default where no --vs is said. A name (`coterie envs GAME` lists them) or [OPTION=]FILE.
         game: what is played; a run knows.
         seed: the same seed gives the same games.
         sample: the model samples its actions, as in training, instead of taking the likeliest; the exact figures are
@@ -92,8 +94,9 @@ class Eval:
     """
 
     run: tyro.conf.Positional[str]
-    vs: tuple[str, ...] = ("random", "minimax")
+    vs: tuple[str, ...] = ()
     games: int = 1000
+    curriculum: str = ""
     game: str = ""
     seed: int = 0
     sample: bool = False

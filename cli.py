@@ -25,6 +25,7 @@ from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, Unkno
 if TYPE_CHECKING:
     from .agents.core import Agent
     from .envs.core import Game
+    from .training.config import TrainConfig
 
 __all__ = ["main"]
 
@@ -187,8 +188,8 @@ def _train(words: list[str]) -> int:
     found = spec(asked.game)
     run = asked.run or _run_folder(found.name, asked.resume)
     source = run / "config.yaml" if asked.resume else asked.config
-    base = load_config(source) if source else preset(asked.game)
-    if spec(base.game) != found:
+    base = load_config(source) if source else preset(asked.game, asked.rollout.curriculum)
+    if spec(base.game) != found and spec(base.game).name != asked.game:
         raise UsageError(f"{source} is about {base.game}, not {found.name}; it says so in its field `game`.")
     # What the flags are laid over is known only now: the game's preset, a file, or the run that goes on.
     asked = parse(kind, "train", words, kind(game=named, **picked(base, own)))
@@ -220,33 +221,57 @@ def _bench(words: list[str]) -> int:
 
 
 def _eval(words: list[str]) -> int:
-    from .envs.registry import game_arguments, make_game
+    from .envs.registry import game_arguments, make_game, spec
+    from .training.config import preset
     from .training.evaluate import evaluate
+    from .training.held_out import solve_held_out
 
     asked: Eval = parse(Eval, "eval", words)
     if asked.games < 2:
         raise UsageError(f"--games is {asked.games}; it must be at least 2, one from either seat.")
-    game = make_game(asked.game or _trained_on(asked.run), **game_arguments(asked.set))
+    trained = _trained_on(asked.run)
+    if trained is None and not asked.game:
+        raise UsageError(
+            f"{asked.run} is no run folder, so say what is played: coterie eval {asked.run} --game tictactoe"
+        )
+    played = asked.game or (trained.game if trained else "")
+    own = trained is not None and spec(trained.game).name == spec(played).name
+    arguments = {**(trained.game_arguments if trained and own else {}), **game_arguments(asked.set)}
+    game = make_game(played, **arguments)
     agent = _player(asked.run, game, greedy=not asked.sample)
-    opponents = {name: _player(name, game) for name in asked.vs}
-    for row in evaluate(game, agent, opponents, asked.games, asked.seed):
+    curriculum = asked.curriculum or (trained.rollout.curriculum if trained and not asked.vs else "")
+    names = asked.vs or tuple(n for n in preset(game.info.name, curriculum).budget.eval_vs.split(",") if n)
+    opponents = {name: _player(name, game) for name in names}
+    if curriculum:
+        rows = solve_held_out(game, agent, opponents, curriculum, asked.games, asked.seed)
+    else:
+        rows = evaluate(game, agent, opponents, asked.games, asked.seed)
+    for row in rows:
         print(json.dumps(row) if asked.json else _row(row), flush=True)
     return 0
 
 
-def _trained_on(name: str) -> str:
-    """The game of the run that ``RUN``, ``RUN:player`` or ``RUN:player@version`` names."""
+def _trained_on(name: str) -> TrainConfig | None:
+    """The configuration of the run that ``RUN``, ``RUN:player`` or ``RUN:player@version`` names; None: no run."""
     from .training.config import load_config
 
     player = name.partition("@")[0]
     for folder in (name, player, player.rpartition(":")[0]):
         if folder and (Path(folder) / "config.yaml").is_file():
-            return load_config(Path(folder) / "config.yaml").game
-    raise UsageError(f"{name} is no run folder, so say what is played: coterie eval {name} --game tictactoe")
+            return load_config(Path(folder) / "config.yaml")
+    return None
 
 
 def _row(row: dict[str, Any]) -> str:
-    """A row of ``evaluate`` for people."""
+    """A row of ``evaluate`` or ``solve_held_out`` for people."""
+    if "curriculum" in row:
+        low, high = row["solved_interval"]
+        against = f" against {row['opponent']}" if row["opponent"] else ""
+        parts = [f"{row['curriculum']}, {row['games']} held-out positions{against}: "]
+        parts.append(f"solved {row['solved']:.1%} ({100 * low:.1f} to {100 * high:.1f})")
+        if "sampled" in row:
+            parts.append(f"when it samples {row['sampled']:.1%}  entropy {row['entropy']:.1%} of a uniform choice's")
+        return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])
     if row["opponent"] is None:
         if row["exploitability"] is None:
             return f"the policy itself: {row['why']}"

@@ -34,6 +34,12 @@ __all__ = ["Pack", "Question", "pack_questions"]
 
 Ids = tuple[int, ...]
 
+WORTH = 1024
+"""A batch of fewer tokens is not closed because of its padding: another forward pass would cost more."""
+
+PADDING = 0.2
+"""Padding that a batch may hold, over the tokens in it: short and long questions are fed apart."""
+
 
 class Question(NamedTuple):
     """A prompt and the answers to score.
@@ -150,14 +156,15 @@ def pack_questions(
     rows.sort(key=lambda r: (r.slot, len(r.ids)))
     packs: list[Pack] = []
     batch: list[_Row] = []
-    width = 0
+    fed = 0
     for row in rows:
-        wider = max(width, len(row.ids))
-        if batch and wider * (len(batch) + 1) > batch_tokens:
+        wider, more = max(len(batch[-1].ids) if batch else 0, len(row.ids)), fed + len(row.ids)
+        padded = wider * (len(batch) + 1)
+        if batch and (padded > batch_tokens or (fed >= WORTH and padded - more > PADDING * more)):
             packs.append(_finish(batch, questions))
-            batch, wider = [], len(row.ids)
+            batch, more = [], len(row.ids)
         batch.append(row)
-        width = wider
+        fed = more
     packs.append(_finish(batch, questions))
     return packs
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 __all__ = ["LLMAgent", "LoraPolicy"]
 
 _CACHE = 200_000  # prompts remembered before the memory is emptied
+
+
+class _Asked(NamedTuple):
+    """A turn in tokens: the prompt; every legal answer with its action and its text, in the order of the actions."""
+
+    prompt: tuple[int, ...]
+    answers: tuple[tuple[int, ...], ...]
+    actions: list[int]
+    texts: list[str]
 
 
 class LoraPolicy:
@@ -73,7 +82,7 @@ class LoraPolicy:
         self.batch_tokens = batch_tokens
         self.stop = stop_token(loaded.tokenizer)
         self.forward_tokens = 0
-        self._asked: dict[tuple[str, bytes], tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]] = {}
+        self._asked: dict[tuple[str, bytes], _Asked] = {}
 
     @property
     def model(self) -> torch.nn.Module:
@@ -89,23 +98,47 @@ class LoraPolicy:
 
         If one legal answer begins another, every answer ends with the stop token, so that both can be told apart.
         """
-        text = self.template.text(turn)
-        known = self._asked.get((text, turn.mask.tobytes()))
+        known = self._ask(turn)
+        return Question(slot, known.prompt, known.answers)
+
+    def _ask(self, turn: Turn) -> _Asked:
+        text, mask = self.template.text(turn), turn.mask.tobytes()
+        known = self._asked.get((text, mask))
         if known is None:
-            answers = tuple(self.template.answer(turn.action_to_text(a)) for a in turn.legal_actions)
-            if self.decode == "free":
-                answers = ()
-            elif _not_prefix_free(answers):
-                answers = tuple((*a, self.stop) for a in answers)
-            known = (self.template.encode(turn, text), answers)
+            actions = turn.legal_actions
+            texts = [turn.action_to_text(a) for a in actions]
+            answers: tuple[tuple[int, ...], ...] = ()
+            if self.decode != "free":
+                answers = tuple(map(self.template.answer, texts))
+                if _not_prefix_free(answers):
+                    answers = tuple((*a, self.stop) for a in answers)
+            known = _Asked(self.template.encode(turn, text), answers, actions, texts)
             if len(self._asked) >= _CACHE:
                 self._asked.clear()
-            self._asked[(text, turn.mask.tobytes())] = known
-        return Question(slot, *known)
+            self._asked[(text, mask)] = known
+        return known
+
+    def _ask_all(self, turns: Sequence[Turn]) -> list[_Asked]:
+        """What every turn asks; games that stand alike to the last byte are looked at once.
+
+        A group begins as so many copies of one position: its texts would cost more than the model.
+        """
+        seen: dict[tuple[int, int, bytes], _Asked] = {}
+        out = []
+        for turn in turns:
+            if not isinstance(turn.state, np.ndarray):
+                out.append(self._ask(turn))
+                continue
+            row = (id(turn.game), turn.player, turn.state[turn.row].tobytes())
+            known = seen.get(row)
+            if known is None:
+                known = seen[row] = self._ask(turn)
+            out.append(known)
+        return out
 
     def asked(self) -> list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]]:
         """Prompt and legal answers of every different question so far (the memory is emptied when it is full)."""
-        return list(self._asked.values())
+        return [(known.prompt, known.answers) for known in self._asked.values()]
 
     def distributions(self, questions: Sequence[Question]) -> tuple[NDArray[np.float64], list[NDArray[np.float32]]]:
         """Log-probabilities of all answers of distinct questions (choice and constrained).
@@ -146,12 +179,13 @@ class LoraPolicy:
         """
         if not turns:
             return []
-        asked = [self.question(turn, self.slot(player)) for turn, player in zip(turns, players, strict=True)]
+        known = self._ask_all(turns)
+        slots = {player: self.slot(player) for player in set(players)}
         if self.decode == "free":
+            asked = [Question(slots[p], a.prompt, a.answers) for a, p in zip(known, players, strict=True)]
             return self._act_free(turns, players, asked, rng, greedy)
-        number: dict[Question, int] = {}
-        index = np.array([number.setdefault(q, len(number)) for q in asked])
-        table, tokens = self.distributions(list(number))
+        questions, index = _distinct(known, [slots[player] for player in players])
+        table, tokens = self.distributions(questions)
         if greedy:
             chosen = table.argmax(1)[index]
         else:
@@ -159,12 +193,11 @@ class LoraPolicy:
             cumulative /= cumulative[:, -1:]
             chosen = (cumulative[index] <= rng.random(len(turns))[:, None]).sum(1)
         decisions = []
-        for turn, player, question, q, k in zip(turns, players, asked, index, chosen, strict=True):
-            action = turn.legal_actions[k]
-            answer = question.answers[k]
+        for what, player, q, k in zip(known, players, index.tolist(), chosen.tolist(), strict=True):
+            answer = what.answers[k]
             logprobs = tokens[q][k][: 1 if self.decode == "choice" else len(answer)]
-            record = self._record(question, player, answer, tuple(logprobs.tolist()), chosen=int(k))
-            decisions.append(Decision(action, turn.action_to_text(action), record))
+            record = self._record(questions[q], player, answer, tuple(logprobs.tolist()), chosen=k)
+            decisions.append(Decision(what.actions[k], what.texts[k], record))
         return decisions
 
     def _record(
@@ -260,14 +293,13 @@ class LLMAgent:
             raise UsageError("Free decoding has no distribution over actions that could be written down; sample games.")
         if not turns:
             return []
-        asked = [self.backend.question(turn, self.backend.slot(self.player)) for turn in turns]
-        number: dict[Question, int] = {}
-        index = [number.setdefault(q, len(number)) for q in asked]
-        table, _ = self.backend.distributions(list(number))
+        known = self.backend._ask_all(turns)
+        questions, index = _distinct(known, [self.backend.slot(self.player)] * len(turns))
+        table, _ = self.backend.distributions(questions)
         out = []
-        for turn, q in zip(turns, index, strict=True):
+        for turn, what, q in zip(turns, known, index.tolist(), strict=True):
             probabilities = np.zeros(turn.game.info.num_actions)
-            legal = turn.legal_actions
+            legal = what.actions
             if self.greedy:
                 probabilities[legal[int(table[q].argmax())]] = 1.0
             else:
@@ -286,6 +318,20 @@ def _check_plain_logits(loaded: LoadedModel) -> None:
                 f"{loaded.id} scales its logits ({name} {getattr(config, name)}), which coterie doesn't do yet: its "
                 "log-probabilities would be wrong. Choose a model of the Llama family, such as smollm2."
             )
+
+
+def _distinct(known: Sequence[_Asked], slots: Sequence[int]) -> tuple[list[Question], NDArray[np.int64]]:
+    """The different questions among those asked, and the number of each one's."""
+    numbers: dict[Question, int] = {}
+    by_identity: dict[tuple[int, int], int] = {}  # equal questions are mostly one object, and tuples hash slowly
+    index = np.empty(len(known), np.int64)
+    for k, (what, slot) in enumerate(zip(known, slots, strict=True)):
+        at = by_identity.get((id(what), slot))
+        if at is None:
+            at = numbers.setdefault(Question(slot, what.prompt, what.answers), len(numbers))
+            by_identity[(id(what), slot)] = at
+        index[k] = at
+    return list(numbers), index
 
 
 def _not_prefix_free(answers: Sequence[tuple[int, ...]]) -> bool:

@@ -12,7 +12,7 @@ With ``think`` (free decoding) the chat template asks for thoughts first and a l
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownName
@@ -26,6 +26,9 @@ __all__ = ["TEMPLATES", "Template", "answer_text", "make_template", "stop_token"
 TEMPLATES = ("auto", "compact", "chat")
 BYTE_VOCABULARY = 512
 """A tokenizer of at most this many tokens spells bytes; its model was made for the compact line."""
+
+_CACHE = 100_000
+"""Answers remembered before the memory is emptied."""
 
 _ANSWER = re.compile(r"answer\s*:\s*(.*)", re.IGNORECASE)
 
@@ -72,6 +75,7 @@ class Template:
     name: str
     tokenizer: PreTrainedTokenizerBase
     think: bool = False
+    _answers: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def text(self, turn: Turn) -> str:
         """The turn's own words; the template adds the same frame to each."""
@@ -104,8 +108,13 @@ class Template:
             return _chat_ids(self.tokenizer, [both], generation=True)
 
     def answer(self, text: str) -> tuple[int, ...]:
-        """Token ids of an action's text, alone."""
-        return tuple(self.tokenizer.encode(text, add_special_tokens=False))
+        """Token ids of an action's text, alone. Few texts are met again and again: they are remembered."""
+        known = self._answers.get(text)
+        if known is None:
+            if len(self._answers) >= _CACHE:
+                self._answers.clear()
+            known = self._answers[text] = tuple(self.tokenizer.encode(text, add_special_tokens=False))
+        return known
 
 
 def make_template(

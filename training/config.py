@@ -2,7 +2,7 @@
 
 Names are GRPOConfig's where it has them (``learning_rate``, ``beta``, ``epsilon``, ``num_iterations``,
 ``num_generations``, ``loss_type``, ...); docs/losses.md
-lists what differs. Defaults are measured ones, on the games that ``PRESETS`` names.
+lists what differs. What each game starts from stands in ``presets.py``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, Literal, get_type_hints
 
 import yaml
 
+from ..envs.registry import game_arguments
 from ..errors import UnknownName, UsageError
 
 __all__ = [
-    "PRESETS",
     "BudgetConfig",
     "CreditConfig",
     "LossConfig",
@@ -77,12 +77,18 @@ class RolloutConfig:
         opening_plies: each group starts after 0 to this many uniformly random plies.
         illegal_penalty: reward of an illegal answer (free decoding); the mover gets it, the game ends, the others get
             0.
+        curriculum: start from positions: a name that `coterie envs GAME` lists, such as mate-in-1, or a text file with
+            one a line: [OPTION=]FILE[,HELD_OUT_FILE], such as fen=mine.txt. The learner moves first.
+        max_plies: a game that isn't over after so many plies counts as it stands; 0: as the curriculum says, without
+            one never.
     """
 
     games: int = 1024
     num_generations: int = 8
     opening_plies: int = 4
     illegal_penalty: float = -1.0
+    curriculum: str = ""
+    max_plies: int = 0
 
 
 @dataclass(frozen=True)
@@ -216,11 +222,13 @@ class TrainConfig:
         game: id or name of a registered game.
         seed: of adapters, games and sampling.
         threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
+        set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them. The run remembers them.
     """
 
     game: str = "tictactoe"
     seed: int = 0
     threads: int = 0
+    set: tuple[str, ...] = ()
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     credit: CreditConfig = field(default_factory=CreditConfig)
@@ -241,6 +249,16 @@ class TrainConfig:
             value = getattr(node, name)
             _check(_holds(value, wanted), name, value, wanted)
         _check(games % group == 0, "games", games, f"a multiple of num_generations, which is {group}")
+        _ = self.game_arguments
+
+    @property
+    def game_arguments(self) -> dict[str, Any]:
+        """``set`` as keyword arguments of the game.
+
+        Raises:
+            UsageError: one that doesn't read name=value.
+        """
+        return game_arguments(self.set)
 
 
 _BOUNDS = (
@@ -249,6 +267,7 @@ _BOUNDS = (
     ("rollout", "games", "at least 1"),
     ("rollout", "num_generations", "at least 1"),
     ("rollout", "opening_plies", "0 or more"),
+    ("rollout", "max_plies", "0 or more"),
     ("policy", "temperature", "more than 0"),
     ("policy", "lora_r", "at least 1"),
     ("policy", "lora_alpha", "at least 1"),
@@ -301,33 +320,16 @@ def _check(good: bool, name: str, came: object, wanted: str) -> None:
         raise UsageError(f"{name} is {came}; it must be {wanted}.")
 
 
-PRESETS: dict[str, TrainConfig] = {
-    "tictactoe": TrainConfig(
-        optimizer=OptimizerConfig(decay_updates=300),
-        loss=LossConfig(
-            num_iterations=2, num_mini_batches=4, entropy_coef=0.1, entropy_final=0.02, entropy_decay_updates=150
-        ),
-        budget=BudgetConfig(
-            updates=2000,
-            minutes=10.0,
-            eval_vs="random,minimax",
-            eval_games=2000,
-            goal="random.win>=0.92,random.loss<=0.004,minimax.draw>=0.995",
-        ),
-    ),
-}
-"""Measured starting points by game name; a game without one starts from ``TrainConfig()``."""
+def preset(game: str, curriculum: str = "") -> TrainConfig:
+    """The configuration that ``coterie train GAME --curriculum NAME`` starts from; see ``presets.py``."""
+    from .presets import find
 
-
-def preset(game: str) -> TrainConfig:
-    """The configuration that ``coterie train GAME`` starts from."""
-    found = PRESETS.get(game.rsplit("-v", 1)[0], TrainConfig())
-    return dataclasses.replace(found, game=game)
+    return find(game, curriculum)
 
 
 def to_dict(config: TrainConfig) -> dict[str, Any]:
-    """Plain nested data."""
-    return dataclasses.asdict(config)
+    """Plain nested data, as JSON and YAML know it."""
+    return {**dataclasses.asdict(config), "set": list(config.set)}
 
 
 def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> TrainConfig:
@@ -337,8 +339,11 @@ def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> Train
         UnknownName: a section or field that doesn't exist.
         UsageError: a value of the wrong type.
     """
-    start = base if base is not None else preset(str(data.get("game", "tictactoe")))
-    built = _merge(start, data, "")
+    if base is None:
+        rollout = data.get("rollout")
+        curriculum = rollout.get("curriculum", "") if isinstance(rollout, Mapping) else ""
+        base = preset(str(data.get("game", "tictactoe")), str(curriculum))
+    built = _merge(base, data, "")
     assert isinstance(built, TrainConfig)
     return built
 
@@ -356,6 +361,8 @@ def _merge(node: Any, data: Mapping[str, Any], where: str) -> Any:
                 raise UsageError(f"{name} is {value!r}; it is a section and holds fields: {inside}.")
             changes[name] = _merge(current, value, f" of {name}")
             continue
+        if name == "set":
+            value = _words(value)
         if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if isinstance(current, float) and isinstance(value, str):
@@ -367,6 +374,17 @@ def _merge(node: Any, data: Mapping[str, Any], where: str) -> Any:
             raise UnknownName(name, str(value), [str(a) for a in allowed])
         changes[name] = value
     return dataclasses.replace(node, **changes)
+
+
+def _words(value: Any) -> Any:
+    """``{size: 9}`` and ``[size=9]`` as ``("size=9",)``; anything else as it came."""
+    if isinstance(value, Mapping):
+        return tuple(
+            f"{name}={yaml.safe_dump(v, default_flow_style=True).split(chr(10))[0]}" for name, v in value.items()
+        )
+    if isinstance(value, list) and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    return value
 
 
 def _number(text: str) -> float | str:

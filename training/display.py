@@ -119,8 +119,9 @@ class Display:
             if name in row:
                 self._writer.add_scalar(name, row[name], row["update"])
         for e in row.get("eval", ()):
-            for name in ("win", "draw", "loss"):
-                self._writer.add_scalar(f"eval_{e['opponent']}/{name}", e[name], row["update"])
+            for name in ("win", "draw", "loss", "solved", "sampled", "entropy"):
+                if name in e:
+                    self._writer.add_scalar(f"eval_{_title(e)}/{name}", e[name], row["update"])
 
     def _table(self, row: Mapping[str, Any]) -> Any:
         from rich.console import Group
@@ -150,6 +151,11 @@ class Display:
             "training (sampled)", *(_percent(row[n], games) for n in ("win", "draw", "loss_share")), str(games)
         )
         for e in self._evals:
+            if "solved" in e:
+                body.add_row(
+                    f"{_title(e)}, held out (greedy)", _percent(e["solved"], e["games"]), "", "", str(e["games"])
+                )
+                continue
             cells = (_percent(e[n], int(e["games"])) for n in ("win", "draw", "loss"))
             body.add_row(f"against {e['opponent']} (greedy)", *cells, str(e["games"]))
         foot = Table.grid(padding=(0, 2))
@@ -173,8 +179,21 @@ def plain_line(row: Mapping[str, Any]) -> str:
         f"{row['decisions_per_second']:.0f} decisions/s",
     ]  # fmt: skip
     for e in row.get("eval", ()):
-        parts.append(f"vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
+        if "solved" in e:
+            start = "".join(
+                f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if _title(b) == _title(e)
+            )
+            parts.append(f"{_title(e)} solved {_percent(e['solved'], e['games']).strip()}{start}")
+        else:
+            parts.append(f"vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
     return "  ".join(parts)
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    """Whom or what a row of an evaluation is about."""
+    if "curriculum" not in row:
+        return str(row["opponent"])
+    return str(row["curriculum"]) + (f" against {row['opponent']}" if row["opponent"] else "")
 
 
 def _percent(share: float, games: int) -> str:
@@ -185,6 +204,19 @@ def _percent(share: float, games: int) -> str:
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}:{rest:02d}"
+
+
+def _plot_solved(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]], name: str) -> None:
+    """Share of held-out positions solved, over minutes."""
+    minutes = [m for m, _ in looked]
+    bounds = [e["solved_interval"] for _, e in looked]
+    axis.plot(minutes, [e["solved"] for _, e in looked], color="#2a7f3f", label="likeliest answer")
+    axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color="#2a7f3f", alpha=0.15)
+    if all("sampled" in e for _, e in looked):
+        axis.plot(minutes, [e["sampled"] for _, e in looked], color="#3b6fb6", label="sampled")
+    axis.set(title=f"{name}, {looked[0][1]['games']} held out", xlabel="minutes", ylabel="share solved")
+    axis.set_ylim(bottom=0.0)
+    axis.legend(loc="upper left")
 
 
 def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
@@ -202,12 +234,16 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtra("Curves", error.name or "matplotlib", "train") from None
-    names = list(dict.fromkeys(e["opponent"] for row in rows for e in row.get("eval", ())))
+    names = list(dict.fromkeys(_title(e) for row in rows for e in row.get("eval", ())))
     figure = Figure(figsize=(4.5 * (len(names) + 1), 3.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, len(names) + 1, squeeze=False)[0]
     for axis, name in zip(axes, names, strict=False):
-        looked = [(row["elapsed"] / 60, e) for row in rows for e in row.get("eval", ()) if e["opponent"] == name]
+        looked = [(row["elapsed"] / 60, e) for row in rows for e in row.get("eval", ()) if _title(e) == name]
+        if "solved" in looked[0][1]:
+            start = [(0.0, e) for row in rows for e in row.get("before", ()) if _title(e) == name]
+            _plot_solved(axis, [*start, *looked], name)
+            continue
         minutes = [m for m, _ in looked]
         for column, colour in (("win", "#2a7f3f"), ("draw", "#3b6fb6"), ("loss", "#b63b3b")):
             shares = [e[column] for _, e in looked]

@@ -1,4 +1,7 @@
-"""When to stop: conditions on an evaluation, written as ``random.win>=0.92,minimax.draw>=0.99``."""
+"""When to stop: conditions on an evaluation, written as ``random.win>=0.92,minimax.draw>=0.99``.
+
+With a curriculum they are about its held-out positions: ``mate-in-1.solved>=0.3``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from ..errors import UsageError
 
 __all__ = ["Goal"]
 
-_TERM = re.compile(r"^([\w./:@-]+)\.(win|draw|loss|illegal)(>=|<=)([0-9.eE+-]+)$")
+_HELD_OUT = ("solved", "sampled")
+"""Columns of a curriculum's row; it has no others but illegal."""
+
+_TERM = re.compile(r"^([\w./:@-]+)\.(win|draw|loss|illegal|score|solved|sampled)(>=|<=)([0-9.eE+-]+)$")
 
 
 @dataclass(frozen=True)
@@ -19,7 +25,7 @@ class Goal:
     """Conditions that must all hold.
 
     Attributes:
-        terms: (opponent, column, ``>=`` or ``<=``, bound); no terms: never reached.
+        terms: (opponent or curriculum, column, ``>=`` or ``<=``, bound); no terms: never reached.
     """
 
     terms: tuple[tuple[str, str, str, float], ...]
@@ -41,33 +47,53 @@ class Goal:
             if match is None:
                 raise UsageError(
                     f"goal: {part!r} doesn't read OPPONENT.COLUMN>=NUMBER, such as random.win>=0.92; "
-                    "columns are win, draw, loss and illegal."
+                    "columns are win, draw, loss, score and illegal, and solved and sampled of a curriculum, such as "
+                    "mate-in-1.solved>=0.3."
                 )
             terms.append((match[1], match[2], match[3], bound))
         return cls(tuple(terms))
 
-    def check(self, opponents: Sequence[str]) -> None:
-        """See that every condition is about somebody who is played.
+    def check(self, opponents: Sequence[str], curriculum: str = "") -> None:
+        """See that every condition is about something that is measured.
+
+        Args:
+            opponents: who is played in evaluations.
+            curriculum: whose held-out positions are measured instead, or nothing.
 
         Raises:
             UsageError: one isn't, so the goal could never be reached.
         """
-        for name, *_ in self.terms:
-            if name not in opponents:
+        for name, column, *_ in self.terms:
+            if curriculum:
+                if name != curriculum or column not in (*_HELD_OUT, "illegal"):
+                    raise UsageError(
+                        f"goal asks for {name}.{column}, but with a curriculum its held-out positions are measured: "
+                        f"say {curriculum}.solved>=NUMBER."
+                    )
+            elif column in _HELD_OUT:
+                raise UsageError(f"goal asks for {name}.{column}, which takes a curriculum: add --curriculum {name}.")
+            elif name not in opponents:
                 raise UsageError(
                     f"goal asks for {name!r}, whom eval_vs ({','.join(opponents) or 'empty'}) doesn't name: "
                     "add it there, or change the goal."
                 )
 
     def reached(self, rows: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether all conditions hold; an opponent that wasn't played fails its conditions."""
-        by_name = {row["opponent"]: row for row in rows}
-        return bool(self.terms) and all(
-            name in by_name and (by_name[name][column] >= bound if sign == ">=" else by_name[name][column] <= bound)
-            for name, column, sign, bound in self.terms
-        )
+        """Whether all conditions hold in all rows that they are about; without such a row they fail."""
+
+        def holds(name: str, column: str, sign: str, bound: float) -> bool:
+            seen = [row[column] for row in _about(name, rows) if column in row]
+            return bool(seen) and all(value >= bound if sign == ">=" else value <= bound for value in seen)
+
+        return bool(self.terms) and all(holds(*term) for term in self.terms)
 
     def shown(self, rows: Sequence[Mapping[str, Any]]) -> str:
         """``random.win 0.931 >= 0.92, ...`` for people."""
-        by_name = {row["opponent"]: row for row in rows}
-        return ", ".join(f"{n}.{c} {by_name[n][c]:.3f} {s} {b:g}" for n, c, s, b in self.terms if n in by_name)
+        return ", ".join(
+            f"{n}.{c} {row[c]:.3f} {s} {b:g}" for n, c, s, b in self.terms for row in _about(n, rows) if c in row
+        )
+
+
+def _about(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Rows of an opponent or a curriculum."""
+    return [row for row in rows if row.get("curriculum", row["opponent"]) == name]

@@ -22,13 +22,16 @@ import torch
 from ..agents.core import Agent
 from ..agents.llm import LLMAgent
 from ..envs.registry import make_game
+from ..envs.state import take
 from ..errors import CollapseError
 from . import credit as credits
 from .config import CreditConfig, TrainConfig
+from .curriculum import Positions, find_curriculum, read_positions
 from .evaluate import evaluate
 from .goal import Goal
+from .held_out import HeldOut
 from .learner import Learner
-from .players import build_policy, make_player
+from .players import as_recorded, build_policy, make_player
 from .records import Rollout
 from .rollout import rollout
 from .run import Run
@@ -83,16 +86,27 @@ class Trainer:
 
         if config.threads:
             torch.set_num_threads(config.threads)
-        self.config, self.run = config, run
-        self.game = make_game(config.game)
+        self.run = run
+        self.game = make_game(config.game, **config.game_arguments)
+        self.positions: Positions | None = None
+        self.held_out: HeldOut | None = None
+        self.max_plies = config.rollout.max_plies
+        if config.rollout.curriculum:
+            self._read_curriculum(config)
         self.scheme = make_scheme(config.scheme, self.game.info.players)
         names = [n for n in (part.strip() for part in config.budget.eval_vs.split(",")) if n]
         self.goal = Goal.parse(config.budget.goal)
-        self.goal.check(names)
+        self.goal.check(names, self.positions.source.name if self.positions else "")
         self.judges: dict[str, Agent] = {n: make_player(n, self.game) for n in names}
         self.agents: dict[str, Agent] = {n: make_player(n, self.game) for n in self.scheme.opponents}
         self.policy = build_policy(config.policy, players=(self.scheme.learner,), seed=config.seed)
         assert self.policy.bank is not None
+        # What "tictactoe" and "tiny" mean changes with their next version: a run remembers what they were.
+        self.config = dataclasses.replace(
+            config,
+            game=self.game.info.id,
+            policy=dataclasses.replace(config.policy, model=self.policy.loaded.id),
+        )
         self.bank = self.policy.bank
         self.agents[self.scheme.learner] = LLMAgent(self.policy, self.scheme.learner)
         o = config.optimizer
@@ -105,6 +119,14 @@ class Trainer:
         self.updates = 0
         self.low = {"illegal": 0, "entropy": 0}
 
+    def _read_curriculum(self, config: TrainConfig) -> None:
+        source = find_curriculum(self.game, config.rollout.curriculum)
+        self.max_plies = config.rollout.max_plies or source.max_plies
+        self.positions = read_positions(self.game, source, source.train)
+        if source.test is not None:
+            kept = read_positions(self.game, source, source.test, config.budget.eval_games)
+            self.held_out = HeldOut(self.game, kept, self.max_plies)
+
     # -- one update
 
     def step(self) -> dict[str, Any]:
@@ -113,15 +135,21 @@ class Trainer:
         started = time.perf_counter()
         rng = np.random.default_rng([config.seed, update])
         groups = config.rollout.games // config.rollout.num_generations
+        seats = self.scheme.seats(update, groups, self.past, rng)
+        starts = None
+        if self.positions is not None:
+            starts = take(self.positions.states, self.positions.draw(update, groups, config.seed))
         batch = rollout(
             self.game,
             self.agents,
-            self.scheme.seats(update, groups, self.past, rng),
+            seats,
             seed=int(rng.integers(2**62)),
             rng=rng,
             group_size=config.rollout.num_generations,
             opening_plies=config.rollout.opening_plies,
             illegal_penalty=config.rollout.illegal_penalty,
+            starts=starts,
+            max_plies=self.max_plies,
         )
         played = time.perf_counter()
         credit = assign(batch, config.credit, self.baseline, self.game.info.id)
@@ -164,10 +192,12 @@ class Trainer:
     # -- looking
 
     def evaluate(self, games: int | None = None, seed: int | None = None) -> list[dict[str, Any]]:
-        """Greedy play against the evaluation opponents, both seats; one row each."""
+        """Greedy play: held-out positions of the curriculum, else whole games against the evaluation opponents."""
         agent = LLMAgent(self.policy, self.scheme.learner, greedy=True)
         number = self.config.budget.eval_games if games is None else games
         at = self.config.seed + 1 if seed is None else seed
+        if self.positions is not None:
+            return self.held_out.measure(agent, self.judges, at) if self.held_out else []
         return evaluate(self.game, agent, self.judges, number, at, exact=False)
 
     def check(self, row: Mapping[str, Any]) -> None:
@@ -318,8 +348,11 @@ def train(
     folder = Path(run) if run is not None else default_run(config.game)
     # The trainer first: a misspelt scheme or model must leave no folder behind.
     kept = Run.reopen(folder, config) if resume else None
+    if kept is not None:
+        config = dataclasses.replace(config, policy=as_recorded(config.policy, kept.model()))
     trainer = Trainer(config)
-    kept = trainer.run = kept or Run.create(folder, config)
+    kept = trainer.run = kept or Run.create(folder, trainer.config)
+    kept.config = trainer.config
     notes: list[str] = []
     if resume:
         notes = trainer.restore()
@@ -344,6 +377,7 @@ def _loop(
     rows: list[dict[str, Any]] = []
     with _StopFlag() as stop:
         while trainer.updates < budget.updates:
+            start = trainer.evaluate() if trainer.held_out and not trainer.updates else []
             try:
                 row = trainer.step()
                 trainer.check(row)
@@ -353,6 +387,8 @@ def _loop(
                 return "collapse", f"{error}{last}", rows
             if trainer.updates % budget.eval_every == 0 or trainer.updates == budget.updates:
                 row["eval"] = rows = trainer.evaluate()
+            if start:
+                row["before"] = start
             spent = time.monotonic() - started
             row["elapsed"] = before + spent
             if notes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..agents.core import Agent
 from ..envs.core import Game
+from ..envs.registry import make_game
 from ..errors import MissingExtra, RunError, UnknownName
-from .config import PolicyConfig, load_config
+from .config import PolicyConfig, TrainConfig, load_config
 
 if TYPE_CHECKING:
     from ..agents.llm import LLMAgent, LoraPolicy
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 LARGE = 50_000_000
 """Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed where the processor knows it."""
 
-__all__ = ["build_policy", "load_player", "make_player"]
+__all__ = ["as_recorded", "build_policy", "load_player", "make_player"]
 
 
 def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed: int = 0) -> LoraPolicy:
@@ -63,26 +65,28 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
     """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``.
 
     Raises:
-        RunError: no such run, player or version; a run of another game; its base model has other weights now.
+        RunError: no such run, player or version; a run of another game or of one that was configured otherwise; its
+            base model has other weights now.
     """
     from ..agents.llm import LLMAgent
-    from .run import Run, latest_version
+    from .run import Run, latest_version, same_game
 
     path, player, version = _split(spec)
     if not (path / "config.yaml").is_file():
         raise RunError(f"{path} holds no run (no config.yaml).")
     config = load_config(path / "config.yaml")
-    if config.game.rsplit("-v", 1)[0] != game.info.name:
+    if not same_game(config.game, game.info.id):
         raise RunError(f"{path} was trained on {config.game}; it can't play {game.info.id}.")
+    _check_arguments(config, game, path)
     folder = latest_version(path, player)
     if version is not None:
         folder = folder.with_name(f"v{version:06d}")
         if not folder.is_dir():
             there = ", ".join(str(int(p.name[1:])) for p in sorted(folder.parent.glob("v[0-9]*")))
             raise RunError(f"{path} has no version {version} of {player!r}; it has: {there}.")
-    policy = build_policy(config.policy, (player,), config.seed)
-    assert policy.bank is not None
     trained_on = Run(path, config).model()
+    policy = build_policy(as_recorded(config.policy, trained_on), (player,), config.seed)
+    assert policy.bank is not None
     if trained_on.get("hash", policy.loaded.hash) != policy.loaded.hash:
         raise RunError(
             f"{path} was trained on {trained_on['id']}, and {config.policy.model!r} now has other weights. "
@@ -90,6 +94,21 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
         )
     policy.bank.load_peft(player, folder)
     return LLMAgent(policy, player, greedy=greedy, name=f"{path.name}:{player}")
+
+
+def as_recorded(config: PolicyConfig, model: Mapping[str, str]) -> PolicyConfig:
+    """The same with the built-in model that a run began with: ``tiny`` is whichever is the newest."""
+    return dataclasses.replace(config, model=model["id"]) if config.model == "tiny" and "id" in model else config
+
+
+def _check_arguments(config: TrainConfig, game: Game, path: Path) -> None:
+    """Raise RunError where a run's game was configured otherwise."""
+    trained = make_game(game.info.id, **config.game_arguments).config
+    differ = [name for name in trained if trained[name] != game.config.get(name)]
+    if differ:
+        was = " ".join(f"{name}={trained[name]}" for name in differ)
+        now = " ".join(f"{name}={game.config.get(name)}" for name in differ)
+        raise RunError(f"{path} was trained on {game.info.id} with {was}, not {now}. Say --set {was}.")
 
 
 def _split(spec: str) -> tuple[Path, str, int | None]:
@@ -106,8 +125,8 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     """Whoever a name means.
 
     Args:
-        spec: a baseline (``random``, ``mcts:400``, see ``make_baseline``), ``human``; a run folder (``RUN:player@version``); else a model as it is, without
-            adapter.
+        spec: a baseline (``random``, ``mcts:400``, see ``make_baseline``), ``human``; a run folder
+            (``RUN:player@version``); else a model as it is, without adapter.
         game: what will be played.
         greedy: models take their likeliest answer.
 

@@ -20,7 +20,7 @@ from ..envs.state import take
 from ..errors import UsageError
 from .records import Episode, Rollout, Visit
 
-__all__ = ["Seating", "ask", "opening_states", "rollout"]
+__all__ = ["Seating", "ask", "opening_states", "rollout", "seated"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,17 @@ class Seating:
 
     players: tuple[str, ...]
     learners: tuple[bool, ...]
+
+
+def seated(seating: Seating, mover: int) -> Seating:
+    """The same people, gone round the table until a learner sits in the seat that moves first."""
+    if mover < 0 or not any(seating.learners) or seating.learners[mover]:
+        return seating
+    players, learners = seating.players, seating.learners
+    by = next(k for k in range(1, len(players)) if learners[mover - k])
+    return Seating(
+        tuple(players[p - by] for p in range(len(players))), tuple(learners[p - by] for p in range(len(players)))
+    )
 
 
 def ask(turns: Sequence[Turn], agents: Sequence[Agent], rng: np.random.Generator) -> list[Decision]:
@@ -59,14 +70,26 @@ def ask(turns: Sequence[Turn], agents: Sequence[Agent], rng: np.random.Generator
     return [d for d in decisions if d is not None]
 
 
-def opening_states(game: Game, groups: int, plies: int, seed: int, rng: np.random.Generator) -> tuple[Any, Any]:
+def opening_states(
+    game: Game, groups: int, plies: int, seed: int, rng: np.random.Generator, starts: Any = None
+) -> tuple[Any, Any]:
     """Positions after 0 to ``plies`` uniformly random plies, none of them finished.
+
+    Args:
+        game: rules.
+        groups: how many positions.
+        plies: at most so many.
+        seed: of the games' own randomness.
+        rng: of the number of plies.
+        starts: [groups] rows to begin from; None: the game's beginning.
 
     Returns:
         (state rows [groups] as ``vec.get_state`` gives them, [groups] int how many plies were played).
     """
     vec = make_vec(game.info.id, num_envs=groups, seed=seed, autoreset_mode="Disabled", **game.config)
     vec.reset(seed=seed)
+    if starts is not None:
+        vec.set_state(starts)
     wanted = rng.integers(0, plies + 1, groups)
     played = np.zeros(groups, np.int64)
     for ply in range(plies):
@@ -93,8 +116,10 @@ def rollout(
     opening_plies: int = 0,
     illegal_penalty: float = -1.0,
     keep_actions: bool = False,
+    starts: Any = None,
+    max_plies: int = 0,
 ) -> Rollout:
-    """Play ``len(seatings) * group_size`` games to their ends.
+    """Play ``len(seatings) * group_size`` games to their ends, or for ``max_plies``.
 
     Args:
         game: rules.
@@ -106,6 +131,9 @@ def rollout(
         opening_plies: each group starts after 0 to this many random plies.
         illegal_penalty: what an illegal answer pays its player.
         keep_actions: record what was played.
+        starts: one row a group to begin from instead of the game's beginning; a group's seating goes round so that a
+            learner moves first.
+        max_plies: games that aren't over after so many plies of the players count as they stand; 0: play to the end.
 
     Raises:
         UsageError: a name that no agent has.
@@ -126,9 +154,13 @@ def rollout(
     )
     vec.reset(seed=seed)
     openings = np.zeros(len(seatings), np.int64)
+    states = starts
     if opening_plies:
-        states, openings = opening_states(game, len(seatings), opening_plies, seed, rng)
+        states, openings = opening_states(game, len(seatings), opening_plies, seed, rng, starts)
+    if states is not None:
         vec.set_state(take(states, np.repeat(np.arange(len(seatings)), group_size)))
+    if starts is not None and not game.info.simultaneous:
+        seatings = [seated(s, int(vec.player[g * group_size])) for g, s in enumerate(seatings)]
     episodes = [
         Episode(
             group=row // group_size,
@@ -140,17 +172,25 @@ def rollout(
         )
         for row in range(total)
     ]
-    return _play(game, vec, agents, episodes, rng, keep_actions)
+    return _play(game, vec, agents, episodes, rng, keep_actions, max_plies)
 
 
 def _play(
-    game: Game, vec: Any, agents: Mapping[str, Agent], episodes: list[Episode], rng: np.random.Generator, keep: bool
+    game: Game,
+    vec: Any,
+    agents: Mapping[str, Agent],
+    episodes: list[Episode],
+    rng: np.random.Generator,
+    keep: bool,
+    max_plies: int,
 ) -> Rollout:
     visits: list[Visit] = []
     made = 0
     running = np.arange(len(episodes))
     actions = np.zeros_like(vec.sample_actions())
-    while running.size:
+    plies = 0
+    while running.size and (not max_plies or plies < max_plies):
+        plies += 1
         turns, seats = _turns(game, vec, running)
         deciders = [agents[episodes[t.row].players[t.player]] for t in turns]
         decisions = ask(turns, deciders, rng)

@@ -25,9 +25,9 @@ from typing import Any
 import torch
 
 from ..errors import RunError
-from .config import TrainConfig, load_config, save_config, to_dict
+from .config import TrainConfig, from_dict, load_config, save_config, to_dict
 
-__all__ = ["Run", "latest_version"]
+__all__ = ["Run", "latest_version", "same_game"]
 
 _FREE = ("budget", "threads")  # sections that may change between stop and resume
 
@@ -74,7 +74,7 @@ class Run:
         saved = load_config(path)
         if config is None:
             return cls(folder, saved)
-        if config.game.rsplit("-v", 1)[0] != saved.game.rsplit("-v", 1)[0]:
+        if not same_game(saved.game, config.game):
             raise RunError(f"{folder} is a run of {saved.game}, not of {config.game}. Name another folder with --run.")
         _check_same(to_dict(saved), to_dict(config), f"{folder}")
         return cls(folder, config)
@@ -197,7 +197,8 @@ class Run:
             except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
                 wrong.append(f"{folder}: {error}")
                 continue
-            _check_same(state["config"], to_dict(self.config), f"checkpoint {folder}")
+            # Fields that are younger than the checkpoint have their presets' values.
+            _check_same(to_dict(from_dict(state["config"])), to_dict(self.config), f"checkpoint {folder}")
             return tensors, state, wrong
         if wrong:
             raise RunError(f"No checkpoint of {self.folder} is whole: {'; '.join(wrong)}. Start a new run.")
@@ -216,6 +217,12 @@ class Run:
     def player_folder(self, name: str, update: int) -> Path:
         """Where a version of a player's adapter lies."""
         return self.folder / "players" / name / f"v{update:06d}"
+
+
+def same_game(one: str, other: str) -> bool:
+    """Whether two ids mean one game; a name without version means any of its versions."""
+    a, b = one.rpartition("-v"), other.rpartition("-v")
+    return (a[0] or one) == (b[0] or other) and (a[2] == b[2] or not a[0] or not b[0])
 
 
 def latest_version(folder: Path, player: str) -> Path:

@@ -212,7 +212,7 @@ def test_run_folders_that_cannot_be_used(small, tmp_path):
     train(change(small, budget={"updates": 1}), tmp_path / "run")
     with pytest.raises(RunError, match="Add --resume"):
         train(small, tmp_path / "run")
-    with pytest.raises(RunError, match="is a run of tictactoe, not of highest_number"):
+    with pytest.raises(RunError, match="is a run of tictactoe-v0, not of highest_number"):
         train(dataclasses.replace(small, game="highest_number"), tmp_path / "run", resume=True)
     with pytest.raises(RunError, match="holds no run"):
         train(small, tmp_path / "nothing", resume=True)

@@ -65,7 +65,7 @@ def test_versions_and_players_that_are_not_there(run, behind, complaint):
 
 
 def test_a_run_of_another_game_is_named(run):
-    with pytest.raises(RunError, match="was trained on tictactoe; it can't play highest_number-v0"):
+    with pytest.raises(RunError, match="was trained on tictactoe-v0; it can't play highest_number-v0"):
         make_player(str(run), make_game("highest_number"))
 
 

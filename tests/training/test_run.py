@@ -84,13 +84,13 @@ def test_a_base_model_under_another_name_goes_on_and_another_one_is_refused(smal
     shutil.copytree(mini, tmp_path / "copy")
     moved = change(small, policy={"model": str(tmp_path / "copy")}, budget={"updates": 3})
     assert train(moved, tmp_path / "run", resume=True).updates == 3
-    assert load_config(tmp_path / "run" / "config.yaml") == moved
+    assert load_config(tmp_path / "run" / "config.yaml") == dataclasses.replace(moved, game="tictactoe-v0")
     recipe = Recipe(width=32, layers=2, heads=2, inner=48, seed=1)
     save(build(recipe), recipe, tmp_path / "other")
     other = change(small, policy={"model": str(tmp_path / "other")}, budget={"updates": 4})
     with pytest.raises(RunError, match=r"was trained on .* --model"):
         train(other, tmp_path / "run", resume=True)
-    assert load_config(tmp_path / "run" / "config.yaml") == moved
+    assert load_config(tmp_path / "run" / "config.yaml") == dataclasses.replace(moved, game="tictactoe-v0")
 
 
 def test_a_player_of_a_run_refuses_another_base_model(small, tmp_path):
