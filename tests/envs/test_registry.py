@@ -17,7 +17,8 @@ def scratch(monkeypatch):
 
 
 def test_list():
-    assert coterie.list_envs() == ["highest_number-v0", "tictactoe-v0"]
+    games = "chess connect_four go hex highest_number kuhn_poker leduc_poker matrix tictactoe"
+    assert coterie.list_envs() == [f"{game}-v0" for game in games.split()]
 
 
 def test_names_without_version_mean_the_newest(scratch):
