@@ -178,7 +178,7 @@ def to_bytes(game: Game, state: State) -> bytes:
 
     ``from_bytes`` of the same game and configuration gives equal rows, in any process.
     """
-    payload = b"".join(np.ascontiguousarray(leaf).tobytes() for leaf in _leaves(state))
+    payload = b"".join(np.ascontiguousarray(_without_gaps(leaf)).tobytes() for leaf in _leaves(state))
     header = {
         "id": game.info.id,
         "kind": "snapshot" if isinstance(state, Snapshot) else "state",
@@ -187,6 +187,17 @@ def to_bytes(game: Game, state: State) -> bytes:
         "crc": zlib.crc32(payload),
     }
     return _MAGIC + json.dumps(header).encode() + b"\n" + payload
+
+
+def _without_gaps(leaf: NDArray[Any]) -> NDArray[Any]:
+    """The array, with zeros between the fields of an aligned layout: NumPy's copies leave anything there."""
+    fields = leaf.dtype.fields
+    if fields is None or sum(field[0].itemsize for field in fields.values()) == leaf.dtype.itemsize:
+        return leaf
+    clean = np.zeros(leaf.shape, leaf.dtype)
+    for name in fields:
+        clean[name] = leaf[name]
+    return clean
 
 
 def from_bytes(game: Game, blob: bytes) -> State:

@@ -45,7 +45,8 @@ KEYS: Final = {
 MANY: Final = 48
 """Where more cells can be taken than this, they aren't marked: an empty go board would be all dots."""
 
-START: Final = 560  # pixels the board's longer side has at first
+START: Final = 560  # pixels of a square board's side at first; other boards are as large
+WIDEST: Final = 800
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,7 @@ class Window:
         height, width = self._draw(game, state, 0, size=240).shape[:2]
         self._aspect = height / width
         self.panel = Panel(_seat_colors(self.drawer, game.info.players))
-        side = START / max(1.0, self._aspect)
+        side = min(START / self._aspect**0.5, WIDEST)
         self.screen = Screen((round(side), round(side * self._aspect) + self.panel.usual_height), title or game.info.id)
         self.pygame = self.screen.pygame
         self.view = View(state)
