@@ -15,6 +15,7 @@ from coterie.envs import make_game
 from coterie.envs.chess.fen import START
 from coterie.envs.chess.pgn import ROSTER, PGNGame, iter_pgn, read_pgn, record_to_pgn, write_pgn
 from coterie.envs.core import GameRecord
+from coterie.envs.jit import disabled
 from coterie.errors import IllegalAction, NotationError, UsageError
 
 GAME = make_game("chess-v0")
@@ -309,3 +310,26 @@ def test_results_of_records(facts, result, termination):
     assert (game.result, game.headers["Termination"]) == (result, termination)
     assert game.comments == {2: "I resign"}  # said instead of a third move
     assert chess.pgn.read_game(io.StringIO(text)).errors == []
+
+
+def test_damaged_files_are_read_or_refused():
+    """Whatever is struck out or put in: games that can be written and read again, or a NotationError in its place."""
+    rng = random.Random(0)
+    base = "".join(write_pgn(random_game(seed, 30)) for seed in range(3)) + OTHERS
+    scraps = [*'{}()[];%$"\\ \n\r.*-1/xNbRO=+#!?<>~e½\x00\ufeff', "1-0", '[Event "', "$99999999999", "0-0-0", "e8=Q"]
+    faults = []
+    for _ in range(10 if disabled() else 400):
+        start = rng.randrange(len(base))
+        text = base[start : start + rng.randrange(300)]
+        for _ in range(rng.randrange(1, 6)):
+            cut = rng.randrange(len(text) + 1)
+            text = text[:cut] + rng.choice([*scraps, ""]) + text[cut + rng.randrange(9) :]
+        try:
+            games = read_pgn(text)
+        except NotationError as error:
+            faults.append((error, len(text)))
+        else:
+            again = read_pgn("".join(map(write_pgn, games)))
+            assert [(game.moves, game.result) for game in again] == [(game.moves, game.result) for game in games]
+    assert all(0 <= error.at < length and isinstance(error.read, list) for error, length in faults)
+    assert disabled() or 50 < len(faults) < 400
