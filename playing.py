@@ -19,7 +19,8 @@ from .errors import UsageError
 __all__ = ["Keeper", "play"]
 
 PERSON = "human"
-JSON = ".json"
+JSON = (".json", ".jsonl")
+"""JSON lines; with one game in it, such a file is JSON as well."""
 
 
 def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
@@ -77,6 +78,8 @@ def _saved(asked: Play) -> SavedGame:
     assert asked.from_
     if asked.set:
         raise UsageError(f"--set cannot go with --from: {asked.from_} says how its game is configured.")
+    if asked.from_.suffix.lower() not in JSON:
+        raise UsageError(f"{asked.from_} cannot be gone on with: --from reads the .json files that --save writes.")
     games = read_games(asked.from_)
     if not games:
         raise UsageError(f"{asked.from_} holds no game.")
@@ -172,7 +175,7 @@ class Keeper:
     def __init__(
         self, path: Path | None, game: Game, words: Sequence[str] = (), known: GameRecord | None = None
     ) -> None:
-        can = [JSON, *sorted(game.formats)]
+        can = [*JSON, *sorted(game.formats)]
         if path is not None and path.suffix.lower() not in can:
             raise UsageError(f"{path} cannot be written: a game of {game.info.name} can be saved as {', '.join(can)}.")
         self.path, self.game, self.words = path, game, tuple(words)
@@ -187,14 +190,14 @@ class Keeper:
         record = match.record()
         if not match.plies or (self._known is not None and record.actions == self._known.actions):
             return
-        path = self.path or Path(f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON}")
+        path = self.path or Path(f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON[0]}")
         line = write_json(self.game, record, match.seed, self.words)
         suffix = path.suffix.lower()
-        _append(path, line if suffix == JSON else self.game.formats[suffix](record))
+        _append(path, line if suffix in JSON else self.game.formats[suffix](record))
         print(f"Saved: {path}")
         if match.status == RUNNING:
-            if suffix != JSON:
-                path = path.with_suffix(JSON)
+            if suffix not in JSON:
+                path = path.with_suffix(JSON[0])
                 _append(path, line)
             print(f"Go on with it: coterie play {self.game.info.name} --from {path}")
 
@@ -205,7 +208,7 @@ def _append(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         begun = path.exists() and path.stat().st_size > 0
         with path.open("a", encoding="utf-8") as file:
-            if begun and path.suffix.lower() != JSON:
+            if begun and path.suffix.lower() not in JSON:
                 file.write("\n")
             file.write(text.rstrip("\n") + "\n")
     except OSError as error:

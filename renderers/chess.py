@@ -15,7 +15,7 @@ from ..envs.chess.fen import codes
 from ..envs.chess.position import KING, META, in_check
 from ..envs.chess.rules import move_of
 from ..envs.core import Game
-from .board import Canvas, Color, Frame
+from .board import OVERSAMPLE, Canvas, Color, Frame
 from .chess_pieces import BLACK, KINDS, WHITE, draw_piece
 
 __all__ = ["MARKS_LAST", "SEAT_COLORS", "boxes", "cells", "draw", "last_move"]
@@ -49,7 +49,8 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
             ground = _mixed(ground, LAST, 0.55)
         if board[square] and board[square] == checked:
             ground = _mixed(ground, CHECK, 0.8)
-        canvas.rectangle(x, y, side + 0.34, side + 0.34, ground)
+        left, right, top, bottom = (round(v * OVERSAMPLE) / OVERSAMPLE for v in (x, x + side, y, y + side))
+        canvas.rectangle(left, top, right - left, bottom - top, ground)  # no gap, whatever the size
         _coordinates(canvas, square, x, y, side, DARK if light else LIGHT, player == 1)
     for square, (x, y, _, _) in enumerate(boxes(game, size, player)):
         if board[square]:

@@ -7,6 +7,7 @@ import pytest
 
 from coterie.agents.core import Turn
 from coterie.agents.human import HumanAgent
+from coterie.agents.table import TakeBack
 from coterie.envs.registry import make_game
 from coterie.errors import PlayerLeft
 
@@ -21,7 +22,7 @@ def turn() -> Turn:
     return Turn(GAME, state, 0, 1, GAME.legal_mask(state, 0, 1), GAME.key(state, 0))
 
 
-def person(*lines: str) -> tuple[HumanAgent, list[str]]:
+def person(*lines: str, undo: bool = False) -> tuple[HumanAgent, list[str]]:
     left, shown = list(lines), []
 
     def read(prompt: str) -> str:
@@ -29,7 +30,7 @@ def person(*lines: str) -> tuple[HumanAgent, list[str]]:
             raise EOFError
         return left.pop(0)
 
-    return HumanAgent("you", read=read, write=shown.append), shown
+    return HumanAgent("you", read=read, write=shown.append, undo=undo), shown
 
 
 def test_an_answer_is_parsed() -> None:
@@ -67,3 +68,28 @@ def test_the_greeting_comes_once_and_turns_are_asked_in_order() -> None:
     assert [d.action for d in agent.act([turn(), turn()], RNG)] == [0, 1]
     agent.act([turn()], RNG)
     assert sum("'quit'" in text for text in shown) == 1
+
+
+def test_taking_back() -> None:
+    agent, shown = person("undo", undo=True)
+    with pytest.raises(TakeBack):
+        agent.act([turn()], RNG)
+    assert "'undo'" in shown[0]
+
+
+def test_undo_is_no_word_where_nobody_understands_it() -> None:
+    agent, shown = person("undo", "0")
+    assert agent.act([turn()], RNG)[0].action == 0
+    assert "undo" not in shown[0]
+    assert "names no cell" in shown[-1]
+
+
+def test_no_undo_with_cards() -> None:
+    game = make_game("kuhn_poker")
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(0))
+    agent, shown = person("undo", "check", undo=True)
+    asked = Turn(game, state, 0, 0, game.legal_mask(state, 0, 0), game.key(state, 0))
+    assert agent.act([asked], RNG)[0].action == game.parse_action(state, 0, "check")
+    assert "undo" not in shown[0]
+    assert "Nothing can be taken back" in shown[-1]
