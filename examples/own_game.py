@@ -13,37 +13,37 @@ MATCHES = np.dtype([("left", np.int8), ("mover", np.int8)])
 
 @kernel
 def reset(state, i, seed):
-    state[i].left, state[i].mover = 12, 0
+    state[i]["left"], state[i]["mover"] = 12, 0
 
 
 @kernel
 def mover(state, i):
-    return state[i].mover
+    return state[i]["mover"]
 
 
 @kernel
 def legal(state, i, player, mask):
     for action in range(3):
-        mask[action] = state[i].mover == player and state[i].left > action
+        mask[action] = state[i]["mover"] == player and state[i]["left"] > action
 
 
 @kernel
 def step(state, i, actions, rewards):
-    player = state[i].mover
-    state[i].left, state[i].mover = state[i].left - actions[player] - 1, 1 - player
-    if state[i].left == 0:
+    player = state[i]["mover"]
+    state[i]["left"], state[i]["mover"] = state[i]["left"] - actions[player] - 1, 1 - player
+    if state[i]["left"] == 0:
         rewards[player], rewards[1 - player] = 1.0, -1.0
-    return RUNNING if state[i].left > 0 else TERMINATED
+    return RUNNING if state[i]["left"] > 0 else TERMINATED
 
 
 @kernel
 def observe(state, i, player, out):
-    out[0] = state[i].left
+    out[0] = state[i]["left"]
 
 
 @kernel
 def key(state, i):
-    return np.uint64(state[i].left * 2 + state[i].mover)
+    return np.uint64(state[i]["left"] * 2 + state[i]["mover"])
 
 
 def parse(state, i, text):
@@ -60,7 +60,7 @@ def nim() -> Game:
         kernels=Kernels(reset, mover, legal, step, observe, key),
         new_state=lambda n: np.zeros(n, MATCHES),
         rules="Take one to three of the matches in turn; who takes the last one wins.",
-        describe=lambda state, i, player: f"{state[i]['left']} matches are left. Take 1, 2 or 3.",
+        describe=lambda state, i, player: f"{state[i]['left']} matches are left. Take 1 to 3 of them.",
         compact=lambda state, i, player: f"{state[i]['left']}>",
         action_to_text=lambda state, i, action: str(action + 1),
         parse_action=parse,
