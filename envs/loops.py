@@ -355,14 +355,15 @@ def lone_turn(
     mask: Mask,
 ) -> int:
     """One legal turn of a lone game (N = 1) and what the next mover sees. Returns status + 4 * next mover."""
-    acts[mover(state, 0)] = action
+    i = 0 * mask.shape[0]  # a literal 0 would have every kernel compiled once more, for it alone
+    acts[mover(state, i)] = action
     for p in range(PLAYERS):
         rewards[p] = 0
-    status = step(state, 0, acts, rewards)
-    p = mover(state, 0)
-    observe(state, 0, p, observation)
+    status = step(state, i, acts, rewards)
+    p = mover(state, i)
+    observe(state, i, p, observation)
     if status == RUNNING:
-        legal(state, 0, p, mask)
+        legal(state, i, p, mask)
     else:
         for a in range(ACTIONS):
             mask[a] = 0
@@ -371,10 +372,11 @@ def lone_turn(
 
 def lone_start(state: State, seed: int, observation: NDArray[Any], mask: Mask) -> int:
     """A new lone game (N = 1, turn-based) and what its first mover sees. Returns the mover."""
-    reset(state, 0, seed)
-    p = mover(state, 0)
-    observe(state, 0, p, observation)
-    legal(state, 0, p, mask)
+    i = 0 * mask.shape[0]
+    reset(state, i, seed)
+    p = mover(state, i)
+    observe(state, i, p, observation)
+    legal(state, i, p, mask)
     return p
 
 

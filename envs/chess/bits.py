@@ -14,7 +14,7 @@ from numba.core.extending import intrinsic
 
 from ..jit import disabled
 
-__all__ = ["first", "flip", "popcount", "put_byte", "rays", "scratch_moves", "scratch_words"]
+__all__ = ["as_array", "first", "flip", "popcount", "put_byte", "rays", "scratch_moves", "scratch_words"]
 
 _64 = (1 << 64) - 1
 
@@ -118,6 +118,15 @@ def _put_plain(out: Any, offset: int) -> None:
     out.reshape(-1)[offset] = 1
 
 
+def _as_array(typing_context: Any, field: Any) -> Any:
+    """An array inside a row, as an array like any other: else each kernel would be compiled for both kinds."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return arguments[0]
+
+    return types.Array(field.dtype, field.ndim, "C")(field), generate
+
+
 def _popcount_plain(word: Any) -> Any:
     return np.uint64(int(word).bit_count())
 
@@ -142,9 +151,14 @@ first: Any
 flip: Any
 rays: Any
 put_byte: Any
+as_array: Any
 if disabled():
     popcount, first, flip, rays = _popcount_plain, _first_plain, _flip_plain, _rays_plain
     put_byte = _put_plain
+
+    def as_array(field: Any) -> Any:
+        """The field itself."""
+        return field
 
     def scratch_words() -> Any:
         """[72] uint64 on the stack."""
@@ -158,4 +172,5 @@ else:
     popcount, first, flip, rays = (intrinsic(define) for define in (_popcount, _first, _flip, _rays))
     scratch_words = intrinsic(_stack(72, types.uint64))
     put_byte = intrinsic(_put_byte)
+    as_array = intrinsic(_as_array)
     scratch_moves = intrinsic(_stack(256, types.int32))

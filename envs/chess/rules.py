@@ -27,7 +27,7 @@ from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
 from ..jit import kernel
 from ..rng import Word, below, mix64
 from ..words import store_word
-from .bits import first, flip, put_byte, scratch_words
+from .bits import as_array, first, flip, put_byte, scratch_words
 from .moves import (
     CHECKERS,
     DOUBLE,
@@ -187,7 +187,7 @@ def move_of(position: Position, action: Any) -> Any:
 def _note(state: State, i: int) -> Any:
     """Enter the present position into the history of row i; returns how often it has occurred, this time included."""
     row = state[i]
-    position = row["position"]
+    position = as_array(row["position"])
     meta, key = position[META], position[KEY]
     known: Any = np.int64(row["known"])
     keys = row["keys"]
@@ -215,7 +215,7 @@ def _note(state: State, i: int) -> Any:
 def begin_at(state: State, i: int, position: Position) -> None:
     """Row i starts from a position: nothing is known of what was before."""
     row = state[i]
-    copy(position, row["position"])
+    copy(position, as_array(row["position"]))
     boards = row["boards"]
     for k in range(8):
         boards[k, 0], boards[k, 1], boards[k, 2], boards[k, 3] = _0, _0, _0, _0
@@ -230,7 +230,7 @@ def begin_at(state: State, i: int, position: Position) -> None:
 def judge(state: State, i: int, occurred: int) -> Any:
     """Index into ENDINGS of row i, whose position has occurred so often."""
     row = state[i]
-    position = row["position"]
+    position = as_array(row["position"])
     sets = scratch_words()
     end = scan(position, sets)
     if not any_move(sets, end):
@@ -295,7 +295,7 @@ def _third_ahead(state: State, i: int, sets: NDArray[np.uint64], end: int) -> An
     side and the moved piece alone.
     """
     row = state[i]
-    position, keys, twice = row["position"], row["keys"], row["twice"]
+    position, keys, twice = as_array(row["position"]), row["keys"], row["twice"]
     last = np.int64(row["known"]) - 1
     turned = _56 * (position[META] & _1)
     now = position[KEY] ^ SIDE_KEY
@@ -340,7 +340,7 @@ def legal(state: State, i: int, player: Player, mask: Mask) -> None:
     for a in range(0, NUM_ACTIONS, 8):
         store_word(mask, a, _0)
     row = state[i]
-    position = row["position"]
+    position = as_array(row["position"])
     if row["over"] != 0 or np.int64(position[META] & _1) != player:
         return
     sets = scratch_words()
@@ -371,7 +371,7 @@ def legal(state: State, i: int, player: Player, mask: Mask) -> None:
 def draw(state: State, i: int, random_word: Word) -> Any:
     """One of the mover's legal actions, uniformly."""
     sets = scratch_words()
-    end = scan(state[i]["position"], sets)
+    end = scan(as_array(state[i]["position"]), sets)
     code = _U(pick_from(sets, end, below(random_word, count_sets(sets, end)), _0))
     return _number(code & _63, code >> _6 & _63, code >> _12)
 
@@ -380,7 +380,7 @@ def draw(state: State, i: int, random_word: Word) -> Any:
 def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
     """The mover moves."""
     row = state[i]
-    position = row["position"]
+    position = as_array(row["position"])
     player = np.int64(position[META] & _1)
     make(position, move_of(position, np.int64(actions[player])))
     row["plies"] += 1
@@ -453,7 +453,7 @@ def _observe_board(b0: Bits, b1: Bits, b2: Bits, b3: Bits, black: bool, at: int,
 def key(state: State, i: int) -> Word:
     """Position, clock, and the positions that could still be repeated: what the rest of the game depends on."""
     row = state[i]
-    position = row["position"]
+    position = as_array(row["position"])
     word: Word = position[KEY] ^ mix64(position[META] >> _CLOCK & _CLOCKS)
     keys = row["keys"]
     known: Any = np.int64(row["known"])
