@@ -11,6 +11,7 @@ import copy
 import importlib.util
 import io
 import pickle
+import string
 import warnings
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -95,12 +96,19 @@ def check_rules(game: Game) -> None:
     """Masks, observations, rewards and keys in random play."""
     info = game.info
     assert (game.mover(game.new_state(1), 0) == -1) == info.simultaneous, "mover is -1 in simultaneous games only"
+    met: dict[int, Any] = {}
     for seed in range(40):
         for turn, (state, _, rewards, status) in enumerate(_play(game, seed)):
             if turn >= 100 and turn % 7 and status == RUNNING:
                 continue
             movers = _movers(game, state)
             before = to_bytes(game, state)
+            may = (movers, [game.legal_actions(state, 0, p) for p in movers])
+            if status == RUNNING and met.setdefault(game.key(state, 0), may) != may:
+                raise AssertionError(
+                    f"two positions have the key {game.key(state, 0):016x}, but differ in who may play what: "
+                    f"{met[game.key(state, 0)]} and {may}"
+                )
             for p in range(info.players):
                 mask = game.legal_mask(state, 0, p)
                 assert set(np.unique(mask)) <= {0, 1}, f"a mask holds other numbers than 0 and 1: {mask}"
@@ -153,6 +161,9 @@ def check_text(game: Game) -> None:
                     told = face(state, 0, p)
                     assert isinstance(told, str), f"{face} tells {told!r}"
                     assert told, f"{face} tells nothing"
+                    strange = sorted(set(told) - set(string.printable))
+                    assert not strange, f"{face} uses characters beyond ASCII, which Text spaces do not hold: {strange}"
+                    assert len(told) <= 8192, f"{face} tells {len(told)} characters; Text spaces hold 8192"
             for bad in ("", "no idea", "\u2603", "99999999999"):
                 assert not _accepts(game, state, bad), f"parse_action takes {bad!r}"
 

@@ -37,6 +37,7 @@ def test_check_game_runs_all_checks(monkeypatch):
 @pytest.mark.parametrize("id", list_envs())
 def test_golden_transcripts(id):
     """Rewrite a file only together with a new version of the game; CONTRIBUTING says how."""
+    assert (GOLDEN / f"{id}.txt").is_file(), f"{id} has no golden transcript yet; CONTRIBUTING.md says how to write it"
     assert transcript(make_game(id)) == (GOLDEN / f"{id}.txt").read_text()
 
 
@@ -74,6 +75,26 @@ def test_wrong_rules_are_found(verb, wrong):
     broken = dataclasses.replace(game, kernels=game.kernels._replace(**{verb: wrong}))
     with pytest.raises(AssertionError):
         CHECKS["rules"](broken)
+
+
+@kernel
+def _one_key(state, i):
+    return 7
+
+
+def test_keys_that_do_not_tell_positions_are_found():
+    game = make_game("tictactoe")
+    broken = dataclasses.replace(game, kernels=game.kernels._replace(key=_one_key))
+    with pytest.raises(AssertionError, match="two positions have the key 0000000000000007"):
+        CHECKS["rules"](broken)
+
+
+def test_texts_that_no_space_holds_are_found():
+    game = make_game("tictactoe")
+    for text, words in (("\u265e to move", "beyond ASCII"), ("x" * 9000, "9000 characters")):
+        broken = dataclasses.replace(game, describe=lambda state, i, player, text=text: text)
+        with pytest.raises(AssertionError, match=words):
+            CHECKS["text"](broken)
 
 
 def test_a_wrong_text_is_found():
