@@ -78,8 +78,8 @@ def words(lines: Iterable[str]) -> Iterator[Word]:
     opened: Word | None = None
     said: list[str] = []
     for number, line in enumerate(lines, 1):
-        if number == 1:
-            line = line.removeprefix("\ufeff")
+        if number == 1 and line.startswith("\ufeff"):
+            begin, line = 1, line[1:]
         place = 0
         if opened is not None:
             place = line.find("}") + 1

@@ -211,7 +211,7 @@ GOOD = '[Event "first"]\n\n1. e4 e5 *\n\n'
         ("1. e4 {never closed\n\nmore", "", "has no end", 1),
         ("1. e4 e5 } 2. Nf3", "}", "no comment is open", 2),
         ("1. e4 <reserved>", "<reserved>", "are reserved", 1),
-        ("1. e4 -- 2. d4", "--", "", 1),
+        ("1. e4 -- 2. d4", "--", "does not read like a move", 1),
         ('[Event "x" 1. e4', "[Event", "a tag is written", 0),
         ('[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n1. e4', "FEN", "kings", 0),
         ('[Variant "Atomic"]\n1. e4', "Variant", "'Atomic' is not played here", 0),
@@ -241,6 +241,13 @@ def test_faults_are_named_with_their_place(text, word, why, moves):
             list(iter_pgn(whole))
         assert isinstance(again.value.read, list)
         assert len(again.value.read) <= 1
+
+
+def test_a_byte_order_mark_is_counted():
+    with pytest.raises(NotationError) as caught:
+        read_pgn("\ufeff1. e4 Ke4")
+    assert caught.value.at == 7
+    assert "line 1, column 7" in str(caught.value)
 
 
 def test_what_cannot_be_opened_or_written(tmp_path):
