@@ -55,7 +55,8 @@ def open_spiel_game(size: int, number: int, seen: Counter[str]) -> None:
     handicap = HANDICAPS[number % 7] if size == 19 else 0
     length, pass_ = 2 * size * size, size * size
     # With half a point of komi no count is a draw: a drawn game is a repetition.
-    terms = {"board_size": size, "komi": 0.5, "handicap": handicap, "max_game_length": length}
+    # It gives white a point more for each handicap stone.
+    terms = {"board_size": size, "komi": 0.5 - handicap, "handicap": handicap, "max_game_length": length}
     theirs = pyspiel.load_game("go", terms).new_initial_state()
     game = make_game("go-v0", size=size, komi=0.5, handicap=handicap, max_moves=length)
     state, rewards, played = game.new_state(1), np.zeros(2, np.float32), list[int]()
@@ -94,7 +95,7 @@ def open_spiel_game(size: int, number: int, seen: Counter[str]) -> None:
     # The count itself: with komi equal to the margin it is a draw, half a point off it is won by either.
     margin = score(state, 0).margin + 0.5
     for off, result in ((0.0, [0, 0]), (-0.5, [1, -1]), (0.5, [-1, 1])):
-        again = pyspiel.load_game("go", terms | {"komi": margin + off}).new_initial_state()
+        again = pyspiel.load_game("go", terms | {"komi": margin + off - handicap}).new_initial_state()
         for action in played:
             again.apply_action(_there(size, action))
         assert again.returns() == result, (played, margin, off, again.returns())
@@ -194,7 +195,7 @@ def main(argv: list[str] | None = None, tell: Callable[[str], None] = print) -> 
                 open_spiel_game(size, number, seen)
             tell(_told("OpenSpiel", size, seen, time.perf_counter() - start))
         if find_spec("pgx"):
-            seen, start, batch = Counter(), time.perf_counter(), min(games, 256)
+            seen, start, batch = Counter(), time.perf_counter(), max(1, min(games, 256))
             for first in range(0, games, batch):
                 pgx_games(size, min(batch, games - first), arguments.first + first, seen)
             tell(_told("pgx", size, seen, time.perf_counter() - start))
