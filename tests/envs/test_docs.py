@@ -10,7 +10,11 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("page", ["environments.md", "games/tictactoe.md", "games/highest_number.md"])
+PRINTED = [f"games/{game}.md" for game in ("tictactoe", "kuhn_poker", "leduc_poker", "matrix")]
+"""Pages that show what their blocks print."""
+
+
+@pytest.mark.parametrize("page", ["environments.md", "games/highest_number.md", *PRINTED])
 def test_blocks_run(page, capsys):
     text = (DOCS / page).read_text()
     names: dict[str, object] = {"__name__": "page"}
@@ -18,5 +22,5 @@ def test_blocks_run(page, capsys):
     assert blocks
     for block in blocks:
         exec(compile(block, page, "exec"), names)
-    if page == "games/tictactoe.md":
+    if page in PRINTED:
         assert capsys.readouterr().out in text
