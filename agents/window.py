@@ -30,6 +30,9 @@ __all__ = ["Session", "Thinker"]
 SPEEDS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.0)
 """Seconds between moves when nobody but agents plays."""
 
+SHOWN = 0.35
+"""Seconds that a person sees its own move before the answer to it comes."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -139,7 +142,7 @@ class Session:
         self.answers: dict[Player, Decision] = {}
         self.paused = False
         self.flipped = False
-        self.seconds = (0.35 if self.people else 1.0) if seconds is None else seconds
+        self.seconds = (SHOWN if self.people else 1.0) if seconds is None else seconds
         self._games, self._played = games, 0
         self._changed = time.monotonic()
         self._version = 0
