@@ -238,7 +238,9 @@ def evaluate(position: Position) -> Any:
     if white & ~kings == _0:
         end_2 += _hunt(king_2, king)
     share = min(phase + phase_2, FULL_PHASE)
-    score = ((middle - middle_2) * share + (end - end_2) * (FULL_PHASE - share)) // FULL_PHASE
-    if (score > 0 and white_stuck) or (score < 0 and black_stuck):
+    total = (middle - middle_2) * share + (end - end_2) * (FULL_PHASE - share)
+    score = abs(total) // FULL_PHASE  # rounds towards 0 for either side
+    if (total > 0 and white_stuck) or (total < 0 and black_stuck):
         score //= 8
-    return (-score if position[META] & _1 != _0 else score) + 10
+    ahead = (total > 0) == (position[META] & _1 == _0)
+    return (score if ahead else -score) + 10

@@ -53,6 +53,8 @@ MATE = 30_000
 SURE = MATE - 2 * PLIES
 """Scores beyond are mates."""
 INFINITE = 32_000
+DECIDED = 900
+"""Where a side is ahead by more, nothing is pruned by guess: what is left to find there are mates."""
 
 NODES, LIMIT, STOP, GENERATION, BASE, DRAWN, BEST, SCORE, DEPTH, SEED = range(10)
 """Places of ``Desk.numbers``: nodes so far and at most, whether they are used up, which search this is, how many
@@ -275,6 +277,9 @@ def _has_pieces(position: Position) -> Any:
 def quiesce(d: Desk, ply: int, alpha: int, beta: int) -> Any:
     """The score once the captures are played out; in check, every way out."""
     d.numbers[NODES] += 1
+    if d.numbers[NODES] >= d.numbers[LIMIT]:
+        d.numbers[STOP] = 1
+        return np.int64(0)
     here = d.positions[ply]
     checked = ply < PLIES and in_check(here)
     if checked:
@@ -337,7 +342,7 @@ def search(d: Desk, ply: Number, depth: Number, alpha: Number, beta: Number, may
     stand = np.int64(-INFINITE)
     if checked:
         depth += 1
-    elif not wide and abs(beta) < SURE:
+    elif not wide and abs(beta) < DECIDED:
         stand = evaluate(here)
         if depth <= 3 and stand - 100 * depth >= beta:
             return stand
@@ -350,7 +355,7 @@ def search(d: Desk, ply: Number, depth: Number, alpha: Number, beta: Number, may
             if d.numbers[STOP] != 0:
                 return np.int64(0)
             if score >= beta:
-                return min(score, beta) if score > SURE else score
+                return score
     n = generate(here, d.moves[ply])
     if n == 0:
         return np.int64(ply - MATE if checked else 0)
