@@ -52,7 +52,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     Raises:
         UsageError: no path, or a setting without a value.
     """
-    path, _, rest = spec.removeprefix("uci:").partition("?")
+    path, _, rest = spec.partition(":")[2].partition("?")
     if not path:
         raise UsageError("uci needs the path of an engine, such as uci:/usr/games/stockfish?movetime=50.")
     settings: dict[str, str] = {}
