@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -129,10 +129,10 @@ class LoraPolicy:
             if not isinstance(turn.state, np.ndarray):
                 out.append(self._ask(turn))
                 continue
-            row = (id(turn.game), turn.player, turn.state[turn.row].tobytes())
-            known = seen.get(row)
+            key = (id(turn.game), turn.player, _bytes(turn.state[turn.row]))
+            known = seen.get(key)
             if known is None:
-                known = seen[row] = self._ask(turn)
+                known = seen[key] = self._ask(turn)
             out.append(known)
         return out
 
@@ -318,6 +318,11 @@ def _check_plain_logits(loaded: LoadedModel) -> None:
                 f"{loaded.id} scales its logits ({name} {getattr(config, name)}), which coterie doesn't do yet: its "
                 "log-probabilities would be wrong. Choose a model of the Llama family, such as smollm2."
             )
+
+
+def _bytes(row: Any) -> bytes:
+    """All fields of a structured row; bytes between them, where there are any, are whatever stood there before."""
+    return b"".join(row[name].tobytes() for name in row.dtype.names) if row.dtype.names else row.tobytes()
 
 
 def _distinct(known: Sequence[_Asked], slots: Sequence[int]) -> tuple[list[Question], NDArray[np.int64]]:

@@ -4,9 +4,54 @@ from __future__ import annotations
 
 import dataclasses
 
-from .config import BudgetConfig, LossConfig, OptimizerConfig, PolicyConfig, TrainConfig
+from .config import (
+    BudgetConfig,
+    CreditConfig,
+    LossConfig,
+    OptimizerConfig,
+    PolicyConfig,
+    RolloutConfig,
+    SchemeConfig,
+    TrainConfig,
+)
 
 __all__ = ["PRESETS", "find"]
+
+# Whole games of many moves: positions hardly ever repeat, so games of one opening are compared with each other.
+_LONG = TrainConfig(
+    rollout=RolloutConfig(games=64, num_generations=8, opening_plies=6),
+    credit=CreditConfig(credit="group"),
+    loss=LossConfig(num_iterations=1, num_mini_batches=4, entropy_coef=0.01),
+    scheme=SchemeConfig(opponents="random=1,self=0.5,past=0.5"),
+    budget=BudgetConfig(eval_every=20, eval_games=50),
+)
+
+# Hidden cards and simultaneous moves: against itself, with a bonus that keeps the policy mixed.
+_MIXED = TrainConfig(
+    rollout=RolloutConfig(games=512, num_generations=1, opening_plies=0),
+    credit=CreditConfig(credit="rae"),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.05, entropy_final=0.01, entropy_decay_updates=200),
+    optimizer=OptimizerConfig(decay_updates=300),
+    scheme=SchemeConfig(scheme="self_play"),
+    budget=BudgetConfig(updates=300, eval_every=20),
+)
+
+# One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one.
+_PUZZLE = TrainConfig(
+    rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0),
+    credit=CreditConfig(credit="group", scale_rewards="group"),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.03),
+    optimizer=OptimizerConfig(decay_updates=600, warmup_updates=10),
+    scheme=SchemeConfig(scheme="fixed", opponents="random"),
+    budget=BudgetConfig(updates=600, minutes=25.0, eval_vs="random", eval_every=20, eval_games=500),
+)
+
+_ENDGAME = dataclasses.replace(
+    _PUZZLE,
+    rollout=RolloutConfig(games=256, num_generations=16, opening_plies=0),
+    scheme=SchemeConfig(scheme="fixed", opponents="alphabeta:2=1"),
+    budget=BudgetConfig(updates=500, eval_vs="alphabeta:2", eval_every=25, eval_games=100),
+)
 
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(
@@ -23,8 +68,19 @@ PRESETS: dict[str, TrainConfig] = {
             goal="random.win>=0.92,random.loss<=0.004,minimax.draw>=0.995",
         ),
     ),
+    "chess": dataclasses.replace(_LONG, rollout=dataclasses.replace(_LONG.rollout, games=32, max_plies=160)),
+    "chess:mate-in-1": _PUZZLE,
+    "chess:mate-in-2": _ENDGAME,
+    "chess:kqk": _ENDGAME,
+    "chess:krk": _ENDGAME,
+    "connect_four": _LONG,
+    "go": _LONG,
+    "hex": _LONG,
+    "kuhn_poker": _MIXED,
+    "leduc_poker": _MIXED,
+    "matrix": _MIXED,
 }
-"""Starting points; a game without one starts from ``TrainConfig()``."""
+"""Starting points; a game without one starts from ``TrainConfig()``. Measured are those of docs/training.md."""
 
 
 def find(game: str, curriculum: str = "") -> TrainConfig:
