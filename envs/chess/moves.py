@@ -205,7 +205,7 @@ def scan(position: Position, sets: NDArray[np.uint64]) -> Any:
     sets[ENEMY] = enemy
     to_king = KING_STEPS[king] & ~own & ~danger
     sets[SINGLE], sets[DOUBLE], sets[WEST], sets[EAST], sets[EP_FROM], sets[EP_TO] = _0, _0, _0, _0, _0, _0
-    if checkers & (checkers - _1) != _0:  # two at once: only the king can move
+    if checkers != _0 and checkers & (checkers - _1) != _0:  # two at once: only the king can move
         sets[KING_TO] = to_king
         return PIECES
     if checkers == _0:
