@@ -13,6 +13,7 @@ import pytest
 
 from coterie.envs import make_game
 from coterie.envs.aec import AECGame
+from coterie.envs.gym_vector import SoloVector
 from coterie.envs.parallel import ParallelGame
 from coterie.envs.state import take
 from coterie.envs.vec import VecEnv
@@ -269,3 +270,22 @@ def test_the_words_of_an_illegal_end(game):
         env.step("show me the cards")
         assert env.rewards["player_0"] == -1
         assert "Shown" not in env.observe("player_0")
+
+
+def test_gymnasium_learners_see_with_their_own_eyes(game):
+    """Observations name the seat they are of: the learner's, in the last one of a game too."""
+    view = SoloVector(VecEnv(game, 64, autoreset_mode="Disabled"))
+    at = 36 if game.info.name == "leduc_poker" else 0
+    rng = np.random.default_rng(0)
+    seen, _ = view.reset(seed=0)
+    finals = 0
+    for _ in range(100):
+        legal = seen["action_mask"] * rng.random(seen["action_mask"].shape)
+        seen, _, _, _, info = view.step(legal.argmax(1).astype(np.int32))
+        told = [seen["observation"]]
+        if info["_final_obs"].any():
+            finals += int(info["_final_obs"].sum())
+            told.append(info["final_obs"]["observation"])
+        for observations in told:
+            assert (observations[:, at : at + game.info.players].argmax(1) == view.seat).all()
+    assert finals > 100
