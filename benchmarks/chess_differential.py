@@ -1,7 +1,8 @@
 """Chess against python-chess, position by position in random play: ``python -m coterie.benchmarks.chess_differential``.
 
-Every position of every game is compared: FEN, the legal moves (from the action mask, as UCI and, with marks, in SAN),
-check, how often the position has occurred, what can be claimed and how the game ends. Games differ in ``claim``: of ten,
+Every position of every game is compared: FEN, the legal moves (from the action mask, as UCI and in SAN), check, how
+often the position has occurred, what can be claimed and how the game ends. ``+`` and ``#`` of all moves are compared in
+every fourth position, those of the move that is played in all. Games differ in ``claim``: of ten,
 seven are played under ``"chess_v6"``, two under ``"reached"`` and one under ``"never"``, which lasts until 75 moves or
 the fifth repetition. Prints what was compared; stops with an AssertionError at the first difference.
 """
@@ -34,21 +35,33 @@ def ending_there(board: Any, claim: str) -> str:
     """What python-chess says of a position: one of our ``ENDINGS``."""
     outcome = board.outcome(claim_draw=False)
     if outcome is not None:
-        name = outcome.termination.name.lower().replace("_", " ")
-        return {"seventyfive moves": "seventy-five moves"}.get(name, name)
+        name: str = outcome.termination.name.lower().replace("_", " ")
+        return name.replace("seventyfive", "seventy-five")
     if claim == "never" or board.halfmove_clock < 7:  # no third repetition, not even one ply ahead
         return "running"
     if claim == "reached":
         return (
-            "fifty moves"
-            if board.is_fifty_moves()
-            else "threefold repetition"
-            if board.is_repetition(3)
-            else "running"
+            "fifty moves" if board.is_fifty_moves() else "threefold repetition" if board.is_repetition(3) else "running"
         )
     if board.can_claim_fifty_moves():
         return "fifty moves"
     return "threefold repetition" if board.can_claim_threefold_repetition() else "running"
+
+
+def compare_sans(position: Any, board: Any, names: dict[str, Any], marks: bool, seen: Counter[str]) -> None:
+    """All moves of a position in SAN, with or without marks; ``names`` are python-chess's by UCI."""
+    bare = getattr(board, "_algebraic_without_suffix", None)  # spares it to play every move
+    for move, san in zip(*moves_and_sans(position), strict=True):
+        other = names[_fen.uci(move)]
+        if marks:
+            assert with_marks(position, move, san) == board.san(other), (board.fen(), san, board.san(other))
+        else:
+            there = bare(other) if bare else board.san(other).rstrip("+#")
+            assert san == there, (board.fen(), san, there)
+        seen["en passant"] += san[1] == "x" and board.is_en_passant(other)
+        seen["castling"] += san[0] == "O"
+        seen["promotions"] += "=" in san
+        seen["moves compared with marks"] += marks
 
 
 def compare_position(game: Game, state: Any, board: Any, mask: Any, seen: Counter[str]) -> None:
@@ -63,13 +76,7 @@ def compare_position(game: Game, state: Any, board: Any, mask: Any, seen: Counte
     names = {move.uci(): move for move in theirs}
     assert sorted(map(_fen.uci, moves)) == sorted(names), (fen, sorted(map(_fen.uci, moves)), sorted(names))
     assert all(mask[action_of(position, move)] for move in moves), fen
-    for move, san in zip(*moves_and_sans(position), strict=True):
-        other = board.san(names[_fen.uci(move)])
-        assert with_marks(position, move, san) == other, (fen, san, other)
-        seen["en passant"] += san[1] == "x" and board.is_en_passant(names[_fen.uci(move)])
-        seen["castling"] += san[0] == "O"
-        seen["promotions"] += "=" in san
-        seen["mates"] += other.endswith("#")
+    compare_sans(position, board, names, seen["positions"] % 4 == 0, seen)
     assert bool(in_check(position)) == board.is_check(), fen
     known = int(state["known"][0])
     occurred = int((state["keys"][0, :known] == position[KEY]).sum())
@@ -102,10 +109,14 @@ def compare_game(number: int, seen: Counter[str]) -> None:
         compare_position(game, state, board, mask, seen)
         legal = np.flatnonzero(mask)
         action = int(legal[below(np.uint64(word(np.uint64(number), board.ply())), len(legal))])
-        move = _fen.uci(int(move_of(state["position"][0], action)))
+        played = int(move_of(state["position"][0], action))
+        move, san = _fen.uci(played), game.action_to_text(state, 0, action)
+        marked = with_marks(state["position"][0], played, san)
         rewards[:] = 0
         status = game.kernels.step(state, 0, np.full(2, action, np.int32), rewards)
-        board.push_uci(move)
+        there = board.san_and_push(board.parse_uci(move))
+        assert marked == there, (board.fen(), marked, there)
+        seen["mates"] += there.endswith("#")
         ending = ending_there(board, claim)
         ours = ENDINGS[int(state["over"][0])]
         assert ours == ending, (board.fen(), claim, ours, ending)
