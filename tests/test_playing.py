@@ -20,7 +20,6 @@ from coterie.envs.record import read_games
 from coterie.errors import ModelError
 from coterie.playing import play
 
-
 RUN = Session.run
 
 
