@@ -14,7 +14,7 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -26,6 +26,9 @@ from ..envs.go.position import score, stones
 from ..envs.rng import below, word
 
 __all__ = ["main", "open_spiel_game", "pgx_games"]
+
+PEERS = {"open_spiel": "pyspiel", "pgx": "pgx"}
+"""Name -> module."""
 
 HANDICAPS = (0, 0, 2, 0, 5, 0, 9)
 """Of game number g on a 19x19 board against OpenSpiel, which knows handicaps there alone: ``HANDICAPS[g % 7]``."""
@@ -178,23 +181,24 @@ def _told(peer: str, size: int, seen: Counter[str], seconds: float) -> str:
     return f"{peer}, {size}x{size}: no difference in {counts}; {seconds:.0f} s"
 
 
-def main(argv: list[str] | None = None, tell: Callable[[str], None] = print) -> None:
+def main(argv: list[str] | None = None, tell: Callable[[str], None] = partial(print, flush=True)) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=200, help="for each size and peer; of 19x19 a tenth")
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 7, 9, 19])
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=[name for name in PEERS if find_spec(PEERS[name])])
     parser.add_argument("--first", type=int, default=0, help="number of the first; a game follows from its number")
     arguments = parser.parse_args(argv)
-    if not find_spec("pyspiel") and not find_spec("pgx"):
+    if not arguments.peers:
         parser.error("neither open_spiel nor pgx is installed")
     for size in arguments.sizes:
         games = -(-arguments.games // 10) if size == 19 else arguments.games
-        if find_spec("pyspiel"):
+        if "open_spiel" in arguments.peers:
             seen, start = Counter[str](), time.perf_counter()
             for number in range(arguments.first, arguments.first + games):
                 open_spiel_game(size, number, seen)
             tell(_told("OpenSpiel", size, seen, time.perf_counter() - start))
-        if find_spec("pgx"):
+        if "pgx" in arguments.peers:
             seen, start, batch = Counter(), time.perf_counter(), max(1, min(games, 256))
             for first in range(0, games, batch):
                 pgx_games(size, min(batch, games - first), arguments.first + first, seen)
