@@ -145,6 +145,8 @@ def _envs(words: list[str]) -> int:
         f"{info.observation_low:g} to {info.observation_high:g}",
         "ends by": f"{info.max_cycles} {'ticks' if info.simultaneous else 'turns'}",
         "arguments": ", ".join(str(p).replace("'", "") for p in takes) or "none",
+        "starts": ", ".join(f"reset(options={{{name!r}: ...}})" for name in game.options) or "at the beginning",
+        "curricula": ", ".join(game.curricula) or "none",
         "pictures": "yes" if found.draw else "no",
         "python": f'coterie.make("{info.id}"), coterie.make_vec("{info.id}", num_envs=4096)',
     }

