@@ -60,7 +60,9 @@ def test_the_game_knows_them():
 
 @pytest.mark.parametrize("name", list(SIZES))
 def test_the_recipe_makes_them_again(name):
-    few = 2 if disabled() else 200
+    if disabled() and name == "mate-in-2":
+        pytest.skip("half a minute")
+    few = 2 if disabled() else 50 if name == "mate-in-2" else 200
     taken: set[bytes] = set()
     assert list(islice(recipe(name, "test", taken), few)) == lines(name, "test")[:few]
     if not disabled():

@@ -19,6 +19,7 @@ from coterie.envs.jit import disabled
 from coterie.errors import IllegalAction, NotationError, UsageError
 
 GAME = make_game("chess-v0")
+GAMES = 4 if disabled() else 24
 STARTS = [
     START,
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 3 17",
@@ -64,7 +65,7 @@ def as_read(text):
 
 
 def test_python_chess_reads_what_we_write():
-    games = [random_game(seed) for seed in range(40)]
+    games = [random_game(seed) for seed in range(GAMES)]
     text = "".join(map(write_pgn, games))
     assert max(map(len, text.splitlines())) <= 80
     assert not any(line.startswith("%") for line in text.splitlines())
@@ -88,7 +89,7 @@ def test_python_chess_reads_what_we_write():
 
 
 def test_we_read_what_we_write(tmp_path):
-    games = [random_game(seed) for seed in range(40)]
+    games = [random_game(seed) for seed in range(GAMES)]
     path = tmp_path / "games.pgn"
     path.write_text("".join(map(write_pgn, games)), encoding="utf-8")
     for read in (read_pgn(path), read_pgn(str(path)), read_pgn(path.read_text(encoding="utf-8"))):
@@ -105,7 +106,7 @@ def test_we_read_what_we_write(tmp_path):
 def test_we_read_what_python_chess_writes():
     rng = random.Random(4)
     texts, games = [], []
-    for seed in range(30):
+    for seed in range(GAMES):
         ours = random_game(seed)
         game = chess.pgn.Game()
         game.setup(chess.Board(ours.fen))

@@ -48,7 +48,7 @@ def positions(count: int, seed: int):
 @pytest.mark.slow
 def test_equal_to_python_chess():
     seen = {"+": 0, "#": 0, "=": 0, "O-O-O": 0, "full": 0}
-    for board in positions(60 if disabled() else 3000, seed=1):
+    for board in positions(60 if disabled() else 2500, seed=1):
         position = notation.parse(board.fen())
         moves, ours = moves_and_sans(position)
         theirs = {move.uci(): board.san(move) for move in board.legal_moves}
