@@ -26,6 +26,7 @@ WORK = "observation, mask, restart, random legal action"
 def measurements() -> Iterator[Measurement]:
     """Every figure of this room, one by one as it is taken."""
     yield from _connect_four()
+    yield from _hex()
     yield from _go()
 
 
@@ -138,3 +139,17 @@ def _open_spiel(size: int) -> Callable[[], int]:
         return steps
 
     return work
+
+
+# -- hex ---------------------------------------------------------------------------------------------------------------
+
+
+def _hex() -> Iterator[Measurement]:
+    """The standard board against pgx, both with the swap; a small one beside it."""
+    theirs = _pgx("hex", 4)
+    ours, other = _duel(_rollout("hex-v0", 100, swap=True), theirs)
+    more = {"games": GAMES, "work": WORK}
+    yield Measurement("hex 11x11 batched, random_rollout", ours, "steps/s", 1, _peer(theirs), other, more)
+    yield Measurement(
+        "hex 5x5 batched, random_rollout", median_rate(_rollout("hex-v0", 200, size=5)), "steps/s", more=more
+    )

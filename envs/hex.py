@@ -69,21 +69,21 @@ def root(links: NDArray[np.int16], i: int, node: Any) -> Any:
 
 @kernel
 def connect(state: Boards, i: int, cell: Any, player: Any) -> None:
-    """Put a stone and join it to its neighbours of the same colour and to the player's edges."""
+    """Put a stone; the trees of the neighbours of its colour, and of the player's edges that it touches, hang on it."""
     links, size, color = state.links, np.int64(state.facts[i, SIZE]), player + 1
     state.stones[i, cell] = color
     r, c = cell // size, cell % size
     for down in range(-1, 2):
         for right in range(-1, 2):
-            y, x = r + down, c + right
-            if down != right and 0 <= y < size and 0 <= x < size and state.stones[i, y * size + x] == color:
-                links[i, root(links, i, y * size + x)] = root(links, i, cell)
-    along = r if player == 0 else c
-    edge = size * size + 2 * player
+            near = cell + down * size + right
+            on_board = down != right and 0 <= r + down < size and 0 <= c + right < size
+            if on_board and state.stones[i, near] == color:
+                links[i, root(links, i, near)] = cell
+    along, edge = r if player == 0 else c, size * size + 2 * player
     if along == 0:
-        links[i, root(links, i, edge)] = root(links, i, cell)
+        links[i, root(links, i, edge)] = cell
     if along == size - 1:
-        links[i, root(links, i, edge + 1)] = root(links, i, cell)
+        links[i, root(links, i, edge + 1)] = cell
 
 
 @kernel
