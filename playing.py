@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -54,6 +55,7 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
         names = [agent.name if agent else PERSON for agent in agents]
         seed = saved.seed if saved and saved.seed is not None and not asked.seed else asked.seed
         first = Match(game, names, seed, record=saved.record if saved else None)
+        keeper.check()
         if asked.window:
             _in_window(asked, first, agents, keeper, found.draw)
         else:
@@ -180,26 +182,50 @@ class Keeper:
             raise UsageError(f"{path} cannot be written: a game of {game.info.name} can be saved as {', '.join(can)}.")
         self.path, self.game, self.words = path, game, tuple(words)
         self._known = known
+        self._told: set[Path] = set()
+
+    def check(self) -> None:
+        """See that the file can be written, before anything is played.
+
+        Raises:
+            UsageError: it cannot.
+        """
+        if self.path is not None:
+            there = self.path.exists()
+            _append(self.path, "")
+            if not there:
+                self.path.unlink()
 
     def keep(self, match: Match) -> None:
         """Write a game, and say so; one that was left in the middle always in a form in which it can be gone on with.
 
+        Where the file cannot be written any more, the game goes to the folder for temporary files.
+
         Raises:
-            UsageError: the file cannot be written.
+            UsageError: nothing can be written there either.
         """
         record = match.record()
         if not match.plies or (self._known is not None and record.actions == self._known.actions):
             return
-        path = self.path or Path(f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON[0]}")
+        name = f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON[0]}"
         line = write_json(self.game, record, match.seed, self.words)
-        suffix = path.suffix.lower()
-        _append(path, line if suffix in JSON else self.game.formats[suffix](record))
-        print(f"Saved: {path}")
+        paths = [self.path or Path(name)]
+        if match.status == RUNNING and paths[0].suffix.lower() not in JSON:
+            paths.append(paths[0].with_suffix(JSON[0]))
+        try:
+            for path in paths:
+                suffix = path.suffix.lower()
+                _append(path, line if suffix in JSON else self.game.formats[suffix](record))
+        except UsageError as error:
+            print(error)
+            paths = [Path(tempfile.gettempdir()) / name]
+            _append(paths[0], line)
+        for path in paths:
+            if path not in self._told:
+                print(f"Saved: {path}")
+        self._told.update(paths)
         if match.status == RUNNING:
-            if suffix not in JSON:
-                path = path.with_suffix(JSON[0])
-                _append(path, line)
-            print(f"Go on with it: coterie play {self.game.info.name} --from {path}")
+            print(f"Go on with it: coterie play {self.game.info.name} --from {paths[-1]}")
 
 
 def _append(path: Path, text: str) -> None:
@@ -208,8 +234,8 @@ def _append(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         begun = path.exists() and path.stat().st_size > 0
         with path.open("a", encoding="utf-8") as file:
-            if begun and path.suffix.lower() not in JSON:
+            if begun and text and path.suffix.lower() not in JSON:
                 file.write("\n")
-            file.write(text.rstrip("\n") + "\n")
+            file.write(text.rstrip("\n") + "\n" if text else "")
     except OSError as error:
         raise UsageError(f"Cannot write the game to {path}: {error.strerror or error}.") from error

@@ -134,7 +134,35 @@ def test_formats_that_a_game_does_not_know(game: str, file: str, part: str, caps
 def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
     Path("file").write_text("")
     assert main(["play", "tictactoe", "--players", "random", "random", "--save", "file/g.json"]) == 2
-    assert "Cannot write the game to file/g.json" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "Cannot write the game to file/g.json" in said.err
+    assert said.out == "", "a game was played all the same"
+
+
+def test_a_folder_that_goes_away_does_not_cost_the_game(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import shutil
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    Path("there").mkdir()
+    Path("there/g.pgn").write_text("")
+
+    class Vandal:
+        name = "vandal"
+
+        def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+            shutil.rmtree("there", ignore_errors=True)
+            Path("there").write_text("")
+            return [Decision(None, "no")]
+
+    play(Play("chess", players=("a", "b"), save=Path("there/g.pgn")), lambda word, game: Vandal())
+    said = capsys.readouterr().out
+    assert "Cannot write the game to there" in said
+    (kept,) = tmp_path.glob("chess-*.json")
+    assert f"Saved: {kept}" in said
+    assert read_games(kept)[0].record.illegal == 0
 
 
 class Speaker:
