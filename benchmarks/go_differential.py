@@ -13,8 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -181,7 +180,7 @@ def _told(peer: str, size: int, seen: Counter[str], seconds: float) -> str:
     return f"{peer}, {size}x{size}: no difference in {counts}; {seconds:.0f} s"
 
 
-def main(argv: list[str] | None = None, tell: Callable[[str], None] = partial(print, flush=True)) -> None:
+def main(argv: list[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=200, help="for each size and peer; of 19x19 a tenth")
@@ -197,12 +196,12 @@ def main(argv: list[str] | None = None, tell: Callable[[str], None] = partial(pr
             seen, start = Counter[str](), time.perf_counter()
             for number in range(arguments.first, arguments.first + games):
                 open_spiel_game(size, number, seen)
-            tell(_told("OpenSpiel", size, seen, time.perf_counter() - start))
+            print(_told("OpenSpiel", size, seen, time.perf_counter() - start), flush=True)
         if "pgx" in arguments.peers:
             seen, start, batch = Counter(), time.perf_counter(), max(1, min(games, 256))
             for first in range(0, games, batch):
                 pgx_games(size, min(batch, games - first), arguments.first + first, seen)
-            tell(_told("pgx", size, seen, time.perf_counter() - start))
+            print(_told("pgx", size, seen, time.perf_counter() - start), flush=True)
 
 
 if __name__ == "__main__":
