@@ -232,7 +232,53 @@ def test_starting_from_bad_moves(moves, words, at, read):
     assert (caught.value.at, caught.value.read) == (at, read)
 
 
-def test_the_page_shows_what_its_block_prints(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "games" / "connect_four.md").read_text()
-    exec(page.split("```python\n")[1].split("```")[0], {})
-    assert capsys.readouterr().out in page
+def test_the_page_shows_what_its_blocks_print(capsys):
+    page, names = (Path(__file__).parents[2] / "docs" / "games" / "connect_four.md").read_text(), {}
+    for block in page.split("```python\n")[1:]:
+        exec(block.split("```")[0], names)
+        assert capsys.readouterr().out in page
+
+
+def test_equal_to_openspiel():
+    """Random games: movers, legal actions, ends and results."""
+    pyspiel = pytest.importorskip("pyspiel")
+    rng, theirs = np.random.default_rng(0), pyspiel.load_game("connect_four")
+    for _ in range(1000):
+        state, status, rewards = play([])
+        other = theirs.new_initial_state()
+        while not status:
+            mover = GAME.mover(state, 0)
+            assert mover == other.current_player()
+            legal = GAME.legal_actions(state, 0, mover)
+            assert legal == other.legal_actions()
+            action = int(rng.choice(legal))
+            rewards[:] = 0
+            status = GAME.kernels.step(state, 0, np.array([action, action], np.int32), rewards)
+            other.apply_action(action)
+            assert other.is_terminal() == (status != 0)
+            assert other.returns() == rewards.tolist()
+
+
+def test_equal_to_pgx():
+    """Random games: masks, observations, rewards and ends."""
+    pgx, jax = pytest.importorskip("pgx"), pytest.importorskip("jax")
+    env = pgx.make("connect_four")
+    init, step, rng = jax.jit(env.init), jax.jit(env.step), np.random.default_rng(0)
+    seen = np.zeros((6, 7, 2), np.int8)
+    for number in range(100):
+        state, status, rewards = play([])
+        other = init(jax.random.PRNGKey(number))
+        first = int(other.current_player)
+        while not status:
+            mover = GAME.mover(state, 0)
+            assert (mover + first) % 2 == int(other.current_player)
+            mask = GAME.legal_mask(state, 0, mover)
+            assert np.array_equal(mask, np.asarray(other.legal_action_mask))
+            GAME.kernels.observe(state, 0, mover, seen)
+            assert np.array_equal(seen, np.asarray(other.observation))
+            action = int(rng.choice(np.flatnonzero(mask)))
+            rewards[:] = 0
+            status = GAME.kernels.step(state, 0, np.array([action, action], np.int32), rewards)
+            other = step(other, action)
+            assert bool(other.terminated) == (status != 0)
+            assert np.roll(np.asarray(other.rewards), first).tolist() == rewards.tolist()
