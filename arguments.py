@@ -43,6 +43,7 @@ class Play:
         gif: draw the (first) game into this file.
         window: play with the mouse, in a window.
         save: add the games to this file: .json, and what else the game can be written in (chess .pgn, go .sgf).
+        start: where the games begin, if not at the beginning, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".
         from_: go on with the last game of a file that --save or a closed window has left.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
     """
@@ -54,6 +55,7 @@ class Play:
     gif: Path | None = None
     window: bool = False
     save: Path | None = None
+    start: tuple[str, ...] = ()
     from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     set: tuple[str, ...] = ()
 

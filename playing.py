@@ -6,6 +6,9 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
 
 from .agents.core import Agent
 from .agents.human import HumanAgent
@@ -15,7 +18,7 @@ from .arguments import Play
 from .envs.core import Game, GameRecord
 from .envs.record import SavedGame, read_games, write_json
 from .envs.registry import game_arguments, make_game, spec
-from .errors import UsageError
+from .errors import UsageError, did_you_mean
 
 __all__ = ["Keeper", "play"]
 
@@ -54,12 +57,19 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
             agents.append(_seat(word, game, player, asked.window))
         names = [agent.name if agent else PERSON for agent in agents]
         seed = saved.seed if saved and saved.seed is not None and not asked.seed else asked.seed
-        first = Match(game, names, seed, record=saved.record if saved else None)
+        start = _start(game, asked)
+
+        def begin(number: int) -> Match:
+            if saved and not number:
+                return Match(game, names, seed, record=saved.record)
+            return Match(game, names, seed + number, record=start and start(seed + number))
+
+        begin(0)  # the wrong number of players is told first
         keeper.check()
         if asked.window:
-            _in_window(asked, first, agents, keeper, found.draw)
+            _in_window(asked, begin, agents, keeper, found.draw)
         else:
-            _in_terminal(asked, first, [agent for agent in agents if agent], keeper, found.draw)
+            _in_terminal(asked, begin, [agent for agent in agents if agent], keeper, found.draw)
     finally:
         for agent in agents:  # engines are programs of their own
             close = getattr(agent, "close", None)
@@ -73,6 +83,26 @@ def _seat(word: str, game: Game, player: Callable[[str, Game], Agent], window: b
     if word != PERSON:
         return player(word, game)
     return None if window else HumanAgent(undo=True)
+
+
+def _start(game: Game, asked: Play) -> Callable[[int], GameRecord] | None:
+    """From a seed to the game that begins where ``--start`` says; None: at the beginning."""
+    options = game_arguments(asked.start)
+    if asked.start and asked.from_:
+        raise UsageError(f"--start cannot go with --from: {asked.from_} says where its game stands.")
+    for name in options:
+        if name not in game.options:
+            takes = f"It takes {', '.join(sorted(game.options))}." if game.options else "It takes none."
+            raise UsageError(f"{game.info.id} knows no start {name!r}.{did_you_mean(name, game.options)} {takes}")
+
+    def begun(seed: int) -> GameRecord:
+        state, nothing = game.new_state(1), (0.0,) * game.info.players
+        game.kernels.reset(state, 0, np.uint64(seed % 2**64))
+        for name, value in options.items():
+            game.options[name](state, 0, value)
+        return GameRecord(state, [], ("",) * game.info.players, nothing, RUNNING)
+
+    return begun if options else None
 
 
 def _saved(asked: Play) -> SavedGame:
@@ -94,15 +124,18 @@ def _saved(asked: Play) -> SavedGame:
 # -- terminal ----------------------------------------------------------------------------------------------------------
 
 
-def _in_terminal(asked: Play, match: Match, agents: Sequence[Agent], keeper: Keeper, draw: str | None) -> None:
-    game = match.game
+Begin: TypeAlias = Callable[[int], Match]
+"""From the number of a game to its beginning."""
+
+
+def _in_terminal(asked: Play, begin: Begin, agents: Sequence[Agent], keeper: Keeper, draw: str | None) -> None:
+    game = keeper.game
     shown = asked.games == 1 or any(isinstance(agent, HumanAgent) for agent in agents)
     # Who was at the table is told no more than it may know: hands that were folded stay hidden.
     told = next((seat for seat, agent in enumerate(agents) if isinstance(agent, HumanAgent)), 0)
     won = [0] * game.info.players
     for number in range(asked.games):
-        if number:
-            match = Match(game, match.names, asked.seed + number)
+        match = begin(number)
         try:
             for moment in follow(match, agents):
                 if shown:
@@ -140,7 +173,7 @@ def _draw(path: Path, match: Match, draw: str | None) -> None:
 # -- window ------------------------------------------------------------------------------------------------------------
 
 
-def _in_window(asked: Play, match: Match, agents: Sequence[Agent | None], keeper: Keeper, draw: str | None) -> None:
+def _in_window(asked: Play, begin: Begin, agents: Sequence[Agent | None], keeper: Keeper, draw: str | None) -> None:
     from .agents.window import Session
 
     drawn: list[Match] = []
@@ -155,7 +188,7 @@ def _in_window(asked: Play, match: Match, agents: Sequence[Agent | None], keeper
         if asked.save or (person and (one.status == RUNNING or asked.from_)):
             keeper.keep(one)
 
-    Session(match, agents, draw, games=asked.games, left=left).run()
+    Session(begin, agents, draw, games=asked.games, left=left).run()
 
 
 # -- keeping -----------------------------------------------------------------------------------------------------------

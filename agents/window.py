@@ -105,7 +105,7 @@ class Session:
     """A window and the games that are played in it, one after the other.
 
     Args:
-        match: the first game.
+        begin: from the number of a game (the first is 0) to its beginning.
         agents: who sits in seats 0..P-1; None is a person at this window.
         draw: the drawer that the game was registered with, ``"package.module:function"``; None: words.
         games: how many games agents play among themselves before the window rests; a person asks for new games.
@@ -119,7 +119,7 @@ class Session:
 
     def __init__(
         self,
-        match: Match,
+        begin: Callable[[int], Match],
         agents: Sequence[Agent | None],
         draw: str | None,
         *,
@@ -129,7 +129,8 @@ class Session:
     ) -> None:
         from ..renderers.window import Window
 
-        self.match, self.agents, self._left = match, list(agents), left
+        match = begin(0)
+        self.match, self.agents, self._left, self._begin = match, list(agents), left, begin
         self.game: Game = match.game
         self.people = [p for p, agent in enumerate(agents) if agent is None]
         module = draw.partition(":")[0] if draw else f"{__package__}".rpartition(".")[0] + ".renderers.words"
@@ -265,11 +266,10 @@ class Session:
             self._turned()
 
     def _new(self) -> None:
-        old = self.match
-        self._left(old)
+        self._left(self.match)
         self.thinker.forget()
-        self.match = Match(self.game, old.names, old.seed + 1, old.penalty)
         self._played += 1
+        self.match = self._begin(self._played)
         self._may_see = None
         self._turned()
 

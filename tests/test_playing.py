@@ -356,3 +356,42 @@ def test_lines_are_json() -> None:
     fields = json.loads(line)
     assert fields["game"] == "matrix-v0"
     assert all(len(actions) == 2 for actions in fields["actions"])
+
+
+# -- start positions ---------------------------------------------------------------------------------------------------
+
+
+def test_games_begin_where_start_says(capsys: pytest.CaptureFixture[str]) -> None:
+    fen = "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1"
+    words = [
+        "play",
+        "chess",
+        "--players",
+        "random",
+        "random",
+        "--games",
+        "2",
+        "--save",
+        "g.json",
+        "--start",
+        f"fen={fen}",
+    ]
+    assert main(words) == 0
+    for saved in read_games(Path("g.json")):
+        assert fen in saved.game.describe(saved.record.start, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["chess", "--start", "fne=8/8"], "Did you mean 'fen'?"),
+        (["chess", "--start", "fen=8/8 w"], "FEN"),
+        (["chess", "--start", "8/8"], "name=value"),
+        (["tictactoe", "--start", "fen=8/8"], "It takes none"),
+        (["chess", "--start", "fen=8/8", "--from", "g.json"], "cannot go with --from"),
+    ],
+)
+def test_starts_that_are_none(words: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["play", "chess", "--players", "random", "random", "--save", "g.json"]) == 0
+    assert main(["play", *words, "--players", "random", "random"]) == 2
+    assert part in capsys.readouterr().err

@@ -43,10 +43,13 @@ class Table:
     def __init__(self, game, *agents: Agent | None, record: GameRecord | None = None, seed: int = 0, **more) -> None:
         self.left: list[GameRecord] = []
         names = [agent.name if agent else "human" for agent in agents]
-        match = Match(game, names, seed, record=record)
+
+        def begin(number: int) -> Match:
+            return Match(game, names, seed + number, record=record)
+
         kept = more.pop("left", lambda one: self.left.append(one.record()))
         self.session = Session(
-            match, agents, spec(game.info.id).draw, seconds=more.pop("seconds", 0.0), left=kept, **more
+            begin, agents, spec(game.info.id).draw, seconds=more.pop("seconds", 0.0), left=kept, **more
         )
         self.game, self.window = game, self.session.window
         self.rest()
