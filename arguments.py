@@ -36,8 +36,8 @@ class Play:
 
     Attributes:
         game: what is played; `coterie envs` lists the names.
-        players: who sits in which seat: random, minimax, human, a run folder or a model; by default
-            human against random, or as in the file of --from.
+        players: who sits in which seat: a baseline (random, minimax, greedy, mcts:400, alphabeta:4, uci:PATH,
+            equilibrium), human, a run folder or a model; by default human against random, or as in the file of --from.
         games: how many; with more than one, only results are shown.
         seed: the same seed gives the same game.
         gif: draw the (first) game into this file.
