@@ -122,6 +122,11 @@ def _settings(spec: str, name: str, rest: str) -> dict[str, Any]:
         if not known:
             raise UsageError(f"{spec!r}: {name} takes no settings; write {name} alone.")
         key, equals, value = part.partition("=")
+        if not equals and key in known:
+            example = f"{name}:{key}={4 if key == 'depth' else 400}"
+            raise UsageError(
+                f"{spec!r}: {key} needs a value, {example}. In a list of opponents a weight stands behind: {example}=1."
+            )
         if not equals and k == 0:
             key, value = next(iter(known)), part
         if key not in known:

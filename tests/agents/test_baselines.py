@@ -217,7 +217,7 @@ def test_settings_behind_a_name(spec: str, expected: dict[str, object]) -> None:
         ("mcts:exploration=x", "exploration is a number"),
         ("alphabeta:0", "depth=0"),
         ("alphabeta:node=5", "Did you mean 'nodes'"),
-        ("alphabeta:depth", "not 'depth'"),
+        ("alphabeta:depth", "needs a value, alphabeta:depth=4. In a list of opponents"),
         ("uci", "needs the path"),
         ("uci:", "needs the path"),
     ],
@@ -236,6 +236,18 @@ def test_misspelt_names_get_suggestions() -> None:
             make_baseline(wrong, game)
     for name in BASELINES:
         assert is_baseline(name)
+
+
+def test_names_in_a_list_of_opponents() -> None:
+    from coterie.training.schemes.mixed import parse_weights
+
+    listed = "mcts:200,alphabeta:nodes=2000=1,uci:/usr/games/stockfish?Skill Level=3&movetime=50=0.5,uci:/x?A=b%2Cc=2"
+    assert parse_weights(listed) == {
+        "mcts:200": 1,
+        "alphabeta:nodes=2000": 1,
+        "uci:/usr/games/stockfish?Skill Level=3&movetime=50": 0.5,
+        "uci:/x?A=b%2Cc": 2,
+    }
 
 
 def test_names_work_wherever_players_are_named() -> None:
