@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from ..aliases import Action
@@ -11,7 +11,7 @@ from .board import PALETTE, Canvas, Color, Frame
 if TYPE_CHECKING:
     from .window import View
 
-__all__ = ["Chooser", "Event", "Panel", "chooser_frame"]
+__all__ = ["MOST", "Chooser", "Event", "Panel", "chooser_frame"]
 
 Event: TypeAlias = Action | str
 """What a person asks for: an action, or a control by its name."""
@@ -21,7 +21,7 @@ BUTTON: Final = 30
 GAP: Final = 6
 WORDS: Final = 15  # height of letters
 MOST: Final = 60
-"""Buttons of actions shown at once; games whose actions have no cells have few."""
+"""Buttons that have room; games whose actions have no cells have few."""
 
 
 class Spot(NamedTuple):
@@ -66,28 +66,30 @@ class Panel:
         """With one row of controls and no action as a button."""
         return 2 * LINE + BUTTON + 3 * GAP
 
-    def height(self, width: int, buttons: Sequence[tuple[Event, str]]) -> int:
+    def height(self, width: int, view: View, buttons: Sequence[tuple[Event, str]]) -> int:
         """Pixels that the panel needs."""
-        rows = len({spot.y for spot in self._rows(buttons, width, 0.0)})
-        return self.usual_height + rows * (BUTTON + GAP)
+        lowest = max((spot.y + BUTTON for spot in self.spots(width, view, buttons)), default=0.0)
+        return max(self.usual_height, round(lowest + 2 * GAP))
 
     def at(self, width: int, view: View, buttons: Sequence[tuple[Event, str]], x: float, y: float) -> Event | None:
         """The button at a point of the panel."""
-        return next((spot.name for spot in self._spots(width, view.controls, buttons) if spot.holds(x, y)), None)
+        return next((spot.name for spot in self.spots(width, view, buttons) if spot.holds(x, y)), None)
 
     def spots(self, width: int, view: View, buttons: Sequence[tuple[Event, str]]) -> list[Spot]:
-        """All buttons, in pixels of the panel."""
-        return self._spots(width, view.controls, buttons)
+        """All buttons, in pixels of the panel: actions first, controls below."""
+        actions = self._rows(buttons, width, GAP + 2.0 * LINE)
+        last = max((spot.y + BUTTON + GAP for spot in actions), default=GAP + 2.0 * LINE)
+        return actions + self._rows([(name, label) for name, label in view.controls.items()], width, last)
 
     def draw(
         self, width: int, view: View, buttons: Sequence[tuple[Event, str]], pointer: tuple[int, int] | None
     ) -> Frame:
         """[height, width, 3] uint8."""
-        canvas = Canvas(width, self.height(width, buttons))
+        canvas = Canvas(width, self.height(width, view, buttons))
         self._names(canvas, view)
         size = _fitting(canvas, view.status, WORDS, 0.96 * width)
         canvas.text(width / 2, GAP + 1.5 * LINE, view.status, size, PALETTE.text)
-        for spot in self._spots(width, view.controls, buttons):
+        for spot in self.spots(width, view, buttons):
             over = pointer is not None and spot.holds(*pointer)
             _button(canvas, spot, over, strong=isinstance(spot.name, int))
         return canvas.frame()
@@ -110,12 +112,6 @@ class Panel:
             color = PALETTE.accent if seat in view.active else PALETTE.text
             canvas.text(x, y, name, size, color, anchor=0.0)
             x += canvas.text_width(name, size)
-
-    def _spots(self, width: int, controls: Mapping[str, str], buttons: Sequence[tuple[Event, str]]) -> list[Spot]:
-        top = GAP + 2.0 * LINE
-        actions = self._rows(buttons, width, top)
-        last = max((spot.y + BUTTON + GAP for spot in actions), default=top)
-        return actions + self._rows([(name, label) for name, label in controls.items()], width, last)
 
     def _rows(self, buttons: Sequence[tuple[Event, str]], width: int, top: float) -> list[Spot]:
         """Buttons from left to right, in as many rows as they need, each row in the middle."""

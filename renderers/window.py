@@ -21,8 +21,9 @@ import numpy as np
 
 from ..aliases import Action, Player, State
 from ..envs.core import Game
+from ..errors import UsageError
 from .board import PALETTE, Color, Frame
-from .panel import Chooser, Event, Panel, chooser_frame
+from .panel import MOST, Chooser, Event, Panel, chooser_frame
 from .picking import Box, Picker, nearest
 from .screen import Screen
 
@@ -94,10 +95,15 @@ class Window:
 
     Raises:
         MissingExtra: pygame is not installed.
-        UsageError: there is no display.
+        UsageError: there is no display; or no drawer, and more actions than buttons.
     """
 
     def __init__(self, game: Game, draw: str | None, title: str = "") -> None:
+        if draw is None and game.info.num_actions > MOST:
+            raise UsageError(
+                f"{game.info.id} has {game.info.num_actions} actions and no picture to click on; a window has room for "
+                f"{MOST} buttons. Play in the terminal, without --window."
+            )
         self.game = game
         module, _, name = (draw or f"{__package__}.words:draw").partition(":")
         self.drawer: ModuleType = importlib.import_module(module)
@@ -146,7 +152,7 @@ class Window:
         width = self.screen.size[0]
         if width != self._panel_room[0]:
             self._panel_room = (width, 0)
-        self._panel_room = (width, max(self._panel_room[1], self.panel.height(width, self._buttons())))
+        self._panel_room = (width, max(self._panel_room[1], self.panel.height(width, self.view, self._buttons())))
         return self._panel_room[1]
 
     def boxes(self) -> list[Box]:

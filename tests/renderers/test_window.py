@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from coterie.envs.registry import make_game, spec
-from coterie.errors import MissingExtra
+from coterie.errors import MissingExtra, UsageError
 from coterie.renderers.board import PALETTE
 from coterie.renderers.chess import draw
 from coterie.renderers.picking import Picker, nearest
@@ -216,6 +216,23 @@ def test_buttons_and_keys_ask_for_controls(window: Window) -> None:
         assert window.poll() == asked, "a key does what a button does that is there"
 
 
+@pytest.mark.parametrize("width", [300, 420, 900])
+def test_all_buttons_are_in_the_window(window: Window, width: int) -> None:
+    controls = {name: name.title() for name in ("undo", "new", "flip", "pause", "step", "slower", "faster")}
+    labels = {k: f"a long label {k}" for k in range(9)}
+    window.show(replace(window.view, cells=dict.fromkeys(labels, ()), labels=labels, controls=controls))
+    post(pygame.VIDEORESIZE, size=(width, 640), w=width, h=640)
+    window.poll()
+    spots = window.panel.spots(width, window.view, window._buttons())
+    assert len(spots) == 16
+    for k, spot in enumerate(spots):
+        assert 0 <= spot.x < spot.x + spot.w <= width
+        assert spot.y + spot.h <= window._panel_height()
+        assert not any(other.holds(spot.x + 1, spot.y + 1) for other in spots[:k]), "two buttons in one place"
+    _, y, _, h = window.board
+    assert y + h + window._panel_height() <= 640
+
+
 def test_actions_without_cells_are_buttons() -> None:
     game = make_game("leduc_poker-v0")
     state = game.new_state(1)
@@ -309,6 +326,11 @@ def test_nothing_new_is_not_drawn_again(window: Window, monkeypatch: pytest.Monk
     monkeypatch.setattr(window, "draw", lambda: pytest.fail("drawn again"))
     window.show(replace(window.view))
     window.poll()
+
+
+def test_too_many_actions_for_buttons() -> None:
+    with pytest.raises(UsageError, match="1001 actions"):
+        Window(make_game("highest_number", max_number=1000), None)
 
 
 def test_without_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
