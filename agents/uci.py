@@ -157,11 +157,12 @@ class Engine:
         except OSError as error:
             raise UsageError(f"The engine {self.path} cannot be run: {error.strerror or error}.") from None
         self.pid = self._process.pid
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._lines: queue.Queue[str | None] = queue.Queue(10_000)  # an engine that floods us waits
         self._said: deque[str] = deque(maxlen=3)
         # The thread and the finalizer must not hold the engine itself: it could never be forgotten.
-        threading.Thread(target=_listen, args=(self._process.stdout, self._lines), daemon=True).start()
-        self._end = weakref.finalize(self, _end, self._process)
+        pipe = (self._process.stdout, self._lines)
+        threading.Thread(target=_listen, args=pipe, name=f"engine {self.pid}", daemon=True).start()
+        self._end = weakref.finalize(self, _end, self._process, self._lines)
         try:
             self._greet()
         except BaseException:
@@ -239,21 +240,25 @@ class Engine:
             EngineError: the process ended, or that line did not come in time.
         """
         deadline = time.monotonic() + seconds
-        lines: list[str] = []
+        lines: deque[str] = deque(maxlen=10_000)
         while True:
             try:
-                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise queue.Empty
+                line = self._lines.get(timeout=left)
             except queue.Empty:
                 raise EngineError(
                     f"The engine {self.path} {failing}: no {last!r} within {seconds:g} s.{self._last_words()} It was "
                     "ended; give it more time with timeout=SECONDS, or check that it is a UCI engine."
                 ) from None
             if line is None:
+                self._lines.put(None)  # the end stays the end
                 raise self._dead(failing)
             if line.strip():
                 self._said.append(line)
                 if line.split()[0] == last:
-                    return lines
+                    return list(lines)
                 lines.append(line)
 
     def _last_words(self) -> str:
@@ -303,7 +308,7 @@ def _find(path: str) -> str:
     return str(file.absolute())
 
 
-def _listen(pipe: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
+def _listen(pipe: IO[str], lines: queue.Queue[str | None]) -> None:
     """Hand lines over as they come, then None; one thread an engine."""
     with contextlib.suppress(ValueError, OSError):  # closed while it was read
         for line in pipe:
@@ -311,8 +316,8 @@ def _listen(pipe: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
     lines.put(None)
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Kill an engine with its children and wait for it, so that nothing of it is left."""
+def _end(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    """Kill an engine with its children and wait for it and for the thread that listens, so that nothing is left."""
     if process.poll() is None:  # a number that was waited for may be another process's by now
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
@@ -324,6 +329,10 @@ def _end(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(OSError):
         if process.stdin is not None:
             process.stdin.close()
+    with contextlib.suppress(queue.Empty):
+        while lines.get(timeout=1) is not None:  # the listener may wait for room
+            pass
+    lines.put(None)
 
 
 def _scores(words: list[str]) -> dict[str, object]:

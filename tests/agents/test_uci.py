@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -224,6 +225,7 @@ def test_no_start(game: Game, fake: Callable[[str], str], monkeypatch: pytest.Mo
         make_baseline(f"uci:{fake(mode)}?timeout=0.5", game)
     assert len(pids) == 1
     assert gone(pids[0])
+    assert f"engine {pids[0]}" not in {thread.name for thread in threading.enumerate()}
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -312,6 +314,7 @@ def test_forgetting(game: Game, fake: Callable[[str], str]) -> None:
     del agent
     gc.collect()
     assert gone(pid)
+    assert f"engine {pid}" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_its_children_end_too(game: Game, fake: Callable[[str], str]) -> None:
