@@ -1,0 +1,209 @@
+"""How fast chess runs: ``coterie bench chess``.
+
+Peers are measured in the same process, turn and turn about, where they are installed: python-chess for perft,
+PettingZoo's chess_v6 for single games, pgx and OpenSpiel for many. Random legal play throughout.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import make, make_vec
+from ..envs.chess import perft
+from ..envs.chess.fen import START
+from ..envs.jit import kernel
+from ..envs.rng import mix64
+from . import Measurement
+from .boards import WORK, _pgx
+from .envs import GAMES, _documented, _duel
+
+__all__ = ["measurements"]
+
+KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
+SETTLE = 300
+"""Plies played before batched play is measured: games begin alike, and end at different times."""
+
+
+def measurements() -> Iterator[Measurement]:
+    """Every figure of this room, one by one as it is taken."""
+    yield from _perft()
+    yield from _batched()
+    yield _threads()
+    yield from _single()
+    yield from _starting()
+
+
+# -- moves alone -------------------------------------------------------------------------------------------------------
+
+
+def _perft() -> Iterator[Measurement]:
+    """Leaves a second; both programs count the last ply without making its moves."""
+    peer = f"python-chess {version('chess')}" if find_spec("chess") else ""
+    for name, fen, depth, theirs in (("start position", START, 6, 4), ("Kiwipete", KIWIPETE, 5, 3)):
+        ours, other = _duel(partial(perft, fen, depth), _python_chess(fen, theirs), 3)
+        yield Measurement(f"chess perft, {name}", ours, "nodes/s", 1, peer, other, {"depth": depth})
+
+
+def _python_chess(fen: str, depth: int) -> Callable[[], int] | None:
+    if not find_spec("chess"):
+        return None
+    board = import_module("chess").Board(fen)
+
+    def leaves(depth: int) -> int:
+        if depth == 1:
+            return int(board.legal_moves.count())
+        total = 0
+        for move in board.legal_moves:
+            board.push(move)
+            total += leaves(depth - 1)
+            board.pop()
+        return total
+
+    return lambda: leaves(depth)
+
+
+# -- many games --------------------------------------------------------------------------------------------------------
+
+
+def _vec(threads: int = 1) -> Any:
+    vec = make_vec("chess-v0", GAMES, seed=0, num_threads=threads)
+    vec.reset()
+    vec.random_rollout(SETTLE, observe=False)
+    return vec
+
+
+def _batched() -> Iterator[Measurement]:
+    """Moves only, then with observation and mask in every step."""
+    vec = _vec()
+    games = {"games": GAMES, "bytes a game": vec.state.dtype.itemsize}
+    spiel = _open_spiel() if find_spec("pyspiel") else None
+    peer = f"OpenSpiel {version('open_spiel')}, a game at a time" if spiel else ""
+    ours, theirs = _duel(lambda: vec.random_rollout(100, observe=False).steps, spiel)
+    yield Measurement("chess batched, moves only", ours, "plies/s", 1, peer, theirs, games)
+    pgx = _pgx("chess", 5, 256)
+    ours, theirs = _duel(lambda: vec.random_rollout(30).steps, pgx)
+    peer = f"pgx {version('pgx')}" if pgx else ""
+    yield Measurement("chess batched, random_rollout", ours, "steps/s", 1, peer, theirs, {"work": WORK})
+
+    def sample_and_step() -> int:
+        for _ in range(20):
+            vec.step(vec.sample_actions())
+        return 20 * GAMES
+
+    ours, theirs = _duel(sample_and_step, _open_spiel(observe=True) if spiel else None)
+    peer = f"OpenSpiel {version('open_spiel')}, a game at a time" if spiel else ""
+    yield Measurement("chess batched, sample_actions + step", ours, "steps/s", 1, peer, theirs, {"work": WORK})
+
+
+def _open_spiel(observe: bool = False) -> Callable[[], int]:
+    """Random games one after the other, in C++ but for the loop."""
+    game = import_module("pyspiel").load_game("chess")
+    rng = np.random.default_rng(0)
+
+    def work() -> int:
+        plies = 0
+        for _ in range(2):
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                if observe:
+                    state.observation_tensor()
+                    state.legal_actions_mask()
+                actions = state.legal_actions()
+                state.apply_action(actions[int(rng.integers(len(actions)))])
+                plies += 1
+        return plies
+
+    return work
+
+
+@kernel
+def _arithmetic(count: int, out: NDArray[np.uint64]) -> None:
+    """Nothing but registers: what two threads can gain at best."""
+    word = np.uint64(1)
+    for _ in range(count):
+        word = mix64(word)
+    out[0] = word
+
+
+def _threads(rounds: int = 9) -> Measurement:
+    """Two threads over one, beside the same of a loop of bare arithmetic; all four turn and turn about."""
+    one, two = _vec(1), _vec(2)
+    sinks = np.zeros((2, 64), np.uint64)
+    count = 40_000_000
+    works: list[Callable[[], Any]] = [
+        lambda: _arithmetic(count, sinks[0]),
+        lambda: list(pool.map(_arithmetic, (count // 2, count // 2), sinks)),
+        lambda: one.random_rollout(100, observe=False),
+        lambda: two.random_rollout(100, observe=False),
+    ]
+    seconds: list[list[float]] = [[] for _ in works]
+    with ThreadPoolExecutor(2) as pool:
+        for k in range(rounds + 1):
+            for work, into in zip(works, seconds, strict=True):
+                start = time.perf_counter()
+                work()
+                if k:  # the first round warms up
+                    into.append(time.perf_counter() - start)
+    two.close()
+    bare, chess = (statistics.median(a / b for a, b in zip(seconds[k], seconds[k + 1], strict=True)) for k in (0, 2))
+    more = {"games": GAMES, "plies a call": 100, "cores": os.cpu_count()}
+    return Measurement("chess batched, two threads over one", chess, "x", 2, "bare arithmetic", bare, more)
+
+
+# -- one game at a time ------------------------------------------------------------------------------------------------
+
+
+def _single() -> Iterator[Measurement]:
+    """PettingZoo's documented loop."""
+    theirs, peer = None, ""
+    if find_spec("pygame") and find_spec("chess"):
+        import pettingzoo
+
+        theirs = _documented(pettingzoo.make("aec", "classic/chess-v6"), 1)
+        peer = f"PettingZoo {version('pettingzoo')}"
+    ours, other = _duel(_documented(make("chess-v0"), 5), theirs)
+    yield Measurement("chess AEC, documented loop", ours, "turns/s", 1, peer, other)
+
+
+_START = """
+import time
+start = time.perf_counter()
+import coterie
+vec = coterie.make_vec("chess-v0", 64, seed=0)
+vec.reset()
+vec.step(vec.sample_actions())
+vec.random_rollout(2)
+env = coterie.make("chess-v0")
+env.reset(seed=0)
+env.step(int(env.last()[0]["action_mask"].argmax()))
+print(time.perf_counter() - start)
+"""
+
+
+def _starting() -> Iterator[Measurement]:
+    """Seconds from import to the first moves of both faces, with an empty and with a full cache of compiled code."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("cold", "warm"):
+            done = subprocess.run(
+                [sys.executable, "-c", _START],
+                env=os.environ | {"NUMBA_CACHE_DIR": folder},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            yield Measurement(f"chess-v0 {name} start", float(done.stdout), "s", more={"lower": "is better"})
