@@ -10,7 +10,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-PRINTED = [f"games/{game}.md" for game in ("tictactoe", "kuhn_poker", "leduc_poker", "matrix")]
+PRINTED = [f"games/{game}.md" for game in ("tictactoe", "go", "kuhn_poker", "leduc_poker", "matrix")]
 """Pages that show what their blocks print."""
 
 
