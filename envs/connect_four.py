@@ -32,8 +32,12 @@ __all__ = ["COLUMNS", "ROWS", "board", "connect_four", "four"]
 
 ROWS, COLUMNS = 6, 7
 
-DTYPE = np.dtype([("own", np.uint64), ("other", np.uint64), ("mover", np.uint8), ("over", np.uint8)], align=True)
-"""own, other: cells of the mover and of the other; mover: 0 begins; over: 1 when the game has ended."""
+DTYPE = np.dtype(
+    [("own", np.uint64), ("other", np.uint64), ("mover", np.uint8), ("over", np.uint8), ("last", np.uint8)], align=True
+)
+"""own, other: cells of the mover and of the other; mover: 0 begins; over: 1 when the game has ended; last: the column
+that was played last, for pictures alone.
+"""
 
 _BOTTOM = np.uint64(0x7F)
 _BOARD = np.uint64(0x7F7F_7F7F_7F7F)
@@ -70,6 +74,7 @@ def reset(state: State, i: int, seed: int) -> None:
     row["other"] = 0
     row["mover"] = 0
     row["over"] = 0
+    row["last"] = 0
 
 
 @kernel
@@ -101,6 +106,7 @@ def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> 
     row["own"] = other
     row["other"] = own
     row["mover"] = 1 - player
+    row["last"] = actions[player]
     if four(own):
         rewards[player] = 1.0
         rewards[1 - player] = -1.0

@@ -36,8 +36,10 @@ __all__ = ["board", "hex", "neighbours"]
 
 SMALLEST, LARGEST = 3, 19
 
-SIZE, SWAP, MOVER, TURN, OVER = range(5)
-"""Columns of ``Boards.facts``: cells a side, 1 with the swap rule, the seat to move, turns played, 1 at the end."""
+SIZE, SWAP, MOVER, TURN, OVER, LAST = range(6)
+"""Columns of ``Boards.facts``: cells a side, 1 with the swap rule, the seat to move, turns played, 1 at the end, the
+cell of the last stone (for pictures alone).
+"""
 
 _1, _TWICE = np.uint64(1), np.uint64(1 << 32 | 1)
 
@@ -48,7 +50,7 @@ class Boards(NamedTuple):
     """N games of size S.
 
     Attributes:
-        facts: [N, 5] int16, see ``SIZE``.
+        facts: [N, 6] int16, see ``SIZE``.
         stones: [N, S * S] int8: 0 empty, 1 X (player 0), 2 O (player 1).
         links: [N, S * S + 4] int16: each stone's parent in the forest; behind the cells come top, bottom, left, right.
     """
@@ -95,6 +97,7 @@ def reset(state: Boards, i: int, seed: int) -> None:
     state.facts[i, MOVER] = 0
     state.facts[i, TURN] = 0
     state.facts[i, OVER] = 0
+    state.facts[i, LAST] = 0
 
 
 @kernel
@@ -136,6 +139,7 @@ def step(state: Boards, i: int, actions: NDArray[np.int32], rewards: Rewards) ->
     connect(state, i, cell, player)
     state.facts[i, MOVER] = 1 - player
     state.facts[i, TURN] += 1
+    state.facts[i, LAST] = cell
     edge = size * size + 2 * player
     if root(state.links, i, edge) != root(state.links, i, edge + 1):
         return RUNNING
@@ -305,7 +309,7 @@ def hex(size: int = 11, swap: bool = False) -> Game:
     cells = size * size
 
     def new_state(n: int) -> Boards:
-        facts = np.zeros((n, 5), np.int16)
+        facts = np.zeros((n, 6), np.int16)
         facts[:, SIZE], facts[:, SWAP] = size, swap
         links = np.tile(np.arange(cells + 4, dtype=np.int16), (n, 1))
         return Boards(facts, np.zeros((n, cells), np.int8), links)

@@ -1,4 +1,7 @@
-"""Connect four as a picture: a wall of seven columns, their action numbers below, four in a row ringed."""
+"""Connect four as a picture: a wall of seven columns, their action numbers below.
+
+The last stone has a bright heart, four in a row are ringed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from ..envs.connect_four import COLUMNS, ROWS, board
 from ..envs.core import Game
 from .board import PALETTE, Canvas, Color, Frame
 
-__all__ = ["boxes", "cells", "draw", "winning"]
+__all__ = ["MARKS_LAST", "boxes", "cells", "draw", "winning"]
+
+MARKS_LAST = True
+"""The picture shows the last move by itself."""
 
 
 class _Layout(NamedTuple):
@@ -46,12 +52,14 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
     """
     edge, side, height = _layout(size)
     marks = board(state, i)
-    won = winning(marks)
+    won, last = winning(marks), _last(state, i, marks)
     canvas = Canvas(size, height)
     canvas.rectangle(edge, edge, COLUMNS * side, ROWS * side, PALETTE.cell, radius=side * 0.3)
     for cell, mark in enumerate(marks):
         x, y = edge + (cell % COLUMNS + 0.5) * side, edge + (cell // COLUMNS + 0.5) * side
         _stone(canvas, mark, x, y, side, cell in won)
+        if cell == last:
+            canvas.disc(x, y, side * 0.09, PALETTE.text)
     for column in range(COLUMNS):
         y = edge + ROWS * side + 0.31 * side
         canvas.text(edge + (column + 0.5) * side, y, str(column), side * 0.24, PALETTE.faint)
@@ -67,6 +75,12 @@ def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tup
 def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
     """The column."""
     return (action,)
+
+
+def _last(state: State, i: int, marks: str) -> int | None:
+    """The cell of the stone that fell last: the top one of its column."""
+    stones = [cell for cell in range(int(state[i]["last"]), len(marks), COLUMNS) if marks[cell] != "."]
+    return stones[0] if stones else None
 
 
 def _stone(canvas: Canvas, mark: str, x: float, y: float, side: float, won: bool) -> None:

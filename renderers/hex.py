@@ -1,4 +1,6 @@
-"""Hex as a picture: a rhombus of hexagons between coloured edges, the winner's shortest chain ringed.
+"""Hex as a picture: a rhombus of hexagons between coloured edges.
+
+The last stone has a bright heart, the winner's shortest chain is ringed.
 
 Cell (row r, column c) is centred at c steps of (w, 0) and r steps of (w / 2, 1.5 R) from the first one, with R the
 radius of a hexagon that stands on a tip and w = sqrt(3) R its width.
@@ -11,10 +13,13 @@ from typing import NamedTuple
 
 from ..aliases import Action, Player, State
 from ..envs.core import Game
-from ..envs.hex import LETTERS, board, neighbours
+from ..envs.hex import LAST, LETTERS, board, neighbours
 from .board import PALETTE, Canvas, Color, Frame
 
-__all__ = ["boxes", "cells", "chain", "draw"]
+__all__ = ["MARKS_LAST", "boxes", "cells", "chain", "draw"]
+
+MARKS_LAST = True
+"""The picture shows the last move by itself."""
 
 BAND = 0.86
 """How far the coloured edges reach beyond the outer cells' centres, in steps."""
@@ -71,6 +76,8 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
     for cell, mark in enumerate(marks):
         if mark != ".":
             _stone(canvas, *at.at(*divmod(cell, side)), at.radius, mark, cell in won)
+            if cell == state.facts[i, LAST]:
+                canvas.disc(*at.at(*divmod(cell, side)), at.radius * 0.16, PALETTE.text)
     return canvas.frame()
 
 

@@ -60,6 +60,17 @@ def test_the_winning_line_is_ringed(moves, line):
     assert set(count(draw(GAME, position(moves), 1), PALETTE.accent)) == line
 
 
+@pytest.mark.parametrize("moves", [[3], [3, 3], [3, 3, 0], [0, 1, 0, 1, 0, 1, 0]])
+def test_the_last_stone_has_a_heart(moves):
+    picture = draw(GAME, position(moves), 1)
+    hearts = {}
+    for column, (x, y, w, h) in enumerate(boxes(GAME, 480)):
+        for height in range(6):
+            middle = picture[round(y + (5.5 - height) * h / 6), round(x + w / 2)].astype(int)
+            hearts[column, height] = np.abs(middle - PALETTE.text).max() <= 3
+    assert [cell for cell, shines in hearts.items() if shines] == [(moves[-1], moves.count(moves[-1]) - 1)]
+
+
 def test_two_lines_at_once():
     marks = "." * 7 + "X......" * 4 + "XXXX..."
     assert winning(marks) == {7, 14, 21, 28} | {14, 21, 28, 35} | {35, 36, 37, 38}

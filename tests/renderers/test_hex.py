@@ -60,6 +60,14 @@ def test_the_winning_chain_is_ringed(moves, won):
     assert coloured(FIVE, draw(FIVE, position(FIVE, moves), 1), PALETTE.accent) == won
 
 
+@pytest.mark.parametrize(("moves", "last"), [("a1", 0), ("a1 e5", 24), ("b1 swap", 5), ("c3 b2 d4", 18)])
+def test_the_last_stone_has_a_heart(moves, last):
+    game = make_game("hex", size=5, swap=True)
+    picture = draw(game, position(game, moves), 1).astype(int)
+    middles = [picture[round(y + h / 2), round(x + w / 2)] for x, y, w, h in boxes(game)]
+    assert [cell for cell, middle in enumerate(middles) if np.abs(middle - PALETTE.text).max() <= 3] == [last]
+
+
 def test_the_shortest_chain_goes_from_edge_to_edge():
     assert chain("." * 9, 3) == []
     assert chain("X..XO.OX.", 3) == [], "a3 breaks it"
