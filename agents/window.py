@@ -6,9 +6,11 @@ question was taken back is thrown away.
 
 from __future__ import annotations
 
+import atexit
 import copy
 import importlib
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +44,10 @@ class Answer:
     decisions: dict[Player, Decision]
     random: np.random.Generator
     error: BaseException | None = None
+
+
+LAST_THOUGHT = 30.0
+"""Seconds that a language model gets to finish its move before the process ends."""
 
 
 class Thinker:
@@ -83,6 +89,9 @@ class Thinker:
         self.forget()
         self._asked.put(None)
         self._thread.join(timeout=0.2)
+        if self._thread.is_alive() and "torch" in sys.modules:
+            # A thread that is still within torch when Python ends would abort the process.
+            atexit.register(self._thread.join, LAST_THOUGHT)
 
     def _think(self) -> None:
         while (question := self._asked.get()) is not None:

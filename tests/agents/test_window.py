@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -426,3 +428,36 @@ def test_a_thinker_draws_from_a_copy() -> None:
     assert answer.decisions[0].action in range(9)
     thinker.stop()
     assert not thinker._thread.is_alive()
+
+
+@pytest.mark.parametrize("torch", [True, False])
+def test_a_thought_within_torch_is_finished_before_python_ends(torch: bool) -> None:
+    code = f"""
+import sys, time
+from coterie.agents.core import Decision
+from coterie.agents.table import Match
+from coterie.agents.window import Thinker
+from coterie.envs.registry import make_game
+
+class Slow:
+    name = "slow"
+
+    def act(self, turns, rng):
+        time.sleep(1)
+        sys.stdout.write("finished")
+        sys.stdout.flush()
+        return [Decision(0)]
+
+if {torch}:
+    sys.modules["torch"] = None
+game = make_game("tictactoe")
+match = Match(game, ["a", "b"], 0)
+thinker = Thinker([Slow(), None])
+thinker.ask({{0: match.turn(0)}}, match.random)
+time.sleep(0.1)
+thinker.stop()
+print("left", end=" ")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ("left finished" if torch else "left ")
