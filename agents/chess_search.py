@@ -355,7 +355,7 @@ def search(d: Desk, ply: Number, depth: Number, alpha: Number, beta: Number, may
             if d.numbers[STOP] != 0:
                 return np.int64(0)
             if score >= beta:
-                return score
+                return score if score < SURE else beta  # a mate that the other allowed by passing is none
     n = generate(here, d.moves[ply])
     if n == 0:
         return np.int64(ply - MATE if checked else 0)
