@@ -46,6 +46,8 @@ row: Callable[..., int] = _unbound
 
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
+_EVEN = np.uint64(0x00FF00FF00FF00FF)
+_PAIRS = np.uint64(0x0001000100010001)
 
 
 def pick_legal(mask: Mask, random_word: int) -> Any:
@@ -78,31 +80,38 @@ def pick_legal(mask: Mask, random_word: int) -> Any:
 
 
 @kernel
-def count_64(mask: Mask, first: int) -> Any:
-    """How many of the 64 entries from ``first`` on are 1: bytes are added up side by side, at most 8 in each."""
-    sums = load_word(mask, first)
-    for a in range(8, 64, 8):
+def count_512(mask: Mask, first: int) -> Any:
+    """How many of the 512 entries from ``first`` on are 1: words are added up, at most 64 in each of their bytes."""
+    sums = np.uint64(0)
+    for a in range(0, 512, 8):
         sums += load_word(mask, first + a)
-    return np.int64((sums * _ONES) >> np.uint64(56))
+    pairs = (sums & _EVEN) + ((sums >> np.uint64(8)) & _EVEN)
+    return np.int64((pairs * _PAIRS) >> np.uint64(48))
 
 
 def pick_wide(mask: Mask, random_word: int) -> Any:
-    """``pick_legal`` for thousands of actions, few of them legal: looks at 64 at a time, then one by one."""
+    """``pick_legal`` for thousands of actions, few of them legal: looks at 512 at a time, then 8, then one by one."""
     total: Any = 0
-    for a in range(0, ACTIONS - 63, 64):
-        total += count_64(mask, a)
-    for a in range(ACTIONS - ACTIONS % 64, ACTIONS):
+    for a in range(0, ACTIONS - 511, 512):
+        total += count_512(mask, a)
+    for a in range(ACTIONS - ACTIONS % 512, ACTIONS):
         total += np.int64(mask[a])
     if total == 0:
         return 0
     k = below(random_word, total)
     action: Any = 0
-    while action < ACTIONS - 63:
-        here = count_64(mask, action)
+    while action < ACTIONS - 511:
+        here = count_512(mask, action)
         if k < here:
             break
         k -= here
-        action += 64
+        action += 512
+    while action < ACTIONS - 7:
+        here = np.int64((load_word(mask, action) * _ONES) >> np.uint64(56))
+        if k < here:
+            break
+        k -= here
+        action += 8
     while True:
         k -= np.int64(mask[action])
         if k < 0:

@@ -318,6 +318,43 @@ def picker(actions, made={}):  # noqa: B006 one compilation a number of actions
     return pick
 
 
+@pytest.mark.skipif(disabled(), reason="the word trick is only used where it is compiled")
+@settings(deadline=None)  # the first draw of a size compiles
+@given(st.sampled_from([512, 519, 1100, 4672]), st.floats(0, 1), st.integers(0, 2**63))
+def test_wide_masks_are_searched_in_large_steps(actions, density, seed):
+    from coterie.envs import loops
+    from coterie.envs.jit import bind
+
+    rng = np.random.default_rng(seed)
+    mask = (rng.random(actions) < density**4).astype(np.int8)
+    word = rng.integers(0, 2**64, dtype=np.uint64)
+    if actions not in WIDE:
+        WIDE[actions] = bind(loops.pick_wide, {"ACTIONS": actions}, f"test_{actions}")
+    assert WIDE[actions](mask, word) == loops.pick_plain(mask, word)
+    assert WIDE[actions](np.ones_like(mask), word) == loops.pick_plain(np.ones_like(mask), word)
+
+
+WIDE = {}
+"""One compilation a number of actions."""
+
+
+@pytest.mark.parametrize("autoreset", ["SameStep", "NextStep", "Disabled"])
+@pytest.mark.parametrize("id", ["tictactoe", "highest_number"])
+def test_a_rollout_that_is_not_watched_plays_the_same_games(id, autoreset):
+    """Neither game draws by itself, so that masks decide in both; flags and views agree at the end."""
+    watched, unwatched = (make_vec(id, 300, seed=3, autoreset_mode=autoreset, max_cycles=7) for _ in range(2))
+    for vec, observe in ((watched, True), (unwatched, False)):
+        vec.reset()
+        vec.random_rollout(2)
+        first = vec.random_rollout(12, observe=observe)
+        second = vec.random_rollout(3, observe=observe)
+        vec.sums = [first.steps, first.episodes, *first.returns.tolist(), second.episodes, *second.returns.tolist()]
+    assert watched.sums == unwatched.sums
+    assert state.to_bytes(watched.game, watched.get_state()) == state.to_bytes(unwatched.game, unwatched.get_state())
+    for name in ("observation", "action_mask", "player", "rewards", "terminations", "truncations", "illegal", "cycles"):
+        assert np.array_equal(getattr(watched, name), getattr(unwatched, name)), name
+
+
 def test_threads_change_nothing():
     results = []
     for threads in (1, 2, 5):
