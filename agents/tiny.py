@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WEIGHTS", "Recipe", "Rehearsal", "answer_shares", "build", "corpus", "main", "save", "train"]
 
-WEIGHTS = {"chess": 16, "tictactoe": 3, "connect_four": 2, "go": 2, "hex": 2}
-"""How often a game is shown, by how hard its notation is; all others 1."""
+WEIGHTS = {"chess": 16, "tictactoe": 12, "connect_four": 6, "go": 2, "hex": 2}
+"""How often a game is shown, by how hard and how long its notation is; all others 1."""
 
 POOL = 256
 """Games of each kind that run side by side; a batch takes its positions from a few of them."""
@@ -68,7 +68,7 @@ class Recipe:
     inner: int = 256
     context: int = 2048
     steps: int = 1500
-    lines: int = 24
+    lines: int = 42
     described: float = 0.02
     rate: float = 4e-3
     muon: float = 0.02

@@ -40,8 +40,8 @@ _MIXED = TrainConfig(
 _PUZZLE = TrainConfig(
     rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0),
     credit=CreditConfig(credit="group", scale_rewards="group"),
-    loss=LossConfig(num_iterations=1, entropy_coef=0.03),
-    optimizer=OptimizerConfig(decay_updates=600, warmup_updates=10),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.15, entropy_final=0.03, entropy_decay_updates=400),
+    optimizer=OptimizerConfig(learning_rate=2e-3, decay_updates=600, warmup_updates=10),
     scheme=SchemeConfig(scheme="fixed", opponents="random"),
     budget=BudgetConfig(updates=600, minutes=25.0, eval_vs="random", eval_every=20, eval_games=500),
 )
