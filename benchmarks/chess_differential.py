@@ -13,6 +13,7 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -97,11 +98,9 @@ def compare_game(number: int, seen: Counter[str]) -> None:
     Raises:
         AssertionError: they differ; names the position.
     """
-    import chess
-
     claim = CLAIMS[number % len(CLAIMS)]
     game = make_game("chess-v0", claim=claim)
-    state, board = game.new_state(1), chess.Board()
+    state, board = game.new_state(1), import_module("chess").Board()
     mask, rewards = np.zeros(game.info.num_actions, np.int8), np.zeros(2, np.float32)
     game.kernels.reset(state, 0, np.uint64(0))
     ending = "running"

@@ -11,22 +11,13 @@ from typing import Any
 import numpy as np
 from numba.core import cgutils, types
 from numba.core.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 from ..jit import disabled
 
 __all__ = ["as_array", "first", "flip", "popcount", "put_byte", "rays", "scratch_moves", "scratch_words"]
 
 _64 = (1 << 64) - 1
-
-
-def _unary(instruction: Any) -> Any:
-    def define(typing_context: Any, word: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return instruction(builder, arguments[0])
-
-        return types.uint64(types.uint64), generate
-
-    return define
 
 
 def _popcount(typing_context: Any, word: Any) -> Any:
@@ -92,13 +83,12 @@ def _stack(count: int, kind: Any) -> Any:
             array = context.make_array(array_type)(context, builder)
             size = context.get_constant(types.intp, context.get_abi_sizeof(item))
             length = context.get_constant(types.intp, count)
-            from numba.np.arrayobj import populate_array
-
             populate_array(array, data=memory, shape=[length], strides=[size], itemsize=size, meminfo=None)
             return array._getvalue()
 
         return array_type(), generate
 
+    define.__doc__ = f"[{count}] {kind} on the stack, for as long as the kernel runs that asks for it."
     return define
 
 
