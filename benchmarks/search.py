@@ -1,8 +1,9 @@
 """How fast and how good the searching players are: ``coterie bench search``.
 
-Alpha-beta's nodes and MCTS's playouts a second, one thread; then matches with 95 % Wilson intervals. Where Stockfish is
-installed, its nodes a second are taken in the same run, position by position: one thread, its own settings otherwise (a
-node of its is worth more: a network judges better than tables).
+Alpha-beta's nodes and MCTS's playouts a second, one thread, by the clock on the wall and by processor time (which a
+busy machine changes less); then matches with 95 % Wilson intervals. Where Stockfish is installed, its nodes a second
+are taken in the same run, position by position: one thread, its own settings otherwise (a node of its is worth more: a
+network judges better than tables).
 """
 
 from __future__ import annotations
@@ -104,12 +105,14 @@ def _playouts(game: Game, playouts: int) -> Measurement:
     turn = Turn(game, state, 0, seat, game.legal_mask(state, 0, seat), game.key(state, 0))
     agent = MCTSAgent(game, playouts)
     agent.search(turn, 0)
-    rates = []
+    rates, busy = [], []
     for seed in range(1, 6):
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         agent.search(turn, seed)
         rates.append(playouts / (time.perf_counter() - start))
-    return Measurement(f"{game.info.name} MCTS", statistics.median(rates), "playouts/s", more={"playouts": playouts})
+        busy.append(playouts / (time.process_time() - worked))
+    more = {"playouts": playouts, "a second of processor time": round(statistics.median(busy))}
+    return Measurement(f"{game.info.name} MCTS", statistics.median(rates), "playouts/s", more=more)
 
 
 def _match(game: Game, player: str, opponent: str, games: int) -> Measurement:
