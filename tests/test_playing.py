@@ -296,6 +296,7 @@ def test_closing_the_window_keeps_the_game(capsys: pytest.CaptureFixture[str], m
 def test_a_window_that_was_only_looked_at_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     Clicks(monkeypatch)
     assert main(["play", "tictactoe", "--window"]) == 0
+    assert main(["play", "tictactoe", "--window", "--players", "human", "human", "--save", "g.json"]) == 0
     assert main(["play", "tictactoe", "--window", "--players", "random", "random"]) == 0
     assert list(Path().iterdir()) == []
 
