@@ -193,6 +193,7 @@ class BudgetConfig:
         eval_every: updates between two evaluations (greedy, both seats).
         eval_games: games against each evaluation opponent.
         eval_vs: opponents to evaluate against, with commas between.
+        exact: evaluations also tell how exploitable the policy is that training samples, exactly (small games).
         checkpoint_every: updates between two checkpoints.
         goal: stop when all hold at an evaluation, e.g. ``random.win>=0.92,minimax.draw>=0.99``; empty: never.
         max_illegal: collapse: stop when the share of illegal answers stays above.
@@ -206,6 +207,7 @@ class BudgetConfig:
     eval_every: int = 10
     eval_games: int = 400
     eval_vs: str = "random"
+    exact: bool = False
     checkpoint_every: int = 10
     goal: str = ""
     max_illegal: float = 0.95

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtra
 from .evaluate import wilson
+from .goal import POLICY
 
 if TYPE_CHECKING:
     from .loop import Trainer
@@ -119,8 +120,8 @@ class Display:
             if name in row:
                 self._writer.add_scalar(name, row[name], row["update"])
         for e in row.get("eval", ()):
-            for name in ("win", "draw", "loss", "solved", "sampled", "entropy"):
-                if name in e:
+            for name in ("win", "draw", "loss", "solved", "sampled", "entropy", "exploitability"):
+                if e.get(name) is not None:
                     self._writer.add_scalar(f"eval_{_title(e)}/{name}", e[name], row["update"])
 
     def _table(self, row: Mapping[str, Any]) -> Any:
@@ -156,6 +157,9 @@ class Display:
                     f"{_title(e)}, held out (greedy)", _percent(e["solved"], e["games"]), "", "", str(e["games"])
                 )
                 continue
+            if "exploitability" in e:
+                body.add_row("itself (sampled)", "", "", "", _exploitable(e))
+                continue
             cells = (_percent(e[n], int(e["games"])) for n in ("win", "draw", "loss"))
             body.add_row(f"against {e['opponent']} (greedy)", *cells, str(e["games"]))
         foot = Table.grid(padding=(0, 2))
@@ -184,6 +188,8 @@ def plain_line(row: Mapping[str, Any]) -> str:
                 f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if _title(b) == _title(e)
             )
             parts.append(f"{_title(e)} solved {_percent(e['solved'], e['games']).strip()}{start}")
+        elif "exploitability" in e:
+            parts.append(_exploitable(e))
         else:
             parts.append(f"vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
     return "  ".join(parts)
@@ -192,7 +198,7 @@ def plain_line(row: Mapping[str, Any]) -> str:
 def _title(row: Mapping[str, Any]) -> str:
     """Whom or what a row of an evaluation is about."""
     if "curriculum" not in row:
-        return str(row["opponent"])
+        return str(row["opponent"] or POLICY)
     return str(row["curriculum"]) + (f" against {row['opponent']}" if row["opponent"] else "")
 
 
@@ -204,6 +210,11 @@ def _percent(share: float, games: int) -> str:
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}:{rest:02d}"
+
+
+def _exploitable(row: Mapping[str, Any]) -> str:
+    known = row["exploitability"]
+    return "exploitability unknown" if known is None else f"exploitability {known:.4f}"
 
 
 def _plot_solved(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]], name: str) -> None:
@@ -243,6 +254,12 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         if "solved" in looked[0][1]:
             start = [(0.0, e) for row in rows for e in row.get("before", ()) if _title(e) == name]
             _plot_solved(axis, [*start, *looked], name)
+            continue
+        if "exploitability" in looked[0][1]:
+            known = [(m, e["exploitability"]) for m, e in looked if e["exploitability"] is not None]
+            axis.plot([m for m, _ in known], [value for _, value in known], color="#7a3fb6")
+            axis.set(title="exploitability (sampled)", xlabel="minutes", ylabel="won of it by the best opponent")
+            axis.set_ylim(bottom=0.0)
             continue
         minutes = [m for m, _ in looked]
         for column, colour in (("win", "#2a7f3f"), ("draw", "#3b6fb6"), ("loss", "#b63b3b")):

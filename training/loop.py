@@ -96,7 +96,8 @@ class Trainer:
         self.scheme = make_scheme(config.scheme, self.game.info.players)
         names = [n for n in (part.strip() for part in config.budget.eval_vs.split(",")) if n]
         self.goal = Goal.parse(config.budget.goal)
-        self.goal.check(names, self.positions.source.name if self.positions else "")
+        curriculum = self.positions.source.name if self.positions else ""
+        self.goal.check(names, curriculum, exact=config.budget.exact)
         self.judges: dict[str, Agent] = {n: make_player(n, self.game) for n in names}
         self.agents: dict[str, Agent] = {n: make_player(n, self.game) for n in self.scheme.opponents}
         self.policy = build_policy(config.policy, players=(self.scheme.learner,), seed=config.seed)
@@ -192,13 +193,19 @@ class Trainer:
     # -- looking
 
     def evaluate(self, games: int | None = None, seed: int | None = None) -> list[dict[str, Any]]:
-        """Greedy play: held-out positions of the curriculum, else whole games against the evaluation opponents."""
+        """Greedy play: held-out positions of the curriculum, else whole games against the evaluation opponents.
+
+        With ``budget.exact`` also the policy's own row, of the policy that training samples.
+        """
         agent = LLMAgent(self.policy, self.scheme.learner, greedy=True)
         number = self.config.budget.eval_games if games is None else games
         at = self.config.seed + 1 if seed is None else seed
         if self.positions is not None:
             return self.held_out.measure(agent, self.judges, at) if self.held_out else []
-        return evaluate(self.game, agent, self.judges, number, at, exact=False)
+        rows = evaluate(self.game, agent, self.judges, number, at, exact=False)
+        if self.config.budget.exact:
+            rows += evaluate(self.game, LLMAgent(self.policy, self.scheme.learner), {}, 0, at)
+        return rows
 
     def check(self, row: Mapping[str, Any]) -> None:
         """Raise CollapseError if ``patience`` updates in a row look like one.

@@ -19,7 +19,7 @@ __all__ = ["PRESETS", "find"]
 
 # Whole games of many moves: positions hardly ever repeat, so games of one opening are compared with each other.
 _LONG = TrainConfig(
-    rollout=RolloutConfig(games=64, num_generations=8, opening_plies=6),
+    rollout=RolloutConfig(games=32, num_generations=8, opening_plies=6),
     credit=CreditConfig(credit="group"),
     loss=LossConfig(num_iterations=1, num_mini_batches=4, entropy_coef=0.01),
     scheme=SchemeConfig(opponents="random=1,self=0.5,past=0.5"),
@@ -53,6 +53,8 @@ _ENDGAME = dataclasses.replace(
     budget=BudgetConfig(updates=500, eval_vs="alphabeta:2", eval_every=25, eval_games=100),
 )
 
+_CARDS = dataclasses.replace(_MIXED, budget=dataclasses.replace(_MIXED.budget, exact=True))
+
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(
         policy=PolicyConfig(model="tiny-v0"),  # what its figures were measured with
@@ -68,7 +70,7 @@ PRESETS: dict[str, TrainConfig] = {
             goal="random.win>=0.92,random.loss<=0.004,minimax.draw>=0.995",
         ),
     ),
-    "chess": dataclasses.replace(_LONG, rollout=dataclasses.replace(_LONG.rollout, games=32, max_plies=160)),
+    "chess": dataclasses.replace(_LONG, rollout=dataclasses.replace(_LONG.rollout, max_plies=160)),
     "chess:mate-in-1": _PUZZLE,
     "chess:mate-in-2": _ENDGAME,
     "chess:kqk": _ENDGAME,
@@ -76,8 +78,8 @@ PRESETS: dict[str, TrainConfig] = {
     "connect_four": _LONG,
     "go": _LONG,
     "hex": _LONG,
-    "kuhn_poker": _MIXED,
-    "leduc_poker": _MIXED,
+    "kuhn_poker": _CARDS,
+    "leduc_poker": _CARDS,
     "matrix": _MIXED,
 }
 """Starting points; a game without one starts from ``TrainConfig()``. Measured are those of docs/training.md."""
