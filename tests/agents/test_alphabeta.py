@@ -32,7 +32,7 @@ MATES = [
     (3, "r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1"),
     (3, "1k5r/pP3ppp/3p2b1/1BN1n3/1Q2P3/P1B5/KP3P1P/7q w - - 1 1"),
 ]
-"""Moves to mate, position; the first and third are textbook, Morphy's and Anderssen's patterns among them."""
+"""Moves to mate, position. The first of two moves is Morphy's: a quiet move, after which whatever is played loses."""
 
 
 @pytest.fixture(scope="module")
