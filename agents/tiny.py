@@ -214,7 +214,8 @@ def train(recipe: Recipe, *, log_every: int = 100) -> LlamaForCausalLM:
             print(
                 f"step {step + 1:5d}  {mean:.4f} nats a line too many  {time.monotonic() - started:.0f} s", flush=True
             )
-    return rehearsal.model.eval()
+    rehearsal.model.eval()
+    return rehearsal.model
 
 
 def save(model: LlamaForCausalLM, recipe: Recipe, folder: Path) -> None:

@@ -119,7 +119,7 @@ def main(argv: list[str] | None = None) -> None:
     ]
     for name in options.players:
         decisions = make_player(name, game).act(turns, np.random.default_rng(options.seed))
-        chosen = [int(np.searchsorted(p.actions, d.action)) for p, d in zip(found, decisions, strict=True)]
+        chosen = [p.actions.tolist().index(d.action) for p, d in zip(found, decisions, strict=True)]
         print(json.dumps({"player": name, **breakdown(found, chosen)}), flush=True)
 
 

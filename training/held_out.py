@@ -101,8 +101,8 @@ class HeldOut:
         chances: Sequence[NDArray[np.float64]] = asked.policy(self._turns)
         sampled = likeliest = entropy = 0.0
         several = 0
-        for turn, right, row in zip(self._turns, self._solving, chances, strict=True):
-            p = row[turn.mask.astype(bool)]
+        for turn, right, given in zip(self._turns, self._solving, chances, strict=True):
+            p = given[turn.mask.astype(bool)]
             sampled += float(p[right].sum())
             likeliest += float(right[int(p.argmax())])
             if len(p) > 1:
