@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
-from coterie.envs import make_game
+from coterie.envs import jit, make_game
 from coterie.envs.core import GameRecord
 from coterie.envs.go import SgfGame, SgfMove, read_sgf, score, write_sgf
 from coterie.envs.go.position import point, stones
@@ -49,11 +49,11 @@ def played(seed, turns=10_000, **config):
 
 CONFIGS = [
     {"size": 5},
+    {"size": 9, "handicap": 4, "max_moves": 40},
     {"size": 9, "komi": 6},
-    {"size": 9, "handicap": 4},
     {"size": 13, "komi": 0, "max_moves": 90},
     {"size": 19, "handicap": 9, "max_moves": 120},
-]
+][: 2 if jit.disabled() else None]  # long games take long where the compiler is off
 
 
 @pytest.mark.parametrize("config", CONFIGS)

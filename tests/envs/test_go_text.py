@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coterie.envs import make_game
+from coterie.envs import jit, make_game
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction
 
 
@@ -80,6 +80,7 @@ def test_few_points_are_listed():
     assert f"Legal moves: {names}." in game.describe(state, 0, game.mover(state, 0))
 
 
+@pytest.mark.skipif(jit.disabled(), reason="the compiler is off")
 @pytest.mark.parametrize("seed", range(3))
 def test_the_largest_board_fits_into_a_text_observation(seed):
     """PettingZoo's text observations hold 8,192 printable characters."""
