@@ -15,7 +15,7 @@ from numba.np.arrayobj import populate_array
 
 from ..jit import disabled
 
-__all__ = ["as_array", "first", "flip", "popcount", "put_byte", "rays", "scratch_moves", "scratch_words"]
+__all__ = ["as_array", "clear", "first", "flip", "popcount", "put_byte", "rays", "scratch_moves", "scratch_words"]
 
 _64 = (1 << 64) - 1
 
@@ -104,6 +104,21 @@ def _put_byte(typing_context: Any, out: Any, offset: Any) -> Any:
     return types.void(out, types.intp), generate
 
 
+def _clear(typing_context: Any, out: Any, count: Any) -> Any:
+    """Set the first ``count`` bytes of a C-contiguous array of bytes of any shape to 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        cgutils.memset(builder, builder.bitcast(data, cgutils.voidptr_t), arguments[1], 0)
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp), generate
+
+
+def _clear_plain(out: Any, count: int) -> None:
+    out.reshape(-1)[:count] = 0
+
+
 def _put_plain(out: Any, offset: int) -> None:
     out.reshape(-1)[offset] = 1
 
@@ -142,9 +157,10 @@ flip: Any
 rays: Any
 put_byte: Any
 as_array: Any
+clear: Any
 if disabled():
     popcount, first, flip, rays = _popcount_plain, _first_plain, _flip_plain, _rays_plain
-    put_byte = _put_plain
+    put_byte, clear = _put_plain, _clear_plain
 
     def as_array(field: Any) -> Any:
         """The field itself."""
@@ -162,5 +178,6 @@ else:
     popcount, first, flip, rays = (intrinsic(define) for define in (_popcount, _first, _flip, _rays))
     scratch_words = intrinsic(_stack(72, types.uint64))
     put_byte = intrinsic(_put_byte)
+    clear = intrinsic(_clear)
     as_array = intrinsic(_as_array)
     scratch_moves = intrinsic(_stack(256, types.int32))

@@ -27,7 +27,7 @@ from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
 from ..jit import kernel
 from ..rng import Word, below, mix64
 from ..words import store_word
-from .bits import as_array, first, flip, put_byte, scratch_words
+from .bits import as_array, clear, first, flip, put_byte, scratch_words
 from .moves import (
     CHECKERS,
     DOUBLE,
@@ -337,8 +337,7 @@ def mover(state: State, i: int) -> Any:
 @kernel
 def legal(state: State, i: int, player: Player, mask: Mask) -> None:
     """[4672] the legal actions, for the mover of a running game."""
-    for a in range(0, NUM_ACTIONS, 8):
-        store_word(mask, a, _0)
+    clear(mask, NUM_ACTIONS)
     row = state[i]
     position = as_array(row["position"])
     if row["over"] != 0 or np.int64(position[META] & _1) != player:
@@ -411,8 +410,7 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.bool_]) -> Non
         rights = rights >> _2 | (rights & _3) << _2
     cell = (rights >> _1 & _1) | (rights & _1) << _8 | (rights >> _3) << _16 | (rights >> _2 & _1) << _24
     cell |= _U(black) << _32 | _1 << _48
-    for byte in range(0, 64 * CELL, 8):
-        store_word(out, byte, _0)
+    clear(out, 64 * CELL)
     for c in range(64):
         store_word(out, CELL * c, cell)
     clock: Any = min(np.int64(meta >> _CLOCK & _CLOCKS) >> 1, 63)
