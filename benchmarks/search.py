@@ -19,8 +19,8 @@ import numpy as np
 from ..agents.alphabeta import analyse
 from ..agents.baselines import make_baseline
 from ..agents.core import Turn
+from ..agents.engine import Engine
 from ..agents.mcts import MCTSAgent
-from ..agents.uci import Engine
 from ..envs.core import Game
 from ..envs.registry import make_game
 from ..training.evaluate import play_match

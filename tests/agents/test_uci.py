@@ -20,8 +20,9 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Turn
+from coterie.agents.engine import Engine, Option
 from coterie.agents.mates import mating_moves
-from coterie.agents.uci import Engine, Option, UCIAgent, parse_spec
+from coterie.agents.uci import UCIAgent, parse_spec
 from coterie.envs.core import Game
 from coterie.envs.registry import make_game
 from coterie.errors import CoterieError, EngineError, IllegalAction, UsageError
@@ -247,7 +248,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         pids.append(process.pid)
         return process
 
-    monkeypatch.setattr("coterie.agents.uci.subprocess.Popen", popen)
+    monkeypatch.setattr("coterie.agents.engine.subprocess.Popen", popen)
     return pids
 
 
