@@ -92,6 +92,17 @@ def test_the_name_knows_the_source(tmp_path, monkeypatch):
     assert jit.source_hash(game.kernels) != before
 
 
+@compiled
+def test_the_name_knows_the_files_that_a_game_is_spread_over(monkeypatch):
+    """Chess has its moves and positions in other files than its rules."""
+    game = make_game("chess")
+    before = jit.source_hash(game.kernels)
+    digest = jit._file_digest
+    for name, noticed in (("moves.py", True), ("position.py", True), ("bits.py", True), ("pgn.py", False)):
+        monkeypatch.setattr(jit, "_file_digest", lambda path, name=name: digest(path) + "x" * path.endswith(name))
+        assert (jit.source_hash(game.kernels) != before) == noticed, name
+
+
 GAME = """
 from coterie.envs.jit import kernel
 from {package}.tables import TABLE, deeper
