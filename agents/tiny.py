@@ -8,8 +8,8 @@ nothing of what is good. No result, no value, no order in time is in its corpus:
 shuffled, and each stands alone.
 
 All legal answers of a position are learned at once, by the packed tries that decoding uses: the mean of what one
-uniformly drawn answer after another would teach, without its noise. Hidden matrices take Muon's steps, which is worth
-three times as many of AdamW's here; the rest takes AdamW's.
+uniformly drawn answer after another would teach, without its noise. Hidden matrices take Muon's steps, one of which was
+worth two of AdamW's here; the rest takes AdamW's.
 
 A retrained model gets a new id (``tiny-v2``, ...); runs record its hash. ``tiny-v0`` knows tic-tac-toe and
 highest_number alone; its recipe is version 0.1.0 of this file. What was left out: any other text. It can't talk.

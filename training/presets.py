@@ -53,7 +53,15 @@ _ENDGAME = dataclasses.replace(
     budget=BudgetConfig(updates=500, eval_vs="alphabeta:2", eval_every=25, eval_games=100),
 )
 
-_CARDS = dataclasses.replace(_MIXED, budget=dataclasses.replace(_MIXED.budget, exact=True))
+# Small enough for a baseline at every deal and every turn of the betting, and for an exact look at the policy.
+_CARDS = dataclasses.replace(
+    _MIXED,
+    rollout=RolloutConfig(games=1024, num_generations=1, opening_plies=0),
+    credit=CreditConfig(credit="state"),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.3, entropy_final=0.02, entropy_decay_updates=300),
+    optimizer=OptimizerConfig(learning_rate=3e-4, decay_updates=400),
+    budget=BudgetConfig(updates=400, eval_every=20, exact=True),
+)
 
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(
