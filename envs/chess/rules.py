@@ -233,10 +233,13 @@ def judge(state: State, i: int, occurred: int) -> Any:
     position = as_array(row["position"])
     sets = scratch_words()
     end = scan(position, sets)
-    if not any_move(sets, end):
-        return MATE if sets[CHECKERS] != _0 else STALEMATE
+    stuck = not any_move(sets, end)
+    if stuck and sets[CHECKERS] != _0:
+        return MATE
     if _cannot_mate(position):
         return MATERIAL
+    if stuck:
+        return STALEMATE
     clock = np.int64(position[META] >> _CLOCK & _CLOCKS)
     if clock >= 150:
         return SEVENTY_FIVE

@@ -55,6 +55,7 @@ def test_mate():
         ("7k/6b1/8/8/8/8/5Kr1/7B w - - 0 1", "f2g2", "running"),  # bishops on squares of both colours
         ("7k/6b1/8/8/8/8/5Kr1/B7 w - - 0 1", "f2g2", "insufficient material"),
         ("7k/8/8/8/8/8/5Kr1/6NN w - - 0 1", "f2g2", "running"),
+        ("8/8/8/8/2b5/8/8/K1Nk4 b - - 0 1", "d1c1", "insufficient material"),  # it goes before stalemate
     ],
 )
 def test_ends_that_need_no_claim(fen, moves, ending):
