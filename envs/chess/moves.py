@@ -21,6 +21,9 @@ writes words::
 SINGLE, DOUBLE, WEST, EAST hold where pawns go by one step, two steps, a capture towards the a-file and one towards the
 h-file; EP_FROM the pawns that may capture to the square EP_TO.
 
+The file is longer than most: the sets and all that reads them know one numbering. ``scan`` is long because its parts
+share two dozen words, which as arguments or in memory would cost more than the work.
+
 Source: pin and check masks are common knowledge among engine writers (chessprogramming.org/Pin and
 /Checks_and_Pinned_Pieces_(Bitboards)); parallel-prefix fills: chessprogramming.org/Kogge-Stone_Algorithm.
 """

@@ -14,6 +14,8 @@ A game's end is kept as a number, ``ENDINGS`` says of what: mate and stalemate, 
 the fifth repetition always end it; 50 moves and the third repetition do where the configuration ``claim`` lets somebody
 claim them at once: ``"reached"`` when the position on the board fulfils the rule, ``"chess_v6"`` also when one legal
 move would (the mover may claim before making it), ``"never"`` not at all.
+
+The file is longer than most: all of its kernels read one row, and tables share a file with the kernels that read them.
 """
 
 from __future__ import annotations
