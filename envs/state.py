@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,7 +174,7 @@ def bare(state: State) -> State:
 
 
 def to_bytes(game: Game, state: State) -> bytes:
-    """Rows as bytes: a header (game id, layout hash, rows, checksum), then the arrays.
+    """Rows as bytes: a header (game id, configuration, layout hash, rows, checksum), then the arrays.
 
     ``from_bytes`` of the same game and configuration gives equal rows, in any process.
     """
@@ -182,6 +182,7 @@ def to_bytes(game: Game, state: State) -> bytes:
     header = {
         "id": game.info.id,
         "kind": "snapshot" if isinstance(state, Snapshot) else "state",
+        "config": _plain(game.config),
         "layout": layout_hash(state),
         "rows": size(state),
         "crc": zlib.crc32(payload),
@@ -215,6 +216,11 @@ def from_bytes(game: Game, blob: bytes) -> State:
         raise StateError(
             f"This state is of version {header['id']}, but {game.info.id} is played here: versions do not mix."
         )
+    if header["config"] != _plain(game.config):
+        raise StateError(
+            f"This state is of {header['id']} in another configuration, {_told(header['config'])}; here it is "
+            f"{_told(game.config)}. Make the game with the same arguments."
+        )
     n = int(header["rows"])
     state = game.new_state(n)
     if header["kind"] == "snapshot":
@@ -222,8 +228,8 @@ def from_bytes(game: Game, blob: bytes) -> State:
         state = Snapshot(state.state, *(np.zeros((n, *part.shape[1:]), part.dtype) for part in state[1:]))
     if layout_hash(state) != header["layout"]:
         raise StateError(
-            f"This state is of {header['id']} in another configuration or layout. "
-            "Make the game with the same arguments."
+            f"This state is of {header['id']} in another layout, as another release of it wrote it. "
+            "Play that game again from its record."
         )
     leaves = _leaves(state)
     expected = sum(leaf.nbytes for leaf in leaves)
@@ -236,6 +242,15 @@ def from_bytes(game: Game, blob: bytes) -> State:
         leaf[...] = np.frombuffer(payload, leaf.dtype, leaf.size, offset).reshape(leaf.shape)
         offset += leaf.nbytes
     return state
+
+
+def _plain(config: Mapping[str, Any]) -> Any:
+    """A game's arguments as JSON gives them back."""
+    return json.loads(json.dumps(dict(config)))
+
+
+def _told(config: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in config.items()) or "without arguments"
 
 
 def _split(blob: bytes) -> tuple[dict[str, Any], bytes]:
@@ -251,6 +266,6 @@ def _split(blob: bytes) -> tuple[dict[str, Any], bytes]:
         header = json.loads(line) if newline else None
     except ValueError:
         header = None
-    if not isinstance(header, dict) or not {"id", "kind", "layout", "rows", "crc"} <= header.keys():
+    if not isinstance(header, dict) or not {"id", "kind", "config", "layout", "rows", "crc"} <= header.keys():
         raise StateError(f"This state is truncated or altered: its header cannot be read ({len(data)} bytes came).")
     return header, payload

@@ -6,6 +6,7 @@ draws and takes snapshots. It knows players by seat number; agents' names belong
 
 from __future__ import annotations
 
+import copy
 import importlib
 import operator
 import string
@@ -111,7 +112,19 @@ class Table:
     # -- beginning -----------------------------------------------------------------------------------------------------
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Snapshot | None:
-        """Start a game; returns the snapshot that ``options["state"]`` gave, if it did."""
+        """Start a game; returns the snapshot that an option gave, if one did.
+
+        Raises:
+            CoterieError: an option cannot be read; the table stands as it stood.
+        """
+        before = copy.deepcopy(self) if options else self
+        try:
+            return self._begin(seed, options or {})
+        except Exception:
+            self.__dict__.update(before.__dict__)
+            raise
+
+    def _begin(self, seed: int | None, options: dict[str, Any]) -> Snapshot | None:
         if seed is not None:
             self.seed, self.episode = _as_seed(seed), 0
         elif self.seed is None:
@@ -126,7 +139,7 @@ class Table:
         self.cycles, self.status = 0, RUNNING
         self.rewards, self.faults = [0.0] * self.players, [0] * self.players
         given = None
-        for name, value in (options or {}).items():
+        for name, value in options.items():
             if name == "state":
                 given = self.place(value, with_seed=False) if value is not None else None
             elif name in self.game.options:
@@ -135,7 +148,7 @@ class Table:
                     self.game.options[name](rows, 0, value)
                     given = self.place(rows, with_seed=False)
             else:
-                warnings.warn(ignored(self.game, name), stacklevel=4)
+                warnings.warn(ignored(self.game, name), stacklevel=5)
         return given
 
     def _look(self) -> None:

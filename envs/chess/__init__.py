@@ -54,6 +54,7 @@ def push(fen: str, uci: str) -> str:
     Raises:
         NotationError: the FEN cannot be read.
         InvalidAction, IllegalAction: the move cannot be read, or is not legal.
+        UsageError: the move is no text.
     """
     position = _fen.parse(fen)
     make(position, _fen.parse_uci(position, uci))
@@ -124,7 +125,7 @@ def chess(claim: str = "chess_v6") -> Game:
         info=GameInfo("chess", 0, 2, rules.NUM_ACTIONS, (8, 8, 111), "bool", 0, 1, max_cycles=rules.LONGEST[number]),
         kernels=Kernels(rules.reset, rules.mover, rules.legal, rules.step, rules.observe, rules.key, rules.draw),
         new_state=new_state,
-        rules=text.RULES,
+        rules=text.RULES[claim],
         describe=text.describe,
         compact=text.compact,
         action_to_text=text.action_to_text,

@@ -34,11 +34,17 @@ from .san import MOVE, ROOM, find, is_move, moves_and_sans, spell
 
 __all__ = ["RULES", "action_to_text", "compact", "describe", "last_moves", "parse_action", "sans"]
 
-RULES = (
+_RULES = (
     "Chess. White (player_0) moves first. Answer with one move in algebraic notation, e.g. Nf3, exd5, O-O or e8=Q. "
     "Mate wins. Draws are stalemate, material that cannot mate, 75 moves without capture or pawn move, and the fifth "
-    "repetition of a position; 50 moves and the third repetition too, as soon as they can be claimed."
+    "repetition of a position"
 )
+RULES = {
+    "chess_v6": f"{_RULES}; 50 moves and the third repetition too, as soon as they can be claimed.",
+    "reached": f"{_RULES}; 50 moves and the third repetition too, as soon as they are reached.",
+    "never": f"{_RULES}.",
+}
+"""What a person is told before the game, by ``claim``."""
 
 SHOWN = 6
 """How many of the last moves are told."""

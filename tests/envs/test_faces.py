@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import data_equivalence
 import coterie
 from coterie.envs import make_game
 from coterie.envs.state import to_bytes
-from coterie.errors import ActionError, IllegalAction, InvalidAction, UnknownName, UsageError
+from coterie.errors import ActionError, CoterieError, IllegalAction, InvalidAction, UnknownName, UsageError
 
 X_WINS = [0, 3, 1, 4, 2]
 
@@ -358,8 +358,12 @@ def test_space_objects_stay_the_same():
 @pytest.mark.parametrize("way", ["clone", "deepcopy", "pickle", "state"])
 def test_copies_of_parallel_environments(id, way):
     env = coterie.make(id, api="parallel", **({"rounds": 3} if id.startswith("highest") else {}))
-    env.reset(seed=5)
-    env.step({agent: 3 + p for p, agent in enumerate(env.agents)})
+
+    def legal(seen):
+        masks = {agent: seen[agent]["action_mask"] for agent in env.agents}
+        return {agent: int(np.flatnonzero(mask)[0]) if mask.any() else 0 for agent, mask in masks.items()}
+
+    seen = env.step(legal(env.reset(seed=5)[0]))[0]
     if way == "state":
         twin = coterie.make(id, api="parallel", **env.game.config)
         twin.set_state(env.get_state())
@@ -367,7 +371,7 @@ def test_copies_of_parallel_environments(id, way):
         copies = {"clone": env.clone, "deepcopy": lambda: copy.deepcopy(env)}
         twin = copies.get(way, lambda: pickle.loads(pickle.dumps(env)))()
     frozen = twin.get_state()
-    actions = {agent: 7 - p for p, agent in enumerate(env.agents)}
+    actions = legal(seen)
     first = env.step(actions)
     assert to_bytes(env.game, twin.get_state()) == to_bytes(env.game, frozen)
     assert data_equivalence(first, twin.step(actions))
@@ -393,3 +397,24 @@ def test_human_mode_prints_in_parallel(capsys, monkeypatch):
     env.step(everybody(env, 4))
     assert capsys.readouterr().out.count("You are") == 2
     env.close()
+
+
+@pytest.mark.parametrize("options", [{"fen": "x"}, {"state": b"x"}, {"fen": "8/8/8/8/8/8/8/8 w - - 0 1"}])
+def test_a_refused_option_leaves_the_game_as_it_stood(options):
+    env, twin = coterie.make("chess"), coterie.make("chess")
+    for each in (env, twin):
+        each.reset(seed=1)
+        each.step(int(each.last()[0]["action_mask"].argmax()))
+    with pytest.raises(CoterieError):
+        env.reset(seed=5, options=options)
+    assert env.agent_selection == twin.agent_selection
+    for _ in range(4):
+        seen, expected = env.last(), twin.last()
+        assert np.array_equal(seen[0]["action_mask"], expected[0]["action_mask"])
+        assert np.array_equal(seen[0]["observation"], expected[0]["observation"])
+        for each in (env, twin):
+            each.step(int(seen[0]["action_mask"].argmax()))
+    env.reset()
+    twin.reset()
+    assert env.table.episode == twin.table.episode
+    assert env.table.seed == twin.table.seed

@@ -151,9 +151,33 @@ def test_every_face_refuses_bad_blobs(face):
 def test_gaps_of_aligned_rows_do_not_count():
     """NumPy's copies leave anything between the fields of an aligned layout; equal rows have equal bytes still."""
     game = make_game("connect_four")
-    assert game.new_state(1).dtype.itemsize > 18, "this layout has no gap; test another"
+    layout = game.new_state(1).dtype
+    gap = set(range(layout.itemsize))
+    for kind, offset, *_ in layout.fields.values():
+        gap -= set(range(offset, offset + kind.itemsize))
+    assert gap, "this layout has no gap; test another"
     rows = filled(game, 1, 0)
     other = rows.copy()
-    other.view(np.uint8)[18:] ^= 0xFF
+    other.view(np.uint8)[sorted(gap)] ^= 0xFF
     assert state.to_bytes(game, rows) == state.to_bytes(game, other)
     assert equal(state.from_bytes(game, state.to_bytes(game, other)), rows)
+
+
+@pytest.mark.parametrize(
+    ("id", "written", "read"),
+    [
+        ("chess", {"claim": "never"}, {}),
+        ("kuhn_poker", {"players": 3}, {}),
+        ("matrix", {"game": "stag_hunt"}, {"game": "prisoners_dilemma"}),
+        ("hex", {"swap": True}, {"swap": False}),
+        ("go", {"size": 5, "komi": 5.5}, {"size": 5, "komi": 7.5}),
+        ("highest_number", {"rounds": 3}, {"rounds": 2}),
+    ],
+)
+def test_rows_of_another_configuration_are_refused(id, written, read):
+    """Their layouts may be equal: what was configured stands in the rows, and would be played on with."""
+    game = make_game(id, **written)
+    blob = state.to_bytes(game, game.new_state(2))
+    assert state.from_bytes(game, blob) is not None
+    with pytest.raises(StateError, match="another configuration"):
+        state.from_bytes(make_game(id, **read), blob)
