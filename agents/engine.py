@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import shutil
 import signal
 import subprocess
@@ -83,7 +84,7 @@ class Option(NamedTuple):
             near = did_you_mean(value, self.values)
             raise UsageError(f"{told} is one of {', '.join(self.values)}, not {value!r}.{near}")
         if self.kind == "spin":
-            number = int(value) if value.lstrip("-").isdecimal() else None
+            number = _whole(value)
             low, high = self.least, self.most
             if number is None or (low is not None and number < low) or (high is not None and number > high):
                 raise UsageError(f"{told} is a whole number from {low} to {high}, not {value!r}.")
@@ -263,12 +264,20 @@ def _find(path: str) -> str:
         if found:
             return found
         folder = file.parent
-        near = did_you_mean(file.name, os.listdir(folder)) if folder.is_dir() else ""
+        near = did_you_mean(file.name, _programs(folder))
         raise UsageError(f"There is no engine {path}.{near} Give the path of a UCI engine: uci:/path/to/engine.")
     if not file.is_file() or not os.access(file, os.X_OK):
         what = "is no file" if not file.is_file() else f"is not executable; chmod +x {path} if it is an engine"
         raise UsageError(f"The engine {path} {what}.")
     return str(file.absolute())
+
+
+def _programs(folder: Path) -> list[str]:
+    """The names of the programs in a folder; none where it cannot be looked into."""
+    try:
+        return [file.name for file in folder.iterdir() if file.is_file() and os.access(file, os.X_OK)]
+    except OSError:
+        return []
 
 
 def _listen(pipe: IO[str], lines: queue.Queue[str | None]) -> None:
@@ -305,7 +314,12 @@ def _scores(words: list[str]) -> dict[str, object]:
         return found
     for name, after in (("depth", "depth"), ("score", "cp"), ("mate", "mate"), ("nodes", "nodes")):
         if after in words[:-1]:
-            value = words[words.index(after) + 1]
-            if value.lstrip("-").isdecimal():
-                found[name] = int(value)
+            value = _whole(words[words.index(after) + 1])
+            if value is not None:
+                found[name] = value
     return found
+
+
+def _whole(text: str) -> int | None:
+    """The whole number that a text is, of at most 18 digits, or None."""
+    return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None

@@ -10,6 +10,7 @@ repetitions that began earlier, and keeps nothing from one move to the next.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
@@ -27,6 +28,8 @@ __all__ = ["UCIAgent", "parse_spec"]
 
 MOVETIME = 100
 """Milliseconds a move, where neither time nor depth nor nodes are given."""
+MOST = {"movetime": 24 * 60 * 60 * 1000, "depth": 1000, "nodes": 10**15}
+"""Bounds of the limits; a move may take a day."""
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
@@ -139,8 +142,10 @@ class UCIAgent:
 
 
 def _number(name: str, text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"uci: {name}={text} came; a whole number of at least 1 is needed.")
+    most = MOST[name]
+    if not re.fullmatch("[0-9]{1,18}", text) or not 1 <= int(text) <= most:
+        unit = " (milliseconds, a day at most)" if name == "movetime" else ""
+        raise UsageError(f"uci: {name}={text} came; a whole number from 1 to {most}{unit} is needed.")
     return int(text)
 
 
@@ -150,5 +155,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e6:
-        raise UsageError(f"uci: timeout={text} came; a number of seconds above 0 is needed.")
+        raise UsageError(f"uci: timeout={text} came; a number of seconds above 0 and below a million is needed.")
     return seconds

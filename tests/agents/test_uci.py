@@ -20,7 +20,7 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Turn
-from coterie.agents.engine import Engine, Option
+from coterie.agents.engine import Engine, Option, _scores
 from coterie.agents.mates import mating_moves
 from coterie.agents.uci import UCIAgent, parse_spec
 from coterie.envs.core import Game
@@ -172,7 +172,15 @@ def test_options_are_read_as_engines_write_them() -> None:
     option = Option.read("option name min max depth type spin default -5 min -10 max 10")
     assert (option.name, option.least, option.most) == ("min max depth", -10, 10)
     assert option.check("-7") == "-7"
+    for wrong in ("--5", "5-", "", "9" * 5000):
+        with pytest.raises(UsageError, match="from -10 to 10, not"):
+            option.check(wrong)
     assert Option.read("option name Debug Log File type string default").default == ""
+
+
+def test_numbers_that_are_none_are_left_out() -> None:
+    for wrong in ("--5", "-", "9" * 5000):
+        assert _scores(f"info depth {wrong} score cp -31".split()) == {"score": -31}
 
 
 # -- what goes wrong before the first move -----------------------------------------------------------------------------
@@ -189,6 +197,9 @@ def test_options_are_read_as_engines_write_them() -> None:
         ("Style=Risky", "one of Solid, Normal, Very Risky, not 'Risky'"),
         ("movetime=0", "movetime=0"),
         ("depth=two", "depth=two"),
+        ("movetime=86400001", r"from 1 to 86400000 \(milliseconds, a day at most\)"),
+        ("nodes=" + "9" * 5000, "from 1 to"),
+        ("Skill Level=--5", "from 0 to 20, not '--5'"),
         ("timeout=-1", "timeout=-1"),
         ("timeout=soon", "timeout=soon"),
     ],
@@ -201,7 +212,13 @@ def test_settings_that_do_not_fit(game: Game, fake: Callable[[str], str], words:
 def test_paths_that_are_no_engine(game: Game, tmp_path: Path) -> None:
     text = tmp_path / "stockfish.txt"
     text.write_text("hello")
-    with pytest.raises(UsageError, match=r"There is no engine .*stokfish.txt. Did you mean 'stockfish.txt'"):
+    (tmp_path / "stokfish").mkdir()
+    with pytest.raises(UsageError, match=r"There is no engine .*stokfish.txt\. Give the path"):  # neither can be run
+        make_baseline(f"uci:{tmp_path}/stokfish.txt", game)
+    program = tmp_path / "stockfish"
+    program.write_text("hello")
+    program.chmod(0o755)
+    with pytest.raises(UsageError, match=r"There is no engine .*stokfish.txt\. Did you mean 'stockfish'"):
         make_baseline(f"uci:{tmp_path}/stokfish.txt", game)
     with pytest.raises(UsageError, match="is not executable; chmod"):
         make_baseline(f"uci:{text}", game)
