@@ -100,6 +100,12 @@ def _start(game: Game, asked: Play) -> Callable[[int], GameRecord] | None:
         game.kernels.reset(state, 0, np.uint64(seed % 2**64))
         for name, value in options.items():
             game.options[name](state, 0, value)
+        if not any(game.legal_mask(state, 0, seat).any() for seat in range(game.info.players)):
+            said = game.describe(state, 0, 0).splitlines()[-1]
+            raise UsageError(
+                f"--start {' '.join(asked.start)} leaves nothing to play, the game is over there: {said!r} Start from "
+                "a position with a move to play."
+            )
         return GameRecord(state, [], ("",) * game.info.players, nothing, RUNNING)
 
     return begun if options else None
