@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import IllegalAction, InvalidAction, NotationError
+from ...errors import IllegalAction, InvalidAction, NotationError, UsageError
 from .moves import generate
 from .position import BLACK, KING, META, PAWN, ROOK, WORDS, Position, attacked, rekey, step_over
 
@@ -225,7 +225,10 @@ def parse_uci(position: Position, text: str) -> int:
     Raises:
         InvalidAction: it does not read like a move.
         IllegalAction: it is not legal here.
+        UsageError: it is no text.
     """
+    if not isinstance(text, str):
+        raise UsageError(f"A move is a text like 'e2e4', not {text!r}.")
     given = text.strip().lower()
     start, target = parse_square(given[:2]), parse_square(given[2:4])
     promotion = _PROMOTIONS.find(given[4:]) if len(given) == 5 and given[4] in "nbrq" else 0

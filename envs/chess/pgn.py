@@ -65,7 +65,7 @@ class PGNGame:
     glyphs: dict[int, list[int]] = field(default_factory=dict)
 
 
-def read_pgn(source: str | Path | Iterable[str]) -> list[PGNGame]:
+def read_pgn(source: str | bytes | Path | Iterable[str] | Iterable[bytes]) -> list[PGNGame]:
     """All games of a text or file; see ``iter_pgn``, which takes the same and reads lazily.
 
     Raises:
@@ -81,17 +81,17 @@ def read_pgn(source: str | Path | Iterable[str]) -> list[PGNGame]:
     return games
 
 
-def iter_pgn(source: str | Path | Iterable[str]) -> Iterator[PGNGame]:
+def iter_pgn(source: str | bytes | Path | Iterable[str] | Iterable[bytes]) -> Iterator[PGNGame]:
     """The games of a text or file, one by one.
 
     Args:
-        source: the text itself, or a file: a Path, a name that ends in ``.pgn``, or anything that gives lines. Files
-            are UTF-8; lines that aren't are taken for Latin-1, as in old files.
+        source: the text itself or its bytes, or a file: a Path, a name that ends in ``.pgn``, or anything that gives
+            lines. Files and bytes are UTF-8; lines that aren't are taken for Latin-1, as in old files.
 
     Raises:
         NotationError: something that cannot be read or a move that cannot be played. The message names game, line,
             column and word, ``at`` is the offset in characters, ``read`` a list with the game up to there.
-        UsageError: there is no such file.
+        UsageError: there is no such file, or this is neither a text nor lines.
     """
     reader = _Reader()
     try:
@@ -99,15 +99,21 @@ def iter_pgn(source: str | Path | Iterable[str]) -> Iterator[PGNGame]:
             yield from reader.take(word)
         yield from reader.end()
     except NotationError as error:
-        unfinished = [reader.game] if reader.begun or reader.game.headers else []
+        unfinished = [reader.game] if reader.anything() else []
         raise NotationError(f"Game {reader.number}, {error}", at=error.at, read=unfinished) from error
 
 
-def _lines(source: str | Path | Iterable[str]) -> Iterable[str]:
+def _lines(source: object) -> Iterable[str]:
     """The lines of a source, with their ends as they came."""
     if isinstance(source, str) and not (source.endswith(".pgn") and "\n" not in source):
         return io.StringIO(source, newline="")
-    return _file_lines(Path(source)) if isinstance(source, str | Path) else source
+    if isinstance(source, str | Path):
+        return _file_lines(Path(source))
+    if isinstance(source, bytes | bytearray):
+        return _decoded(io.BytesIO(source))
+    if isinstance(source, Iterable):
+        return _decoded(source)
+    raise UsageError(f"Games are PGN text, its bytes, the path of a file or lines, not {source!r}.")
 
 
 def _file_lines(path: Path) -> Iterator[str]:
@@ -116,11 +122,21 @@ def _file_lines(path: Path) -> Iterator[str]:
     except OSError as error:
         raise UsageError(f"{path} cannot be opened: {error.strerror}.") from error
     with file:
-        for line in file:
+        yield from _decoded(file)
+
+
+def _decoded(lines: Iterable[object]) -> Iterator[str]:
+    """Lines as texts, whether they came so or as bytes."""
+    for line in lines:
+        if isinstance(line, str):
+            yield line
+        elif isinstance(line, bytes):
             try:
                 yield line.decode()
             except UnicodeDecodeError:
                 yield line.decode("latin-1")
+        else:
+            raise UsageError(f"A line of PGN is a text or bytes, not {line!r}.")
 
 
 class _Reader:
@@ -157,7 +173,8 @@ class _Reader:
             if word.kind == "move" and not is_move(word.text):
                 raise _fault(word, f"{word.text!r} stands in a variation and is no move.")
         elif word.kind == "result":
-            self.begun = True
+            if self.number > 1 and not self.anything():
+                raise _fault(word, f"{word.text!r} is a second result: the game before it has ended already.")
             self.game.result = _RESULT_AS_READ.get(word.text, word.text)
             yield self._finish()
         else:
@@ -167,8 +184,13 @@ class _Reader:
         """The text, or the next game's first tag, ends a game that has no result of its own."""
         if self.open:
             raise _fault(self.open[-1], "the variation that '(' begins here has no end. Close it with ).")
-        if self.begun or self.game.headers:
+        if self.anything():
             yield self._finish()
+        self.begun = False
+
+    def anything(self) -> bool:
+        """Whether there is a game: numbers, glyphs and comments alone make none."""
+        return bool(self.game.moves or self.game.headers)
 
     def _finish(self) -> PGNGame:
         game = self.game

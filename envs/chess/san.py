@@ -16,7 +16,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import AmbiguousAction, IllegalAction, InvalidAction
+from ...errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
 from ..jit import kernel
 from . import fen as _fen
 from .moves import generate, has_move
@@ -135,6 +135,7 @@ def parse_san(fen: str, san: str) -> str:
         InvalidAction: the text does not read like a move.
         IllegalAction: it does, but cannot be played here; the message says why.
         AmbiguousAction: several legal moves are meant; the message names them.
+        UsageError: it is no text.
     """
     return _fen.uci(find(_fen.parse(fen), san))
 
@@ -149,6 +150,7 @@ MOVE = (
 """What reads like a move, marks aside."""
 
 _WHOLE = re.compile(rf"(?:[0-9]+\s*\.+\s*)?{MOVE}(?:\s*e\.?p\.?)?\s*[+#!?]*\.?")
+_NO_PROMOTION = re.compile(r".*[a-h][18][=/(]?(?P<piece>[KkPp])\)?\s*[+#!?]*")
 _KINDS = "?PNBRQK"
 
 
@@ -171,6 +173,13 @@ class Pattern:
     def __init__(self, text: str) -> None:
         match = _WHOLE.fullmatch(text.strip())
         if match is None:
+            other = _NO_PROMOTION.fullmatch(text.strip())
+            if other:
+                what = "king" if other["piece"] in "Kk" else "pawn"
+                raise InvalidAction(
+                    f"{text!r} does not read like a move: a pawn becomes a queen, rook, bishop or knight, never a "
+                    f"{what}. Write one like a8=Q."
+                )
             raise InvalidAction(
                 f"{text!r} does not read like a move. Write one like Nf3, exd5, e8=Q or O-O, or squares like g1f3."
             )
@@ -213,8 +222,10 @@ def find(position: Position, text: str) -> int:
     """The legal move of a position [WORDS] that a text means.
 
     Raises:
-        InvalidAction, IllegalAction, AmbiguousAction: see ``parse_san``.
+        InvalidAction, IllegalAction, AmbiguousAction, UsageError: see ``parse_san``.
     """
+    if not isinstance(text, str):
+        raise UsageError(f"A move is a text like 'Nf3', not {text!r}.")
     moves, sans = moves_and_sans(position)
     if text in sans:
         return moves[sans.index(text)]

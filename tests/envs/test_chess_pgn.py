@@ -244,6 +244,34 @@ def test_faults_are_named_with_their_place(text, word, why, moves):
         assert len(again.value.read) <= 1
 
 
+def test_what_stands_behind_a_result_makes_no_game():
+    for more in ("", "2.", "$1", "{well played}", "2. {well played} $1"):
+        (game,) = read_pgn(f"1. e4 1-0 {more}")
+        assert (game.moves, game.result) == (["e2e4"], "1-0")
+    games = read_pgn('1. e4 1-0 2. [Event "x"] [Site "y"] 1. d4 0-1 1. c4')
+    assert [game.moves for game in games] == [["e2e4"], ["d2d4"], ["c2c4"]]
+    assert games[1].headers == {"Event": "x", "Site": "y"}
+    for more in ("0-1", "2. $1 {more} 0-1"):
+        with pytest.raises(NotationError, match="'0-1' is a second result") as caught:
+            read_pgn(f"1. e4 1-0 {more}")
+        assert [game.moves for game in caught.value.read] == [["e2e4"]]
+    with pytest.raises(NotationError) as caught:
+        read_pgn("1. e4 1-0 e5")
+    assert [game.moves for game in caught.value.read] == [["e2e4"]]
+
+
+def test_bytes_are_read_and_other_things_are_not():
+    text = '[White "Müller"]\n\n1. e4 {gut} e5 *\n'
+    wanted = read_pgn(text)
+    for source in (text.encode(), bytearray(text.encode()), text.encode("latin-1"), io.BytesIO(text.encode())):
+        assert read_pgn(source) == wanted
+    for source in (5, None):
+        with pytest.raises(UsageError, match=f"not {source}"):
+            read_pgn(source)
+    with pytest.raises(UsageError, match="not 5"):
+        read_pgn(["1. e4", 5])
+
+
 def test_a_byte_order_mark_is_counted():
     with pytest.raises(NotationError) as caught:
         read_pgn("\ufeff1. e4 Ke4")

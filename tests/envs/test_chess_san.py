@@ -9,10 +9,11 @@ import chess
 import pytest
 
 from coterie.envs.chess import fen as notation
+from coterie.envs.chess import push
 from coterie.envs.chess.position import make
 from coterie.envs.chess.san import find, is_move, moves_and_sans, parse_san, san, with_marks
 from coterie.envs.jit import disabled
-from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError
+from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError, UsageError
 
 START = notation.START
 CASTLES = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
@@ -236,6 +237,16 @@ def test_bad_positions_and_moves():
         san(START, "e2e5")
     with pytest.raises(InvalidAction):
         san(START, "e4")
+    for given in (None, 5):
+        for refuse in (parse_san, san, push):
+            with pytest.raises(UsageError, match=f"A move is a text like .*, not {given}"):
+                refuse(START, given)
+
+
+@pytest.mark.parametrize(("text", "what"), [("a8=K", "king"), ("a8K+", "king"), ("bxa8=P", "pawn"), ("a7a8k", "king")])
+def test_promotions_that_there_are_not(text, what):
+    with pytest.raises(InvalidAction, match=f"becomes a queen, rook, bishop or knight, never a {what}"):
+        parse_san("1n5k/P7/8/8/8/8/8/7K w - - 0 1", text)
 
 
 def test_most_moves_of_all():
