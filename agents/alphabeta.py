@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..aliases import State
 from ..envs.chess import fen as notation
+from ..envs.chess import outcome
 from ..envs.chess.moves import generate, has_move
 from ..envs.chess.position import Position, copy, in_check, make
 from ..envs.chess.rules import CLAIMS, NUM_ACTIONS, action_of
@@ -67,7 +68,7 @@ def analyse(fen: str, *, depth: int | None = None, nodes: int | None = None) -> 
     """Search a position, about whose past nothing is known.
 
     Args:
-        fen: the position; it has a legal move.
+        fen: a position in which the game goes on; draws that somebody must claim do not end it.
         depth: plies; 4 if nothing is given.
         nodes: positions looked at, at most. With both, whichever is reached first ends the search.
 
@@ -77,8 +78,9 @@ def analyse(fen: str, *, depth: int | None = None, nodes: int | None = None) -> 
     """
     limits = _budget(depth, nodes)
     position = notation.parse(fen)
-    if not has_move(position):
-        raise UsageError(f"There is nothing to search in {fen!r}: the side to move has no legal move.")
+    ended = outcome(fen)
+    if ended:
+        raise UsageError(f"There is nothing to search in {fen!r}: the game is over by {ended.reason}.")
     desk = new_desk()
     copy(position, desk.positions[0])
     desk.numbers[DRAWN] = CLOCKS["reached"]

@@ -319,8 +319,14 @@ def test_what_it_refuses(game: Game) -> None:
     over = turn_at(game, "7k/5KQ1/8/8/8/8/8/8 b - - 0 1")
     with pytest.raises(IllegalAction):
         AlphaBetaAgent(game).act([over], np.random.default_rng(0))
-    with pytest.raises(UsageError, match="no legal move"):
-        analyse("7k/5KQ1/8/8/8/8/8/8 b - - 0 1")
+    for fen, why in (
+        ("7k/5KQ1/8/8/8/8/8/8 b - - 0 1", "checkmate"),
+        ("7k/5K2/6Q1/8/8/8/8/8 b - - 0 1", "stalemate"),
+        ("7k/5K2/8/8/8/8/8/8 b - - 0 1", "material"),
+        ("7k/5K2/8/8/8/8/8/R7 b - - 150 100", "75|seventy"),
+    ):
+        with pytest.raises(UsageError, match=f"the game is over by .*({why})"):
+            analyse(fen)
     with pytest.raises(NotationError):
         analyse("nonsense")
 
