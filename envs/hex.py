@@ -30,6 +30,7 @@ from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationErro
 from .core import Game, GameInfo, GameRecord, Kernels
 from .jit import kernel
 from .rng import Word, word
+from .sgf_text import escaped
 from .words import store_word
 
 __all__ = ["board", "hex", "neighbours"]
@@ -273,7 +274,7 @@ def play_moves(state: Boards, i: int, moves: Any) -> None:
 def to_sgf(record: GameRecord) -> str:
     """One game as SGF (game 11), as Hex programs read it: B is X, W is O."""
     state, size = record.start, int(record.start.facts[0, SIZE])
-    names = [re.sub(r"([\]\\])", r"\\\1", name) for name in record.players]
+    names = [escaped(name, simple=True) for name in record.players]
     result = "B+" if record.returns[0] > 0 else "W+" if record.returns[1] > 0 else "?"
     if record.illegal is not None:
         result = "WB"[record.illegal] + "+F"
@@ -284,12 +285,18 @@ def to_sgf(record: GameRecord) -> str:
     player = int(state.facts[0, MOVER])
     if player == 1 or any(parts[1:]):
         parts.append(f"PL[{'BW'[player]}]")
+    behind = record.comments.get(len(record.actions), "")  # said instead of a move
+    if record.illegal is not None:
+        behind = f"{'BW'[record.illegal]} answered illegally. {behind}".strip()
+    if behind and not record.actions:
+        parts.append(f"C[{escaped(behind)}]")
     for turn, actions in enumerate(record.actions):
         text = action_to_text(state, 0, actions[player])
         parts.append(f"\n;{'BW'[player]}[{'swap-pieces' if text == 'swap' else text}]")
-        if turn in record.comments:
-            comment = re.sub(r"([\]\\])", r"\\\1", record.comments[turn])
-            parts.append(f"C[{comment}]")
+        said = record.comments.get(turn, "")
+        if turn + 1 == len(record.actions):
+            said = f"{said}\n{behind}".strip()
+        parts.append(f"C[{escaped(said)}]" * bool(said))
         player = 1 - player
     return "".join(parts) + ")\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from ...aliases import RUNNING, TRUNCATED, Action
 from ...errors import NotationError, UsageError
 from ..core import GameRecord
+from ..sgf_text import escaped
 from ..state import take
 from .position import point, score, set_up, size_of, stones
 from .rules import FINE, ILLEGAL, Boards, cell_of, step, verdict
@@ -31,10 +31,10 @@ def write_sgf(game: SgfGame) -> str:
     if game.handicap:
         properties.append(("HA", str(game.handicap)))
     names = zip(("PB", "PW", "RU", "RE"), (*game.players, game.rules, game.result), strict=True)
-    properties += [(name, _escaped(value, simple=True)) for name, value in names if value]
-    properties += [(name, _escaped(value, simple=True)) for name, value in game.others.items()]
+    properties += [(name, escaped(value, simple=True)) for name, value in names if value]
+    properties += [(name, escaped(value, simple=True)) for name, value in game.others.items()]
     if game.comment:
-        properties.append(("C", _escaped(game.comment)))
+        properties.append(("C", escaped(game.comment)))
     head = "".join(f"{name}[{value}]" for name, value in properties)
     for name, stones_there in (("AB", game.black), ("AW", game.white)):
         if stones_there:
@@ -46,7 +46,7 @@ def write_sgf(game: SgfGame) -> str:
     for move in game.moves:
         line += f";{'BW'[move.player]}[{_letters(size, move.action)}]"
         if move.comment:
-            line += f"C[{_escaped(move.comment)}]"
+            line += f"C[{escaped(move.comment)}]"
         if move.comment or len(line) >= 60:
             body, line = [*body, line], ""
     return "\n".join([*body, line]).rstrip("\n") + ")\n"
@@ -56,15 +56,6 @@ def _letters(size: int, action: Action) -> str:
     if action == size * size:
         return ""
     return chr(ord("a") + action % size) + chr(ord("a") + action // size)
-
-
-def _escaped(text: str, simple: bool = False) -> str:
-    """Backslashes and closing brackets escaped, lines as they are (simple text: one line), no control characters."""
-    text = re.sub(r"\r\n|\n\r|\r", "\n", text)
-    text = "".join(c for c in text if c in "\n\t" or c.isprintable() or c == " ")
-    if simple:
-        text = " ".join(text.split())
-    return text.replace("\\", "\\\\").replace("]", "\\]")
 
 
 def to_sgf(record: GameRecord) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -324,9 +325,24 @@ def test_a_game_is_saved_as_sgf():
         ";B[c1]\n;W[swap-pieces]\n;B[b2]C[why [not\\]?])\n"
     )
     played = record(game, play(game, "a1", "d4", "b1"), ["c3"], returns=(-1.0, 0.0), status=1, illegal=0)
-    assert game.formats[".sgf"](played).endswith("RE[W+F]AB[a1][b1]AW[d4]PL[W]\n;W[c3])\n")
+    assert game.formats[".sgf"](played).endswith(
+        "RE[W+F]AB[a1][b1]AW[d4]PL[W]\n;W[c3]C[B answered illegally.])\n"
+    )
     played = record(game, begin(game), ["a1", "b1", "a2"], returns=(1.0, -1.0), status=1)
     assert "RE[B+]\n;B[a1]" in game.formats[".sgf"](played)
+
+
+def test_what_was_said_is_saved_whatever_it_is():
+    game = GAMES[4, True]
+    said = {0: "one\r\ntwo\x00]", 1: "my last word"}
+    left = record(game, begin(game), ["c1"], returns=(0.0, 0.0), status=0, comments=said)
+    assert game.formats[".sgf"](left).endswith("\n;B[c1]C[one\ntwo\\]\nmy last word])\n")
+    wrong = record(game, begin(game), ["c1"], returns=(1.0, -1.0), status=1, illegal=1, comments=said)
+    assert game.formats[".sgf"](wrong).endswith("C[one\ntwo\\]\nW answered illegally. my last word])\n")
+    at_once = record(game, begin(game), [], returns=(-1.0, 1.0), status=1, illegal=0, comments={0: "what?"})
+    assert game.formats[".sgf"](at_once).endswith("RE[W+F]C[B answered illegally. what?])\n")
+    named = replace(left, players=("a\nb", "c"))
+    assert "PB[a b]" in game.formats[".sgf"](named)
 
 
 def test_the_page_shows_what_its_block_prints(capsys):

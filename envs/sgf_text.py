@@ -1,0 +1,19 @@
+"""Texts inside SGF records, written the same way for every game that has such records.
+
+Source: Hollosi, "SGF FF[4]: Smart Game Format" (2006), property value types Text and SimpleText.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["escaped"]
+
+
+def escaped(text: str, simple: bool = False) -> str:
+    """Backslashes and closing brackets escaped, lines as they are (simple text: one line), no control characters."""
+    text = re.sub(r"\r\n|\n\r|\r", "\n", text)
+    text = "".join(c for c in text if c in "\n\t" or c.isprintable() or c == " ")
+    if simple:
+        text = " ".join(text.split())
+    return text.replace("\\", "\\\\").replace("]", "\\]")
