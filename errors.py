@@ -46,9 +46,9 @@ __all__ = [
 ]
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``" Did you mean 'x'?"`` for the closest known name, else ``""``."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+def did_you_mean(name: str, known: Iterable[str], least: float = 0.5) -> str:
+    """Return ``" Did you mean 'x'?"`` for the closest known name that is at least so like it (0 to 1), else ``""``."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=least)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

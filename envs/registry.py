@@ -146,7 +146,7 @@ def make_game(id: str, **config: Any) -> Game:
     for name in config:
         if name not in known:
             takes = f"It takes {', '.join(known)}." if known else "It takes none of its own."
-            hint = did_you_mean(name, [*known, *_FACE_ARGUMENTS])
+            hint = did_you_mean(name, [*known, *_FACE_ARGUMENTS], least=0.75) or did_you_mean(name, known)
             raise UsageError(f"{spec(id).id} has no argument {name!r}.{hint} {takes}")
     return maker(**config)
 

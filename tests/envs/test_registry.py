@@ -43,6 +43,8 @@ def test_unknown_arguments():
         coterie.make("highest_number-v0", max_numbr=4)
     with pytest.raises(UsageError, match="Did you mean 'illegal'"):
         coterie.make("tictactoe-v0", illegl="lose")
+    with pytest.raises(UsageError, match=r"has no argument 'size'\. It takes none of its own"):
+        coterie.make("connect_four-v0", size=3)
 
 
 @pytest.mark.parametrize("id", ["tictactoe", "Chess-v0", "a b-v0", "-v0", "x-v"])
