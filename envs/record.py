@@ -22,7 +22,7 @@ import numpy as np
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
 from ..errors import CoterieError, NotationError, StateError, UsageError
 from .core import Game, GameRecord
-from .registry import make_game
+from .registry import list_envs, make_game
 from .state import from_bytes, take, to_bytes
 
 __all__ = ["SavedGame", "read_games", "replay", "write_json"]
@@ -156,12 +156,21 @@ def _read(line: str) -> SavedGame:
     if missing:
         raise UsageError(f"this is no saved game: {', '.join(sorted(missing))} missing.")
     try:
+        _need_version(fields["game"])
         game = make_game(fields["game"], **fields["config"])
         return _record(game, fields)
     except (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, CoterieError):
             raise
         raise UsageError(f"a field is of the wrong kind ({error}).") from None
+
+
+def _need_version(id: str) -> None:
+    """See that a game is not of a version that nobody knows."""
+    name, dash, _ = id.rpartition("-v")
+    known = [other for other in list_envs() if other.rpartition("-v")[0] == name]
+    if dash and known and id not in known:
+        raise StateError(f"this game is of {id}, but {', '.join(known)} is played here: versions do not mix.")
 
 
 def _record(game: Game, fields: dict[str, Any]) -> SavedGame:

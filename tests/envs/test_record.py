@@ -117,7 +117,7 @@ def test_what_the_others_are_made_of_can_be_read() -> None:
         ("[1, 2]", "no saved game"),
         (broken(actions=...), "actions missing"),
         (broken(game="tiktaktoe-v0"), "Did you mean 'tictactoe-v0'"),
-        (broken(game="tictactoe-v9"), "tictactoe-v0"),
+        (broken(game="tictactoe-v9"), "of tictactoe-v9, but tictactoe-v0 is played here: versions do not mix"),
         (broken(config={"size": 4}), "no argument 'size'"),
         (broken(config=3), "wrong kind"),
         (broken(actions=[4, 4]), "Turn 1 .* action 4 of player_1.* not legal there"),
