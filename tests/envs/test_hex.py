@@ -325,9 +325,7 @@ def test_a_game_is_saved_as_sgf():
         ";B[c1]\n;W[swap-pieces]\n;B[b2]C[why [not\\]?])\n"
     )
     played = record(game, play(game, "a1", "d4", "b1"), ["c3"], returns=(-1.0, 0.0), status=1, illegal=0)
-    assert game.formats[".sgf"](played).endswith(
-        "RE[W+F]AB[a1][b1]AW[d4]PL[W]\n;W[c3]C[B answered illegally.])\n"
-    )
+    assert game.formats[".sgf"](played).endswith("RE[W+F]AB[a1][b1]AW[d4]PL[W]\n;W[c3]C[B answered illegally.])\n")
     played = record(game, begin(game), ["a1", "b1", "a2"], returns=(1.0, -1.0), status=1)
     assert "RE[B+]\n;B[a1]" in game.formats[".sgf"](played)
 
