@@ -10,6 +10,9 @@ the same position and seed give the same move on every machine.
 
 A score is in centipawns for the side to move; ``MATE - n`` is a mate in n plies.
 
+The file is longer than most: the kernels of one search call each other and share its desk, with the numbers of what
+lies on it.
+
 Source: Knuth and Moore 1975, An analysis of alpha-beta pruning; Marsland and Campbell 1982, Parallel search of strongly
 ordered game trees (PVS); Donninger 1993, Null move and deep search; chessprogramming.org on the rest.
 

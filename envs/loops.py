@@ -3,6 +3,9 @@
 A game's kernels, the smaller templates and the numbers A and P are free names here; each compiled copy has its own
 under them. One pass per row: step, count, restart, observe, mask. Rows never touch each other, so any split over
 threads gives the same games. Letters: N games, P players (seats), A actions.
+
+The file is longer than most: the templates name each other, and the free names that each copy gets anew are declared
+once.
 """
 
 from __future__ import annotations

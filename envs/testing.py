@@ -2,6 +2,8 @@
 
 A new game is tested before its author writes a test: the suite runs this over ``list_envs()``. Each check is a
 function of a Game and raises AssertionError with what it met; ``CHECKS`` lists them.
+
+The file is longer than most: all checks stand together, beside the way of playing a game that they share.
 """
 
 from __future__ import annotations

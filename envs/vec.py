@@ -2,6 +2,8 @@
 
 All arrays that ``reset`` and ``step`` return are the environment's own buffers, written anew at the next call: copy
 what you keep.
+
+The file is longer than most: nearly all of it is one class.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Names are GRPOConfig's where it has them (``learning_rate``, ``beta``, ``epsilon``, ``num_iterations``,
 ``num_generations``, ``loss_type``, ...); docs/losses.md
 lists what differs. What each game starts from stands in ``presets.py``.
+
+The file is longer than most: every section stands beside the bounds of its fields, and a file is read and written by
+the same names.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Everything random in update u follows from (seed, u), so that a resumed run goes on as if nothing had happened; nothing
 that changes weights reads the clock.
+
+The file is longer than most: the loop's steps, what is saved of them and how a run is resumed belong together.
 """
 
 from __future__ import annotations
