@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
+from coterie.envs.registry import list_envs, make_game
 from coterie.errors import UsageError
-from coterie.training.config import TrainConfig, from_dict, load_config, preset
+from coterie.training.config import from_dict, load_config, preset
 
 
 @pytest.mark.parametrize(
@@ -50,4 +49,21 @@ def test_numbers_as_people_write_them(tmp_path):
 def test_presets_are_by_game_with_or_without_version():
     assert preset("tictactoe-v0").budget == preset("tictactoe").budget
     assert preset("tictactoe-v0").game == "tictactoe-v0"
-    assert preset("highest_number") == dataclasses.replace(TrainConfig(), game="highest_number")
+    assert preset("a_new_game").scheme.opponents == "random=1,self=1"  # whatever it is, it can be trained
+
+
+def test_every_game_that_is_shipped_can_be_trained_as_its_preset_says():
+    """Who sits opposite and who judges must know the game."""
+    from coterie.training.players import make_player
+    from coterie.training.schemes import make_scheme
+
+    for name in list_envs():
+        config = preset(name)
+        game = make_game(name, **config.game_arguments)
+        assert config.rollout.games % config.rollout.num_generations == 0
+        for opponent in (*make_scheme(config.scheme, game.info.players).opponents, *config.budget.eval_vs.split(",")):
+            assert make_player(opponent, game).name
+        for curriculum in game.curricula:
+            own = preset(name, curriculum)
+            for opponent in (*make_scheme(own.scheme, 2).opponents, *own.budget.eval_vs.split(",")):
+                assert make_player(opponent, game).name
