@@ -4,8 +4,8 @@
 
 A Llama of a third of a million parameters on bytes. It reads the text faces of every registered game, compact and
 described, and learns to answer every legal action with the same probability: the notation and which actions are legal,
-nothing of what is good. No result, no value, no order in time is in its corpus: positions come from uniformly random games, are
-shuffled, and each stands alone.
+nothing of what is good. No result, no value, no order in time is in its corpus: positions come from uniformly random
+games, are shuffled, and each stands alone.
 
 All legal answers of a position are learned at once, by the packed tries that decoding uses: the mean of what one
 uniformly drawn answer after another would teach, without its noise. Hidden matrices take Muon's steps, one of which was
