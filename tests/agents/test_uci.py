@@ -360,14 +360,15 @@ from coterie.agents.baselines import make_baseline
 from coterie.envs.registry import make_game
 from coterie.agents.core import Turn
 game = make_game("chess")
+state = game.new_state(1)
+game.kernels.reset(state, 0, np.uint64(0))
+turn = Turn(game, state, 0, 0, game.legal_mask(state, 0, 0), 0)  # compiled before anybody is told that we think
 agent = make_baseline("uci:" + sys.argv[1] + "?timeout=60", game)
 print(agent.pid, flush=True)
 if sys.argv[2] == "raises":
     raise RuntimeError("elsewhere")
 if sys.argv[2] == "thinks":
-    state = game.new_state(1)
-    game.kernels.reset(state, 0, np.uint64(0))
-    agent.act([Turn(game, state, 0, 0, game.legal_mask(state, 0, 0), 0)], np.random.default_rng(0))
+    agent.act([turn], np.random.default_rng(0))
 """
 
 
