@@ -354,7 +354,9 @@ def test_its_children_end_too(game: Game, fake: Callable[[str], str]) -> None:
 
 
 SCRIPT = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born deaf to Ctrl-C
 import numpy as np
 from coterie.agents.baselines import make_baseline
 from coterie.envs.registry import make_game
