@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..aliases import Action, Player, State
 
-__all__ = ["Curriculum", "Game", "GameInfo", "GameRecord", "Kernels"]
+__all__ = ["Curriculum", "Game", "GameInfo", "GameRecord", "GlobalState", "Kernels"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class GameInfo:
         max_cycles: turns (turn-based) or ticks (simultaneous) after which the game surely has ended.
         simultaneous: all players act in each tick; otherwise one mover a turn.
         hidden: players see different things (cards); a search that reads the whole state would cheat.
+        noop: simultaneous games whose ``step`` takes any action number and lets what is not legal fail: the action that
+            does nothing. Their default policy for illegal actions is ``noop``: only who erred loses its turn.
     """
 
     name: str
@@ -50,6 +52,7 @@ class GameInfo:
     max_cycles: int
     simultaneous: bool = False
     hidden: bool = False
+    noop: Action | None = None
 
     @property
     def id(self) -> str:
@@ -77,6 +80,8 @@ class Kernels(NamedTuple):
             left out): equal keys mean the same position with the same player to move.
         draw: optional, turn-based games only: ``(state, i, word: uint64) -> int`` one of the mover's legal actions,
             uniformly, from one random word, without writing a mask. Worth having where masks are wide (chess).
+        alive: optional, simultaneous games only: ``(state, i, player) -> bool``. A player that it denies after a step
+            has died in it: its termination comes in that step, and it is asked no more. None: all live to the end.
     """
 
     reset: Callable[..., None]
@@ -86,6 +91,24 @@ class Kernels(NamedTuple):
     observe: Callable[..., None]
     key: Callable[..., int]
     draw: Callable[..., int] | None = None
+    alive: Callable[..., bool] | None = None
+
+
+@dataclass(frozen=True)
+class GlobalState:
+    """What ``state()`` of the PettingZoo faces returns: the whole world at once, for centralised critics and viewers.
+
+    Attributes:
+        low, high: bounds of each array by name, as Gymnasium's Box takes them.
+        shape, dtype: of each array by name.
+        read: ``(state, i) -> {name: array}``, new arrays.
+    """
+
+    shape: Mapping[str, tuple[int, ...]]
+    dtype: Mapping[str, str]
+    low: Mapping[str, float]
+    high: Mapping[str, float]
+    read: Callable[[State, int], dict[str, NDArray[Any]]]
 
 
 @dataclass(frozen=True)
@@ -147,6 +170,10 @@ class Game:
         curricula: sets of start positions by name.
         deals: games of chance whose outcomes can be listed: ``() -> [(value, probability), ...]``, every outcome that a
             seed may bring, as a value of the reset option ``"deal"``. Exact analysis of hidden information needs it.
+        verbs: where actions are (verb, argument) pairs: each verb in order, with its name and the action numbers of
+            its arguments. The faces' action space is then ``MultiDiscrete([verbs, most arguments])``.
+        whole: what ``state()`` returns, or None.
+        tell: ``(state, i, player) -> dict`` of plain data that the PettingZoo faces add to a player's info.
     """
 
     info: GameInfo
@@ -162,6 +189,9 @@ class Game:
     formats: Mapping[str, Callable[[GameRecord], str]] = field(default_factory=dict)
     curricula: Mapping[str, Curriculum] = field(default_factory=dict)
     deals: Callable[[], list[tuple[Any, float]]] | None = None
+    verbs: tuple[tuple[str, tuple[Action, ...]], ...] = ()
+    whole: GlobalState | None = None
+    tell: Callable[[State, int, Player], dict[str, Any]] | None = None
 
     def mover(self, state: State, i: int) -> Player:
         """The seat to move in row i (turn-based games)."""
