@@ -1,0 +1,1 @@
+"""The gridworld: resources, kinship, procedural maps; see docs/games/gridworld.md."""

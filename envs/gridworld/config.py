@@ -1,0 +1,303 @@
+"""What a gridworld is made of, as frozen dataclasses: rules, objects, map, observation, kinship.
+
+``GridworldConfig()`` is the default world. The numbers that a dataclass names here are explained exactly in
+docs/games/gridworld-rules.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+__all__ = [
+    "RANGES",
+    "ActionRules",
+    "AgentRules",
+    "DeathRules",
+    "GridworldConfig",
+    "KinshipRules",
+    "MapRules",
+    "ObjectType",
+    "ObservationRules",
+    "Region",
+    "Sharing",
+    "Terrain",
+]
+
+
+class Sharing(IntEnum):
+    """Modes of ``kinship.mode``."""
+
+    NONE = 0
+    TEAMS = 1
+    FAMILIES = 2
+    MATRIX = 3
+    GROUPS = 4
+    RELATEDNESS = 5
+
+
+class Terrain(IntEnum):
+    """Kinds of ``map.terrain``: what is walled before anything is placed."""
+
+    RANDOM = 0
+    ROOMS = 1
+    BSP = 2
+    MAZE = 3
+    RADIAL_MAZE = 4
+    MEAN_DISTANCE = 5
+    MIRROR = 6
+    ASCII = 7
+    CAVES = 8
+    BASES = 9
+
+
+RANGES: Mapping[str, int] = {
+    "agent.energy": 0,
+    "agent.max_energy": 1,
+    "agent.max_items": 2,
+    "agent.freeze": 3,
+    "agent.upkeep": 4,
+    "agent.damage": 5,
+    "kinship.size": 6,
+    "kinship.share": 7,  # low and high in thousandths
+    "trait.max_energy": 8,  # traits: drawn for each agent, the others once for the world
+    "trait.max_items": 9,
+    "trait.damage": 10,
+    "trait.upkeep": 11,
+    "trait.colour": 12,
+    "objects.energy_cost": 13,  # index: the type
+    "objects.energy_gain": 14,
+    "objects.cooldown": 15,
+    "objects.stock": 16,
+    "objects.hp": 17,
+}
+"""What ``randomize`` may name, with its number in ``World.ranges``. For objects it reads ``objects.altar.cooldown``, or
+``objects.*.cooldown`` for all that are usable (each drawn by itself)."""
+
+
+@dataclass(frozen=True)
+class ObjectType:
+    """One type of object: a recipe.
+
+    Attributes:
+        glyph: the character that stands for it in ASCII maps and text observations.
+        inputs, outputs: items that a use takes and gives.
+        energy_cost, energy_gain: energy that a use takes and gives.
+        reward: what a use earns.
+        cooldown: ticks in which it cannot be used again.
+        stock: how often it can be used; -1: for ever.
+        hp: hits that destroy it; 0: it cannot be attacked.
+    """
+
+    glyph: str
+    inputs: Mapping[str, int] = field(default_factory=dict)
+    outputs: Mapping[str, int] = field(default_factory=dict)
+    energy_cost: int = 0
+    energy_gain: int = 0
+    reward: float = 0.0
+    cooldown: int = 0
+    stock: int = -1
+    hp: int = 30
+
+    @property
+    def usable(self) -> bool:
+        """Whether it takes or gives anything at all; walls do not."""
+        return bool(self.inputs or self.outputs or self.energy_cost or self.energy_gain or self.reward)
+
+
+@dataclass(frozen=True)
+class AgentRules:
+    """What an agent starts with and may hold.
+
+    Attributes:
+        energy, max_energy: at the beginning, and at most.
+        max_items: of each kind.
+        hp: hit points; they count with ``death.hp`` alone.
+        freeze: ticks that an attacked agent loses.
+        upkeep: energy a tick.
+        shield_upkeep: energy a tick while the shield is on.
+        damage: energy that its attack drains from a shield.
+    """
+
+    energy: int = 250
+    max_energy: int = 250
+    max_items: int = 5
+    hp: int = 1
+    freeze: int = 10
+    upkeep: int = 0
+    shield_upkeep: int = 1
+    damage: int = 5
+
+
+@dataclass(frozen=True)
+class ActionRules:
+    """Which verbs there are, what they cost, and who acts first.
+
+    Attributes:
+        attack, shield, swap, gift: whether agents can. The action numbers stay the same if not.
+        costs: energy by verb: move, rotate, use, attack, shield, swap, gift.
+        loot: ``"attack"`` takes the target's inventory, or a later ``"use"`` of the frozen agent does.
+        order: ``"shuffled"`` anew in every tick, or ``"fixed"`` by slot.
+        space: ``"flat"`` action numbers, or ``"verbs"``: (verb, argument) pairs.
+    """
+
+    attack: bool = True
+    shield: bool = True
+    swap: bool = True
+    gift: bool = True
+    costs: Mapping[str, int] = field(default_factory=lambda: {"attack": 5, "shield": 1})
+    loot: str = "attack"
+    order: str = "shuffled"
+    space: str = "flat"
+
+
+@dataclass(frozen=True)
+class DeathRules:
+    """Who dies.
+
+    Attributes:
+        energy: whoever has none left at the beginning of a tick.
+        hp: whoever was hit so often.
+        max_age: ticks; 0: nobody dies of age.
+    """
+
+    energy: bool = False
+    hp: bool = False
+    max_age: int = 0
+
+
+@dataclass(frozen=True)
+class ObservationRules:
+    """What an agent sees.
+
+    Attributes:
+        kind: ``"planes"`` [C, height, width] or ``"tokens"`` [tokens, 3].
+        height, width: of the window; odd, at most 15.
+        rotate: the window is turned until the agent looks up.
+        hidden: features that are not shown: ``"agent.energy"`` (of others), ``"altar.ready"``.
+        kinship, last_action, last_reward: planes of their own.
+        tokens: rows of a token observation.
+    """
+
+    kind: str = "planes"
+    height: int = 11
+    width: int = 11
+    rotate: bool = False
+    hidden: tuple[str, ...] = ()
+    kinship: bool = False
+    last_action: bool = False
+    last_reward: bool = False
+    tokens: int = 200
+
+
+@dataclass(frozen=True)
+class Region:
+    """A rectangle of the map and what is placed in it.
+
+    Attributes:
+        top, left, height, width: cells; height or width 0: the whole map.
+        agents: how many start there.
+        objects: how many of each type.
+    """
+
+    top: int = 0
+    left: int = 0
+    height: int = 0
+    width: int = 0
+    agents: int = 0
+    objects: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MapRules:
+    """The map.
+
+    Attributes:
+        terrain: ``"random"`` (nothing but the border), ``"rooms"``, ``"bsp"``, ``"maze"``, ``"radial_maze"``,
+            ``"mean_distance"``, ``"mirror"``, ``"ascii"``, ``"caves"``, ``"bases"``.
+        height, width: cells, border included.
+        border: thickness of the wall around it.
+        agents, objects: what is placed anywhere (rooms: in every room).
+        regions: more of it, in rectangles.
+        connected: walls that cut an agent off from the rest are opened.
+        terrain_options: numbers that the terrain understands, by name (``{"rows": 2, "columns": 2}`` for rooms).
+        text: the map as characters, for ``"ascii"``.
+    """
+
+    terrain: str = "random"
+    height: int = 48
+    width: int = 48
+    border: int = 1
+    agents: int = 24
+    objects: Mapping[str, int] = field(
+        default_factory=lambda: {"wall": 144, "generator": 40, "converter": 20, "altar": 10}
+    )
+    regions: tuple[Region, ...] = ()
+    connected: bool = False
+    terrain_options: Mapping[str, int] = field(default_factory=dict)
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class KinshipRules:
+    """Who shares in whose reward; see docs/kinship.md.
+
+    Attributes:
+        mode: ``"none"``, ``"teams"``, ``"families"``, ``"matrix"``, ``"groups"``, ``"relatedness"``.
+        size: agents of a team (by slot) or family (drawn anew in every episode).
+        share: the pooled part, 0..1.
+        pct: groups: the pooled part of each group.
+        labels: groups: each slot's group number; teams: if given, instead of ``size``.
+        matrix: [S][S] K; rows normalised.
+        pedigree: relatedness: (id, mother, father) of ancestors and founders; founders are ids 0..agents-1. Without it
+            the members of a family of ``size`` are full siblings.
+        normalise: relatedness: inclusive fitness divided by the sum of its weights.
+        prestige_every: ticks between prestige rewards; 0: none.
+    """
+
+    mode: str = "none"
+    size: int = 1
+    share: float = 0.5
+    pct: tuple[float, ...] = ()
+    labels: tuple[int, ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()
+    pedigree: tuple[tuple[int, int, int], ...] = ()
+    normalise: bool = False
+    prestige_every: int = 0
+
+
+def classic_objects() -> dict[str, ObjectType]:
+    """Wall, generator, converter and altar of the energy world."""
+    return {
+        "wall": ObjectType("#", hp=10),
+        "generator": ObjectType("n", outputs={"r1": 1}, cooldown=5, stock=30),
+        "converter": ObjectType("c", inputs={"r1": 1}, outputs={"r2": 1}, energy_gain=100, cooldown=2),
+        "altar": ObjectType("a", energy_cost=100, reward=1.0, cooldown=2),
+    }
+
+
+@dataclass(frozen=True)
+class GridworldConfig:
+    """A gridworld.
+
+    Attributes:
+        max_steps: ticks of an episode.
+        slots: agents that may live at once; 0: as many as the map places.
+        items: names of the kinds of items.
+        objects: types by name; ``wall`` comes first.
+        agent, actions, death, observation, map, kinship: their rules.
+        randomize: what is drawn anew in every episode: a name of ``RANGES`` -> (low, high), both included.
+    """
+
+    max_steps: int = 5000
+    slots: int = 0
+    items: tuple[str, ...] = ("r1", "r2", "r3")
+    objects: Mapping[str, ObjectType] = field(default_factory=classic_objects)
+    agent: AgentRules = AgentRules()
+    actions: ActionRules = ActionRules()
+    death: DeathRules = DeathRules()
+    observation: ObservationRules = ObservationRules()
+    map: MapRules = MapRules()
+    kinship: KinshipRules = KinshipRules()
+    randomize: Mapping[str, tuple[float, float]] = field(default_factory=dict)

@@ -1,0 +1,271 @@
+"""From a configuration to arrays: sizes, planes, and N worlds with the configuration written into them.
+
+The kernels read nothing but a ``World``; what they need to know of a configuration is put there once, here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .config import RANGES, GridworldConfig, Region, Sharing, Terrain
+from .layout import AGENT, GIFT, GONE, OBJECT, OBJECT_KIND, PAD, RANGE, REGION, RULES, TYPE, World
+
+__all__ = ["Sizes", "new_world", "plane_names", "sizes", "verbs"]
+
+AGENT_PLANES = ("agent", "agent.hp", "agent.frozen", "agent.energy", "agent.orientation", "agent.shield")
+"""The planes before those of the items."""
+
+
+class Sizes(NamedTuple):
+    """How large a configuration's arrays are.
+
+    Attributes:
+        slots, items, types: S, I, K.
+        objects: O, the most objects that a map of this configuration can hold.
+        actions: A.
+        planes: C.
+        regions: G.
+        work: M.
+    """
+
+    slots: int
+    items: int
+    types: int
+    objects: int
+    actions: int
+    planes: int
+    regions: int
+    work: int
+
+
+def _type_planes(config: GridworldConfig) -> Iterator[tuple[str, str]]:
+    """(type, feature) of each plane of objects, in order; the feature "" is presence."""
+    for name, kind in config.objects.items():
+        yield name, ""
+        if kind.hp > 0:
+            yield name, "hp"
+        if kind.stock >= 0:
+            yield name, "stock"
+        if kind.inputs and (kind.outputs or kind.energy_gain):
+            yield from ((name, feature) for feature in ("input", "output", "gain"))
+        if kind.usable:
+            yield name, "ready"
+
+
+def plane_names(config: GridworldConfig) -> list[str]:
+    """[C] what each plane shows: ``"agent.energy"``, ``"agent.r1"``, ``"altar"``, ``"altar.ready"``, ``"kinship"``."""
+    names = [*AGENT_PLANES, *(f"agent.{item}" for item in config.items)]
+    names += [f"{name}.{feature}" if feature else name for name, feature in _type_planes(config)]
+    seen = config.observation
+    return names + [
+        name
+        for name, on in (
+            ("kinship", seen.kinship),
+            ("last_action", seen.last_action),
+            ("last_reward", seen.last_reward),
+        )
+        if on
+    ]
+
+
+def verbs(config: GridworldConfig) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Each verb with the action numbers of its arguments."""
+    gifts = tuple(GIFT + j for j in range(len(config.items)))
+    return (
+        ("noop", (0,)),
+        ("move", (1, 2)),
+        ("rotate", (3, 4, 5, 6)),
+        ("use", (7,)),
+        ("attack", tuple(range(8, 17))),
+        ("shield", (17,)),
+        ("swap", (18,)),
+        ("gift", gifts),
+    )
+
+
+def all_regions(config: GridworldConfig) -> list[Region]:
+    """What is placed where: the whole map first, then rooms or bases, then the regions of the configuration."""
+    here = config.map
+    whole = Region(0, 0, here.height, here.width, here.agents, here.objects)
+    if here.terrain == "rooms":
+        rows, columns = here.terrain_options.get("rows", 2), here.terrain_options.get("columns", 2)
+        high, wide = here.height // rows, here.width // columns
+        first = [
+            Region(r * high, c * wide, high, wide, here.agents, here.objects)
+            for r in range(rows)
+            for c in range(columns)
+        ]
+    else:
+        first = [whole]
+    return first + [
+        Region(
+            region.top,
+            region.left,
+            region.height or here.height,
+            region.width or here.width,
+            region.agents,
+            region.objects,
+        )
+        for region in here.regions
+    ]
+
+
+def sizes(config: GridworldConfig) -> Sizes:
+    """How large the arrays are."""
+    here, regions = config.map, all_regions(config)
+    agents = sum(region.agents for region in regions)
+    placed = sum(sum(region.objects.values()) for region in regions)
+    if here.terrain == "random":
+        inner = max(0, here.height - 2 * here.border) * max(0, here.width - 2 * here.border)
+        objects = placed + here.height * here.width - inner
+        work = here.height * here.width if here.connected else 1
+    else:
+        objects = work = here.height * here.width
+        if here.terrain == "ascii":
+            lines = here.text.strip("\n").split("\n")
+            agents += sum(line.count("@") for line in lines)
+    return Sizes(
+        slots=config.slots or max(1, agents),
+        items=len(config.items),
+        types=len(config.objects),
+        objects=max(1, objects),
+        actions=GIFT + len(config.items),
+        planes=len(plane_names(config)),
+        regions=len(regions),
+        work=max(1, work),
+    )
+
+
+def new_world(config: GridworldConfig, n: int) -> World:
+    """N worlds with the configuration in them, not yet reset."""
+    size = sizes(config)
+    here = config.map
+    padded = (n, here.height + 2 * PAD, here.width + 2 * PAD)
+    dense = size.slots if config.kinship.mode in ("matrix", "relatedness") else 1
+    drawn = (n, here.height, here.width) if here.terrain == "ascii" else (n, 1, 1)
+    world = World(
+        rules=np.zeros(n, RULES),
+        types=np.zeros((n, size.types), TYPE),
+        recipes=np.zeros((n, size.types, 2, size.items), np.int16),
+        ranges=np.zeros((n, len(_ranges(config))), RANGE),
+        regions=np.zeros((n, size.regions), REGION),
+        counts=np.zeros((n, size.regions, size.types + 1), np.int16),
+        plan=np.zeros(drawn, np.uint8),
+        kind=np.zeros(padded, np.uint8),
+        which=np.zeros(padded, np.int32),
+        objects=np.zeros((n, size.objects), OBJECT),
+        agents=np.zeros((n, size.slots), AGENT),
+        items=np.zeros((n, size.slots, size.items), np.int16),
+        related=np.zeros((n, dense, dense), np.float32),
+        pct=np.zeros((n, size.slots), np.float32),
+        order=np.zeros((n, size.slots), np.int16),
+        pool=np.zeros((n, size.slots, 2), np.float64),
+        work=np.zeros((n, size.work), np.int32),
+    )
+    world.objects["type"] = GONE
+    _write_rules(config, world)
+    _write_types(config, world)
+    _write_regions(config, world)
+    if here.terrain == "ascii":
+        world.plan[:] = _plan(config)
+    for k, one in enumerate(_ranges(config)):
+        world.ranges[:, k] = one
+    return world
+
+
+def _write_rules(config: GridworldConfig, world: World) -> None:
+    rules, names = world.rules, plane_names(config)
+    agent, actions, seen, here = config.agent, config.actions, config.observation, config.map
+    values: dict[str, Any] = {
+        "max_steps": config.max_steps,
+        "height": here.height,
+        "width": here.width,
+        "window_height": seen.height,
+        "window_width": seen.width,
+        "rotate": seen.rotate,
+        "hidden": sum(1 << names.index(name) for name in seen.hidden if name.startswith("agent.")),
+        "agents": sum(region.agents for region in all_regions(config)),
+        "energy": agent.energy,
+        "freeze": agent.freeze,
+        "shield_upkeep": agent.shield_upkeep,
+        "hp": agent.hp,
+        "attack": actions.attack,
+        "shield": actions.shield,
+        "swap": actions.swap,
+        "gift": actions.gift,
+        "loot_by_use": actions.loot == "use",
+        "shuffled": actions.order == "shuffled",
+        "death_energy": config.death.energy,
+        "death_hp": config.death.hp,
+        "max_age": config.death.max_age,
+        "kinship": Sharing[config.kinship.mode.upper()],
+        "share": config.kinship.share,
+        "team_size": config.kinship.size,
+        "normalise": config.kinship.normalise,
+        "prestige_every": config.kinship.prestige_every,
+        "terrain": Terrain[here.terrain.upper()],
+        "border": here.border,
+        "connected": here.connected,
+    }
+    values |= {
+        f"plane_{name}": names.index(name) if name in names else -1
+        for name in ("kinship", "last_action", "last_reward")
+    }
+    values |= {
+        f"{verb}_cost": actions.costs.get(verb, 0)
+        for verb in ("move", "rotate", "use", "attack", "shield", "swap", "gift")
+    }
+    for name, value in values.items():
+        rules[name] = value
+    # Traits of all slots, until a range or a birth draws others.
+    for trait in ("max_energy", "max_items", "damage", "upkeep"):
+        world.agents[trait] = getattr(agent, trait)
+
+
+def _write_types(config: GridworldConfig, world: World) -> None:
+    names, items = plane_names(config), list(config.items)
+    for t, (name, kind) in enumerate(config.objects.items()):
+        row = world.types[:, t]
+        for fact in ("hp", "stock", "cooldown", "energy_cost", "energy_gain", "reward", "usable"):
+            row[fact] = getattr(kind, fact)
+        row["plane"] = names.index(name)
+        for feature in ("hp", "stock", "input", "output", "gain", "ready"):
+            whole = f"{name}.{feature}"
+            shown = whole in names and whole not in config.observation.hidden
+            row[f"plane_{feature}"] = names.index(whole) if shown else -1
+        for side, amounts in enumerate((kind.inputs, kind.outputs)):
+            for item, amount in amounts.items():
+                world.recipes[:, t, side, items.index(item)] = amount
+
+
+def _write_regions(config: GridworldConfig, world: World) -> None:
+    types = list(config.objects)
+    for g, region in enumerate(all_regions(config)):
+        world.regions[:, g] = (region.top, region.left, region.height, region.width)
+        for name, count in region.objects.items():
+            world.counts[:, g, types.index(name)] = count
+        world.counts[:, g, len(types)] = region.agents
+
+
+def _plan(config: GridworldConfig) -> list[list[int]]:
+    """[H, W] the drawn map as values of ``kind``: ``@`` an agent, ``.`` or a blank nothing, else the types' glyphs."""
+    known = {".": 0, " ": 0, "@": 1} | {kind.glyph: OBJECT_KIND + t for t, kind in enumerate(config.objects.values())}
+    return [[known[c] for c in line] for line in config.map.text.strip("\n").split("\n")]
+
+
+def _ranges(config: GridworldConfig) -> list[tuple[int, int, int, int]]:
+    """Rows of ``World.ranges``: code, index, low, high."""
+    found = []
+    for name, (low, high) in config.randomize.items():
+        scale = 1000 if name == "kinship.share" else 1
+        if name.startswith("objects."):
+            _, which, fact = name.split(".")
+            for t, (type_name, kind) in enumerate(config.objects.items()):
+                if which == type_name or (which == "*" and kind.usable):
+                    found.append((RANGES[f"objects.{fact}"], t, int(low), int(high)))
+        else:
+            found.append((RANGES[name], 0, round(low * scale), round(high * scale)))
+    return found
