@@ -41,7 +41,7 @@ class AECGame(AECEnv):
         checked: bool = True,
         render_mode: str | None = None,
         text: bool = False,
-        illegal: str = "lose",
+        illegal: str | None = None,
         illegal_reward: float | None = None,
         max_cycles: int | None = None,
         draw: str | None = None,

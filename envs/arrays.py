@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING
+from ..aliases import RUNNING, Action
 from ..errors import UnknownName, UsageError
 from .core import Game
 
@@ -21,6 +21,7 @@ __all__ = [
     "Arrays",
     "Limits",
     "autoreset_index",
+    "idle_action",
     "illegal_limits",
     "new_arrays",
     "positive",
@@ -88,13 +89,16 @@ class Limits(NamedTuple):
 
 
 def illegal_limits(
-    game: Game, illegal: str, illegal_reward: float | None, max_cycles: int | None, autoreset: int
+    game: Game, illegal: str | None, illegal_reward: float | None, max_cycles: int | None, autoreset: int
 ) -> Limits:
     """Check the arguments that all faces share and turn them into the drivers' numbers.
 
-    Under ``noop`` a game may last longer than its rules say; without ``max_cycles`` it is truncated after four times
-    as many.
+    Under ``noop`` a turn-based game, or one whose ``step`` cannot let an action fail, may last longer than its rules
+    say; without ``max_cycles`` it is truncated after four times as many.
     """
+    fails = idle_action(game) >= 0
+    if illegal is None:
+        illegal = "noop" if fails else "lose"
     if illegal not in POLICIES:
         raise UnknownName("illegal-move policy", str(illegal), POLICIES)
     if illegal_reward is None:
@@ -102,8 +106,14 @@ def illegal_limits(
     if not np.isfinite(illegal_reward):
         raise UsageError(f"illegal_reward={illegal_reward!r} is not finite.")
     if max_cycles is None:
-        max_cycles = 4 * game.info.max_cycles if illegal == "noop" else 2**31 - 1
+        max_cycles = 4 * game.info.max_cycles if illegal == "noop" and not fails else 2**31 - 1
     return Limits(POLICIES.index(illegal), float(illegal_reward), positive("max_cycles", max_cycles), autoreset)
+
+
+def idle_action(game: Game) -> Action:
+    """What a seat does that gave no answer, in simultaneous games whose ``step`` lets illegal actions fail; else -1."""
+    noop = game.info.noop
+    return noop if game.info.simultaneous and noop is not None else -1
 
 
 def positive(name: str, value: Any) -> int:

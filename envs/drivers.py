@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import loops, unseen
-from .arrays import BLOCK
+from .arrays import BLOCK, idle_action
 from .core import Game, Kernels
 from .jit import bind, disabled, source_hash
 
@@ -50,14 +50,14 @@ def drivers(game: Game) -> Drivers:
     while rows > 1 and rows * seen > NEAR:
         rows //= 2
     name = f"{info.name}_v{info.version}"
-    return _drivers(game.kernels, name, info.num_actions, info.players, info.simultaneous, rows)
+    return _drivers(game.kernels, name, info.num_actions, info.players, info.simultaneous, rows, idle_action(game))
 
 
 @cache
-def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: bool, rows: int) -> Drivers:
-    tag = f"{name}_{actions}_{players}_{source_hash(kernels)}"
+def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: bool, rows: int, idle: int) -> Drivers:
+    tag = f"{name}_{actions}_{players}_{source_hash(kernels, rows, idle)}"
     links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True))
-    links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows}
+    links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows, "IDLE": idle}
 
     def add(name: str, template: Callable[..., Any]) -> None:
         links[name] = bind(template, links, tag, inline=True)

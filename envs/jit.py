@@ -92,14 +92,16 @@ def _file_digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def source_hash(functions: Iterable[Callable[..., Any] | None]) -> str:
-    """12 hex digits over the source files of some kernels and of what they all may use."""
+def source_hash(functions: Iterable[Callable[..., Any] | None], *constants: int) -> str:
+    """12 hex digits over some kernels' names and source files, what they all may use, and numbers bound beside them."""
+    functions = tuple(functions)
+    names = [getattr(function, "__name__", "") for function in functions]
     files = {str(Path(__file__).with_name(name)) for name in ("rng.py", "words.py")}
     for function in filter(None, functions):
         file = inspect.getsourcefile(inspect.unwrap(getattr(function, "py_func", function))) or ""
         files |= {file} | _MODULES.get(file, set())
     digests = sorted(_file_digest(path) for path in files if path)
-    return hashlib.sha256("".join(digests).encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{digests}{names}{constants}".encode()).hexdigest()[:12]
 
 
 def bind(template: Callable[..., Any], links: dict[str, Any], tag: str, inline: bool = False) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Mask, State, Status
-from .arrays import BLOCK, LOSE, NEXT_STEP, RESAMPLE, SAME_STEP, Arrays, Limits
+from .arrays import BLOCK, LOSE, NEXT_STEP, NOOP, RESAMPLE, SAME_STEP, Arrays, Limits
 from .jit import kernel
 from .rng import below, episode_seed, word
 from .words import load_word
@@ -31,8 +31,9 @@ def _unbound(*_: Any) -> Any:
 
 
 # Filled in for each copy: kernels, smaller templates, and A and P as constants, so that loops over them become
-# straight code. ROWS divides BLOCK: a rollout plays so many side by side, and what they write stays in a near cache.
+# straight code. IDLE is ``idle_action``. ROWS divides BLOCK: a rollout plays so many side by side, and what they write stays in a near cache.
 ACTIONS = PLAYERS = ROWS = 0
+IDLE = -1
 pick: Callable[..., int] = _unbound
 reset: Callable[..., None] = _unbound
 mover: Callable[..., int] = _unbound
@@ -184,7 +185,10 @@ def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np
 def advance_ticks(
     state: State, b: Arrays, i: int, actions: NDArray[np.int32], acts: NDArray[np.int32], limits: Limits
 ) -> Status:
-    """One tick in row i, without a restart. A seat without a legal action is not asked: its action is ignored."""
+    """One tick in row i, without a restart. A seat without a legal action is not asked: its action is ignored.
+
+    Under ``noop``, games with an idle action get what was played as it came, and let it fail.
+    """
     wrong = False
     for p in range(PLAYERS):
         action = actions[p]
@@ -195,9 +199,11 @@ def advance_ticks(
         b.illegal[i, p] = is_illegal
         if is_illegal and limits.illegal == RESAMPLE:
             action = pick(b.mask[i, p], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i] * PLAYERS + p))
+        elif is_illegal and limits.illegal == NOOP and IDLE >= 0:
+            action = action if 0 <= action < ACTIONS else IDLE
         elif is_illegal:
             wrong = True
-        acts[p] = action if asked else 0
+        acts[p] = action if asked else max(IDLE, 0)
     status = RUNNING
     if not wrong:
         status = step(state, i, acts, b.rewards[i])

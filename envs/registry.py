@@ -174,7 +174,7 @@ def make(
     api: Literal["aec", "parallel"] = "aec",
     render_mode: str | None = None,
     text: bool = False,
-    illegal: str = "lose",
+    illegal: str | None = None,
     illegal_reward: float | None = None,
     max_cycles: int | None = None,
     **config: Any,
@@ -186,7 +186,8 @@ def make(
         api: ``"aec"`` or ``"parallel"``.
         render_mode: one of the environment's ``metadata["render_modes"]``.
         text: observations and actions are strings.
-        illegal: what an illegal action leads to: ``"lose"``, ``"raise"``, ``"resample"`` or ``"noop"``.
+        illegal: what an illegal action leads to: ``"lose"``, ``"raise"``, ``"resample"`` or ``"noop"``; None: ``noop``
+            in games that have an action that does nothing, else ``lose``.
         illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
         max_cycles: truncate after that many turns (ticks).
         **config: the game's own arguments.
@@ -216,7 +217,7 @@ def make_vec(
     num_threads: int = 1,
     seed: int | None = None,
     autoreset_mode: Any = "SameStep",
-    illegal: str = "lose",
+    illegal: str | None = None,
     illegal_reward: float | None = None,
     max_cycles: int | None = None,
     **config: Any,

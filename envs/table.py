@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
 from ..errors import ActionError, IllegalAction, InvalidAction, MissingExtra, StateError, UnknownName, UsageError
 from .actions import few, ignored
-from .arrays import LOSE, RAISE, RESAMPLE, illegal_limits
+from .arrays import LOSE, NOOP, RAISE, RESAMPLE, idle_action, illegal_limits
 from .core import Game
 from .drivers import drivers
 from .loops import pick_plain
@@ -62,7 +62,7 @@ class Table:
         game: Game,
         render_mode: str | None = None,
         text: bool = False,
-        illegal: str = "lose",
+        illegal: str | None = None,
         illegal_reward: float | None = None,
         max_cycles: int | None = None,
         draw: str | None = None,
@@ -72,6 +72,7 @@ class Table:
             raise UnknownName("render_mode", str(render_mode), render_modes(draw))
         self.game, self.text, self.draw, self.render_mode = game, bool(text), draw, render_mode
         self.limits = illegal_limits(game, illegal, illegal_reward, max_cycles, 0)
+        self._idle = idle_action(game)
         self.players, self.num_actions = info.players, info.num_actions
         self.state = game.new_state(1)
         self.seed: int | None = None
@@ -199,15 +200,18 @@ class Table:
         for p in range(self.players):
             mask = self.game.legal_mask(self.state, 0, p)
             asked = bool(mask.any())
-            self._acts[p] = actions[p] if asked else 0
+            self._acts[p] = actions[p] if asked else max(self._idle, 0)
             if asked and not (0 <= actions[p] < self.num_actions and mask[actions[p]]):
                 if self.limits.illegal == RAISE:
                     raise IllegalAction(self._complaint(actions[p], p, mask))
                 if self.limits.illegal == RESAMPLE:
                     self._acts[p] = pick_plain(mask, self._word(self.cycles * self.players + p))
+                elif not 0 <= actions[p] < self.num_actions:
+                    self._acts[p] = max(self._idle, 0)
                 wrong.append(p)
         status: Status = RUNNING
-        if not wrong or self.limits.illegal == RESAMPLE:
+        taken = self.limits.illegal == RESAMPLE or (self.limits.illegal == NOOP and self._idle >= 0)
+        if not wrong or taken:
             status = int(self.game.kernels.step(self.state, 0, self._acts, self._rewards))
         elif self.limits.illegal == LOSE:
             status = TERMINATED

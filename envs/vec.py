@@ -66,8 +66,9 @@ class VecEnv:
             ``reset(mask=...)``); or gymnasium's AutoresetMode.
         illegal: ``"lose"`` ends the game with ``illegal_reward`` for the mover and 0 for the others; ``"raise"`` raises
             IllegalAction and changes nothing; ``"resample"`` plays a random legal action instead; ``"noop"`` only
-            counts the turn (in simultaneous games: the tick, for everybody). The action -1 is "no answer": illegal
-            everywhere.
+            counts the turn (in simultaneous games: the tick, for everybody; in those with an action that does
+            nothing only who erred loses its action, and the others' count). None: ``noop`` in games with such an
+            action, else ``lose``. The action -1 is "no answer": illegal everywhere.
         illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
         max_cycles: truncate after that many turns (ticks).
 
@@ -87,7 +88,7 @@ class VecEnv:
         num_threads: int = 1,
         seed: int | None = None,
         autoreset_mode: Any = "SameStep",
-        illegal: str = "lose",
+        illegal: str | None = None,
         illegal_reward: float | None = None,
         max_cycles: int | None = None,
     ) -> None:

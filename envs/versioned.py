@@ -29,7 +29,7 @@ def _raw(
     id: str,
     render_mode: str | None = None,
     text: bool = False,
-    illegal: str = "lose",
+    illegal: str | None = None,
     illegal_reward: float | None = None,
     max_cycles: int | None = None,
     **config: Any,

@@ -148,7 +148,7 @@ def rollout(
         num_envs=total,
         seed=seed,
         autoreset_mode="Disabled",
-        illegal="lose",
+        illegal=None,
         illegal_reward=illegal_penalty,
         **game.config,
     )
