@@ -74,6 +74,9 @@ def test_every_data_file_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     positions = list((ROOT / "envs" / "chess" / "data").iterdir())
     assert len(positions) == 8
     assert {f"coterie/{f.relative_to(ROOT)}" for f in positions} <= names
+    worlds = list((ROOT / "envs" / "gridworld" / "data").iterdir())
+    assert len(worlds) >= 10
+    assert {f"coterie/{f.relative_to(ROOT)}" for f in worlds} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert wheel.getinfo("coterie/py.typed").file_size == 0
     assert sum(f.stat().st_size for f in weights) <= 8e6
@@ -89,7 +92,7 @@ def test_nothing_else_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
             assert (
                 name.endswith((".py", "py.typed"))
                 or parts[1:3] == ("agents", "weights")
-                or parts[1:4] == ("envs", "chess", "data")
+                or parts[1:4] in (("envs", "chess", "data"), ("envs", "gridworld", "data"))
             ), name
 
 
