@@ -10,7 +10,7 @@ from typing import Any
 
 from pettingzoo import AECEnv
 
-from ..aliases import RUNNING, TERMINATED, TRUNCATED
+from ..aliases import RUNNING
 from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
 from .state import NONE, Snapshot
@@ -105,23 +105,22 @@ class AECGame(AECEnv):
         left = [(self._seat[agent], agent) for agent in self.agents]
         self.rewards = {agent: 0.0 if any(gone) else table.rewards[p] for p, agent in left}
         self._cumulative_rewards = {agent: pending[p] for p, agent in left}
-        self.terminations = {agent: table.status == TERMINATED for _, agent in left}
-        self.truncations = {agent: table.status == TRUNCATED for _, agent in left}
+        terminated, truncated = table.flags()
+        self.terminations = {agent: terminated[p] for p, agent in left}
+        self.truncations = {agent: truncated[p] for p, agent in left}
         self._choose()
         self._tell()
 
     def _choose(self) -> None:
-        """Who is next."""
+        """Who is next. In simultaneous games the dead take their leave before anybody answers."""
         table = self.table
         if not self._ticks:
             agent = self.possible_agents[table.mover]
             self.agent_selection = agent if agent in self.terminations else (self.agents or self.possible_agents)[0]
             return
-        for agent in self.agents:
-            if self._waiting[self._seat[agent]] == NONE:
-                self.agent_selection = agent
-                return
-        self.agent_selection = (self.agents or self.possible_agents)[0]
+        dead = [agent for agent in self.agents if self.terminations[agent] or self.truncations[agent]]
+        asked = [agent for agent in self.agents if self._waiting[self._seat[agent]] == NONE]
+        self.agent_selection = (dead or asked or self.agents or self.possible_agents)[0]
 
     def _tell(self) -> None:
         """Write the infos of all agents."""
@@ -149,7 +148,8 @@ class AECGame(AECEnv):
                 raise UsageError("step() came before reset(). Call reset() first.")
             if not self.agents:
                 raise IllegalAction(f"Action {action!r} came after the end of the game. Call reset().")
-        if table.status != RUNNING:
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
             self._leave(action)
             return
         if table.text:
@@ -200,16 +200,15 @@ class AECGame(AECEnv):
             reward = rewards[self._seat[name]]
             self.rewards[name] = reward
             self._cumulative_rewards[name] += reward
-        if table.status != RUNNING:
-            self._end()
+        self._end()
         self._choose()
         self._tell()
 
     def _end(self) -> None:
-        terminated = self.table.status == TERMINATED
+        terminated, truncated = self.table.flags()
         for name in self.agents:
-            self.terminations[name] = terminated
-            self.truncations[name] = not terminated
+            self.terminations[name] = terminated[self._seat[name]]
+            self.truncations[name] = truncated[self._seat[name]]
 
     def _leave(self, action: Any) -> None:
         """The closing step of an agent whose game is over."""
@@ -223,7 +222,11 @@ class AECGame(AECEnv):
         self.agents.remove(agent)
         for name in self.agents:
             self.rewards[name] = 0.0
-        if self.agents:
+        if self._ticks:
+            self._choose()
+            if self.agents:
+                self.infos[self.agent_selection]["action_mask"] = self._mask(self.agent_selection)
+        elif self.agents:
             self.agent_selection = self.agents[0]
 
     def observe(self, agent: str) -> Any:

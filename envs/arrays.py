@@ -52,6 +52,8 @@ class Arrays(NamedTuple):
         seed: [N] uint64.
         episode: [N] uint32.
         faults: [N, P] int32 illegal actions so far in this game.
+        acts: [blocks, P] int32 scratch space.
+        alive: [N, P] bool.
     """
 
     player: NDArray[np.int32]
@@ -70,6 +72,7 @@ class Arrays(NamedTuple):
     episode: NDArray[np.uint32]
     faults: NDArray[np.int32]
     acts: NDArray[np.int32]
+    alive: NDArray[np.bool_]
 
 
 class Limits(NamedTuple):
@@ -155,4 +158,5 @@ def new_arrays(game: Game, n: int) -> Arrays:
         episode=np.zeros(n, np.uint32),
         faults=np.zeros((n, info.players), np.int32),
         acts=np.zeros((-(-n // BLOCK), info.players), np.int32),
+        alive=np.ones((n, info.players), np.bool_),
     )

@@ -21,6 +21,10 @@ WIDE = 512
 """So many actions, and legal ones are looked for in large steps."""
 
 
+FEW = 8
+"""Loops over at most so many players are compiled for their number."""
+
+
 NEAR = 1 << 17
 """Bytes of observations and masks that a rollout works on at a time: far less than a second-level cache."""
 
@@ -39,6 +43,7 @@ class Drivers(NamedTuple):
     step_some: Callable[..., None]
     observe_rows: Callable[..., None]
     still_running: Callable[..., None]
+    tick: Callable[..., int]
 
 
 def drivers(game: Game) -> Drivers:
@@ -50,13 +55,22 @@ def drivers(game: Game) -> Drivers:
     while rows > 1 and rows * seen > NEAR:
         rows //= 2
     name = f"{info.name}_v{info.version}"
+    if is_world(game):
+        return _drivers(game.kernels, name, info.num_actions, 0, True, 1, idle_action(game))
     return _drivers(game.kernels, name, info.num_actions, info.players, info.simultaneous, rows, idle_action(game))
+
+
+def is_world(game: Game) -> bool:
+    """Whether games of any number of players share their loops: those of many players, or whose players may die."""
+    info = game.info
+    return info.simultaneous and (info.players > FEW or info.noop is not None or game.kernels.alive is not None)
 
 
 @cache
 def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: bool, rows: int, idle: int) -> Drivers:
     tag = f"{name}_{actions}_{players}_{source_hash(kernels, rows, idle)}"
     links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True))
+    mortal = kernels.alive is not None
     links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows, "IDLE": idle}
 
     def add(name: str, template: Callable[..., Any]) -> None:
@@ -64,6 +78,9 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
 
     pick = loops.pick_wide if actions >= WIDE else loops.pick_legal
     add("pick", loops.pick_plain if disabled() else pick)
+    add("seats", loops.seats_fixed if players else loops.seats_counted)
+    add("flag", loops.flag_each if mortal else loops.flag_all)
+    add("wake", loops.wake_each if mortal else loops.wake_all)
     add("begin", loops.begin_row)
     add("view", loops.view_ticks if ticks else loops.view_turns)
     add("finish", loops.finish_ticks if ticks else loops.finish_turns)
@@ -87,5 +104,6 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
         loops.step_some,
         loops.observe_rows,
         loops.still_running,
+        loops.lone_tick,
     )
     return Drivers(*(bind(template, links, tag) for template in whole))

@@ -31,7 +31,8 @@ def _unbound(*_: Any) -> Any:
 
 
 # Filled in for each copy: kernels, smaller templates, and A and P as constants, so that loops over them become
-# straight code. IDLE is ``idle_action``. ROWS divides BLOCK: a rollout plays so many side by side, and what they write stays in a near cache.
+# straight code (P only where ``seats`` is fixed). IDLE is ``idle_action``. ROWS divides BLOCK: a rollout plays so many
+# side by side, and what they write stays in a near cache.
 ACTIONS = PLAYERS = ROWS = 0
 IDLE = -1
 pick: Callable[..., int] = _unbound
@@ -43,9 +44,23 @@ observe: Callable[..., None] = _unbound
 view: Callable[..., None] = _unbound
 begin: Callable[..., None] = _unbound
 advance: Callable[..., Status] = _unbound
+seats: Callable[[Arrays], int] = _unbound
+alive: Callable[..., bool] = _unbound
+flag: Callable[..., None] = _unbound
+wake: Callable[..., None] = _unbound
 sample: Callable[..., None] = _unbound
 finish: Callable[..., None] = _unbound
 row: Callable[..., int] = _unbound
+
+
+def seats_fixed(b: Arrays) -> int:
+    """P as a constant."""
+    return PLAYERS
+
+
+def seats_counted(b: Arrays) -> Any:
+    """P as it comes: worlds of any size share one compilation."""
+    return b.rewards.shape[1]
 
 
 _ONES = np.uint64(0x0101010101010101)
@@ -142,7 +157,7 @@ def view_turns(state: State, b: Arrays, i: int) -> None:
 
 def view_ticks(state: State, b: Arrays, i: int) -> None:
     """Refresh observations and masks of row i."""
-    for p in range(PLAYERS):
+    for p in range(seats(b)):
         observe(state, i, p, b.observation[i, p])
         if b.status[i] == RUNNING:
             legal(state, i, p, b.mask[i, p])
@@ -155,8 +170,34 @@ def begin_row(state: State, b: Arrays, i: int) -> None:
     reset(state, i, episode_seed(b.seed[i], b.episode[i]))
     b.status[i] = RUNNING
     b.cycles[i] = 0
-    for p in range(PLAYERS):
+    for p in range(seats(b)):
         b.faults[i, p] = 0
+    wake(state, b, i)
+
+
+def flag_all(state: State, b: Arrays, i: int, status: Status) -> None:
+    """How the game stands after a step, for all players of row i."""
+    b.terminated[i] = status == TERMINATED
+    b.truncated[i] = status == TRUNCATED
+
+
+def flag_each(state: State, b: Arrays, i: int, status: Status) -> None:
+    """The same, where players die: once for each, in the step in which its game ends."""
+    for p in range(seats(b)):
+        lives = bool(alive(state, i, p))
+        b.terminated[i, p] = b.alive[i, p] and (status == TERMINATED or not lives)
+        b.truncated[i, p] = b.alive[i, p] and lives and status == TRUNCATED
+        b.alive[i, p] = lives
+
+
+def wake_all(state: State, b: Arrays, i: int) -> None:
+    """Nobody dies."""
+
+
+def wake_each(state: State, b: Arrays, i: int) -> None:
+    """Note who is alive in a row that was begun or written from outside."""
+    for p in range(seats(b)):
+        b.alive[i, p] = alive(state, i, p)
 
 
 def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np.int32], limits: Limits) -> Status:
@@ -190,15 +231,17 @@ def advance_ticks(
     Under ``noop``, games with an idle action get what was played as it came, and let it fail.
     """
     wrong = False
-    for p in range(PLAYERS):
+    for p in range(seats(b)):
         action = actions[p]
-        asked = False
-        for a in range(ACTIONS):
-            asked |= b.mask[i, p, a] == 1
-        is_illegal = asked and not (0 <= action < ACTIONS and b.mask[i, p, action] == 1)
+        asked = 0 <= action < ACTIONS and b.mask[i, p, action] == 1
+        is_illegal = False
+        if not asked:
+            for a in range(ACTIONS):
+                asked |= b.mask[i, p, a] == 1
+            is_illegal = asked
         b.illegal[i, p] = is_illegal
         if is_illegal and limits.illegal == RESAMPLE:
-            action = pick(b.mask[i, p], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i] * PLAYERS + p))
+            action = pick(b.mask[i, p], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i] * seats(b) + p))
         elif is_illegal and limits.illegal == NOOP and IDLE >= 0:
             action = action if 0 <= action < ACTIONS else IDLE
         elif is_illegal:
@@ -209,7 +252,7 @@ def advance_ticks(
         status = step(state, i, acts, b.rewards[i])
     elif limits.illegal == LOSE:
         status = TERMINATED
-    for p in range(PLAYERS):
+    for p in range(seats(b)):
         if b.illegal[i, p]:
             b.faults[i, p] += 1
             b.rewards[i, p] += np.float32(limits.illegal_reward)
@@ -230,7 +273,7 @@ def finish_turns(state: State, b: Arrays, i: int) -> None:
 
 def finish_ticks(state: State, b: Arrays, i: int) -> None:
     """Keep the last observations of row i before it restarts."""
-    for p in range(PLAYERS):
+    for p in range(seats(b)):
         observe(state, i, p, b.final_observation[i, p])
         b.final_mask[i, p, :] = 0
         if b.truncated[i, p]:
@@ -239,7 +282,7 @@ def finish_ticks(state: State, b: Arrays, i: int) -> None:
 
 def step_row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int32], limits: Limits) -> int:
     """One whole step of row i: advance, flags, restart, view. Returns 1 if a game ended."""
-    for p in range(PLAYERS):
+    for p in range(seats(b)):
         b.rewards[i, p] = 0
     if b.status[i] != RUNNING:
         b.illegal[i] = False
@@ -252,8 +295,7 @@ def step_row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int3
             view(state, b, i)
         return 0
     status = advance(state, b, i, action, acts, limits)
-    b.terminated[i] = status == TERMINATED
-    b.truncated[i] = status == TRUNCATED
+    flag(state, b, i, status)
     b.ended[i] = status != RUNNING
     if status != RUNNING:
         if limits.autoreset == SAME_STEP:
@@ -294,8 +336,8 @@ def sample_turns(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int3
 
 def sample_ticks(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
     """Random legal actions of row i into out [N, P]."""
-    for p in range(PLAYERS):
-        out[i, p] = pick(b.mask[i, p], word(key, (counter * out.shape[0] + i) * PLAYERS + p))
+    for p in range(seats(b)):
+        out[i, p] = pick(b.mask[i, p], word(key, (counter * out.shape[0] + i) * seats(b) + p))
 
 
 def sample_rows(b: Arrays, key: int, counter: int, out: NDArray[np.int32], lo: int, hi: int) -> None:
@@ -328,7 +370,7 @@ def rollout(
                 i = (first + j) & _INDEX
                 sample(b, i, key, counter + t, out)
                 episodes[block] += row(state, b, i, out[i], acts, limits)
-                for p in range(PLAYERS):
+                for p in range(seats(b)):
                     returns[block, p] += b.rewards[i, p]
 
 
@@ -347,15 +389,16 @@ def begin_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
 def view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
     """Refresh what is seen of some rows whose state was written from outside."""
     for i in rows:
+        wake(state, b, i)
         view(state, b, i)
 
 
-def still_running(state: State, mask: Mask, status: NDArray[np.uint8]) -> None:
-    """Status [N]: RUNNING where anybody has a legal action, else TERMINATED. mask [A] is scratch space."""
+def still_running(state: State, players: int, mask: Mask, status: NDArray[np.uint8]) -> None:
+    """Status [N]: RUNNING where anybody of P has a legal action, else TERMINATED. mask [A] is scratch space."""
     for i in range(status.shape[0]):
         status[i] = TERMINATED
         first = mover(state, i)
-        for p in range(PLAYERS):
+        for p in range(players):
             if first >= 0 and p != first:
                 continue
             legal(state, i, p, mask)
@@ -396,6 +439,38 @@ def lone_start(state: State, seed: int, observation: NDArray[Any], mask: Mask) -
     observe(state, i, p, observation)
     legal(state, i, p, mask)
     return p
+
+
+def lone_tick(
+    state: State,
+    b: Arrays,
+    actions: NDArray[np.int32],
+    observation: NDArray[Any],
+    mask: Mask,
+    limits: Limits,
+) -> int:
+    """One tick of a lone game (N = 1), and what everybody sees then: observation [P, ...], mask [P, A].
+
+    Returns status, + 4 where an action was illegal, + 8 where somebody died.
+    """
+    i = 0 * mask.shape[0]
+    for p in range(seats(b)):
+        b.rewards[i, p] = 0
+    status = advance(state, b, i, actions, b.acts[0], limits)
+    flag(state, b, i, status)
+    b.status[i] = status
+    wrong, died = 0, 0
+    for p in range(seats(b)):
+        observe(state, i, p, observation[p])
+        if status == RUNNING:
+            legal(state, i, p, mask[p])
+        else:
+            mask[p, :] = 0
+        for a in range(ACTIONS):
+            b.mask[i, p, a] = mask[p, a]
+        wrong |= b.illegal[i, p]
+        died |= not b.alive[i, p] and b.terminated[i, p]
+    return status + 4 * wrong + 8 * died
 
 
 @kernel

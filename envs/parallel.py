@@ -11,7 +11,7 @@ from typing import Any
 
 from pettingzoo import ParallelEnv
 
-from ..aliases import RUNNING, TERMINATED, TRUNCATED
+from ..aliases import RUNNING
 from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
 from .state import NONE, Snapshot
@@ -57,6 +57,7 @@ class ParallelGame(ParallelEnv):
         self.agents: list[str] = []
         self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
+        self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
         self._begun = False
 
     @property
@@ -78,23 +79,33 @@ class ParallelGame(ParallelEnv):
         """Start a game; arguments as ``AECGame.reset``. Returns observations and infos."""
         self.table.begin(seed, options)
         self._begun = True
-        self.agents = self.possible_agents[:] if self.table.status == RUNNING else []
+        self.agents = self._playing()
         if self.render_mode == "human":
             self.render()
         return self._observations(self.agents), self._infos(self.agents)
+
+    def _playing(self) -> list[str]:
+        """Who is there after a beginning: the living, while the game runs."""
+        table = self.table
+        if table.status != RUNNING:
+            return []
+        if table.ticks is None:
+            return self.possible_agents[:]
+        return [agent for agent, lives in zip(self.possible_agents, table.ticks.alive, strict=True) if lives]
 
     def step(self, actions: Mapping[str, Any]) -> Step:
         """One turn or tick.
 
         Args:
-            actions: one for every agent (turn-based: at least the mover's).
+            actions: one for every agent (turn-based: at least the mover's). What comes from agents that have left is
+                ignored.
 
         Returns:
             observations, rewards, terminations, truncations and infos of the agents that played.
 
         Raises:
             UsageError: before reset().
-            InvalidAction: an action is missing, is none of this game, or an agent is unknown.
+            InvalidAction: an action is missing, is none of this game, or an agent was never there.
             IllegalAction: the game is over; or an illegal action under the policy ``raise``.
         """
         table = self.table
@@ -106,22 +117,27 @@ class ParallelGame(ParallelEnv):
             raise InvalidAction(
                 f"{type(actions).__name__} came; the parallel face takes a dictionary from agent to action."
             )
-        unknown = [agent for agent in actions if agent not in self.possible_agents]
+        unknown = [agent for agent in actions if agent not in self._seat]
         if unknown:
             raise InvalidAction(f"There is no agent {unknown[0]!r}. Agents: {', '.join(self.possible_agents)}.")
+        played = self.agents
         if self.game.info.simultaneous:
-            table.tick([self._action(actions, agent) for agent in self.possible_agents])
+            chosen = [NO_ANSWER] * table.players
+            for agent in played:
+                chosen[self._seat[agent]] = self._action(actions, agent)
+            table.tick(chosen)
         else:
             table.turn(self._action(actions, self.possible_agents[table.mover]))
-        played = self.agents
-        terminated, truncated = table.status == TERMINATED, table.status == TRUNCATED
-        rewards = dict(zip(played, table.rewards, strict=True))
+        seats = [self._seat[agent] for agent in played]
+        terminated, truncated = table.flags()
+        rewards = {agent: table.rewards[p] for agent, p in zip(played, seats, strict=True)}
+        ended = {agent: terminated[p] for agent, p in zip(played, seats, strict=True)}
+        cut = {agent: truncated[p] for agent, p in zip(played, seats, strict=True)}
         observations, infos = self._observations(played), self._infos(played)
-        if table.status != RUNNING:
-            self.agents = []
+        self.agents = [agent for agent in played if not (ended[agent] or cut[agent])]
         if self.render_mode == "human":
             self.render()
-        return observations, rewards, dict.fromkeys(played, terminated), dict.fromkeys(played, truncated), infos
+        return observations, rewards, ended, cut, infos
 
     def _action(self, actions: Mapping[str, Any], agent: str) -> int:
         if agent not in actions:
@@ -162,8 +178,8 @@ class ParallelGame(ParallelEnv):
 
     def get_state(self) -> Snapshot:
         """[1] the game in full; ``set_state`` of any equal environment continues from it."""
-        players = self.table.players
-        return self.table.snapshot(self.table.rewards, [not self.agents] * players, [NONE] * players)
+        gone = [agent not in self.agents for agent in self.possible_agents]
+        return self.table.snapshot(self.table.rewards, gone, [NONE] * self.table.players)
 
     def set_state(self, state: Any) -> None:
         """Continue from a Snapshot (of any face), bare rows or bytes.
@@ -173,7 +189,7 @@ class ParallelGame(ParallelEnv):
         """
         self.table.place(state, with_seed=True)
         self._begun = True
-        self.agents = self.possible_agents[:] if self.table.status == RUNNING else []
+        self.agents = self._playing()
 
     def clone(self) -> ParallelGame:
         """An equal, independent environment."""

@@ -153,7 +153,7 @@ def snapshot(game: Game, state: State) -> Snapshot:
     """
     n, players = size(state), game.info.players
     status = np.zeros(n, np.uint8)
-    drivers(game).still_running(state, np.zeros(game.info.num_actions, np.int8), status)
+    drivers(game).still_running(state, players, np.zeros(game.info.num_actions, np.int8), status)
     return Snapshot(
         state,
         np.zeros(n, np.uint64),

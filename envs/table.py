@@ -12,6 +12,7 @@ import operator
 import string
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -21,12 +22,13 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
 from ..errors import ActionError, IllegalAction, InvalidAction, MissingExtra, StateError, UnknownName, UsageError
 from .actions import few, ignored
-from .arrays import LOSE, NOOP, RAISE, RESAMPLE, idle_action, illegal_limits
+from .arrays import LOSE, RAISE, RESAMPLE, illegal_limits
 from .core import Game
 from .drivers import drivers
 from .loops import pick_plain
 from .rng import Word, episode_seed, word
 from .state import Snapshot, from_bytes, put, size, snapshot, take
+from .ticks import Ticks
 
 __all__ = ["NO_ANSWER", "RENDER_FPS", "Table", "render_modes"]
 
@@ -72,7 +74,6 @@ class Table:
             raise UnknownName("render_mode", str(render_mode), render_modes(draw))
         self.game, self.text, self.draw, self.render_mode = game, bool(text), draw, render_mode
         self.limits = illegal_limits(game, illegal, illegal_reward, max_cycles, 0)
-        self._idle = idle_action(game)
         self.players, self.num_actions = info.players, info.num_actions
         self.state = game.new_state(1)
         self.seed: int | None = None
@@ -83,6 +84,7 @@ class Table:
         self.rewards: list[float] = [0.0] * info.players
         self.faults = [0] * info.players
         self._buffers()
+        self.ticks = Ticks(game, self.state, self.limits) if info.simultaneous else None
 
     def observation_space(self) -> gymnasium.Space[Any]:
         """A new space of one player's observations."""
@@ -132,10 +134,10 @@ class Table:
             self.seed, self.episode = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1), 0
         else:
             self.episode += 1
-        first = np.uint64(self.seed if self.episode == 0 else episode_seed(np.uint64(self.seed), self.episode))
-        if self.game.info.simultaneous:
-            self.game.kernels.reset(self.state, 0, first)
+        if self.ticks is not None:
+            self.ticks.begin(self.seed, self.episode)
         else:
+            first = np.uint64(self.seed if self.episode == 0 else episode_seed(np.uint64(self.seed), self.episode))
             self.mover = self._start(self.state, first, self._observation, self._mask)
         self.cycles, self.status = 0, RUNNING
         self.rewards, self.faults = [0.0] * self.players, [0] * self.players
@@ -154,8 +156,6 @@ class Table:
 
     def _look(self) -> None:
         """Refresh the mover and what it sees."""
-        if self.game.info.simultaneous:
-            return
         self.mover = self.game.mover(self.state, 0)
         self.game.kernels.observe(self.state, 0, self.mover, self._observation)
         self._mask[:] = 0
@@ -193,33 +193,16 @@ class Table:
         self.rewards = self._rewards.tolist()
         self._count(status)
 
-    def tick(self, actions: list[Action]) -> None:
+    def tick(self, actions: Sequence[Action]) -> None:
         """Everybody's action, in a simultaneous game. What a seat without a legal action answers is ignored."""
-        self._rewards[:] = 0
-        wrong: list[Player] = []
-        for p in range(self.players):
-            mask = self.game.legal_mask(self.state, 0, p)
-            asked = bool(mask.any())
-            self._acts[p] = actions[p] if asked else max(self._idle, 0)
-            if asked and not (0 <= actions[p] < self.num_actions and mask[actions[p]]):
-                if self.limits.illegal == RAISE:
-                    raise IllegalAction(self._complaint(actions[p], p, mask))
-                if self.limits.illegal == RESAMPLE:
-                    self._acts[p] = pick_plain(mask, self._word(self.cycles * self.players + p))
-                elif not 0 <= actions[p] < self.num_actions:
-                    self._acts[p] = max(self._idle, 0)
-                wrong.append(p)
-        status: Status = RUNNING
-        taken = self.limits.illegal == RESAMPLE or (self.limits.illegal == NOOP and self._idle >= 0)
-        if not wrong or taken:
-            status = int(self.game.kernels.step(self.state, 0, self._acts, self._rewards))
-        elif self.limits.illegal == LOSE:
-            status = TERMINATED
-        for p in wrong:
-            self.faults[p] += 1
-            self._rewards[p] += np.float32(self.limits.illegal_reward)
-        self.rewards = self._rewards.tolist()
-        self._count(status)
+        ticks = self.ticks
+        assert ticks is not None
+        if self.limits.illegal == RAISE:
+            for p in ticks.wrong(actions):
+                raise IllegalAction(self._complaint(actions[p], p, ticks.mask[p]))
+        ticks.tick(np.array(actions, np.int32))
+        self.rewards, self.faults, self.status = ticks.rewards, ticks.faults, ticks.status
+        self.cycles += 1
 
     def _count(self, status: Status) -> None:
         self.cycles += 1
@@ -270,13 +253,17 @@ class Table:
 
     def mask(self, player: Player) -> Mask:
         """[A] int8, a new array; zeros for who is not to move."""
-        if not self.game.info.simultaneous:
-            return self._mask.copy() if player == self.mover else self.nothing_legal.copy()
-        return self.game.legal_mask(self.state, 0, player) if self.status == RUNNING else self.nothing_legal.copy()
+        if self.ticks is not None:
+            mask: Mask = self.ticks.mask[player].copy()
+            return mask
+        return self._mask.copy() if player == self.mover else self.nothing_legal.copy()
 
     def observation(self, player: Player) -> NDArray[Any]:
         """[observation_shape], a new array."""
-        if player == self.mover and not self.game.info.simultaneous:
+        if self.ticks is not None:
+            seen: NDArray[Any] = self.ticks.observation[player].copy()
+            return seen
+        if player == self.mover:
             return self._observation.copy()
         out = np.empty_like(self._observation)
         self.game.kernels.observe(self.state, 0, player, out)
@@ -356,8 +343,25 @@ class Table:
         self.cycles, self.status = int(given.cycles[0]), int(given.status[0])
         self.rewards = given.rewards[0].tolist()
         self.faults = given.illegal[0].tolist()
-        self._look()
+        if self.ticks is not None:
+            self.ticks.placed(
+                self.seed or 0,
+                self.episode,
+                self.cycles,
+                self.status,
+                given.rewards[0],
+                given.illegal[0],
+                given.gone[0],
+            )
+        else:
+            self._look()
         return given
+
+    def flags(self) -> tuple[list[bool], list[bool]]:
+        """Terminations and truncations of all seats, as of the last step."""
+        if self.ticks is not None:
+            return self.ticks.terminated, self.ticks.truncated
+        return [self.status == TERMINATED] * self.players, [self.status == TRUNCATED] * self.players
 
     def __getstate__(self) -> dict[str, Any]:
         from .registry import make_game
@@ -375,6 +379,8 @@ class Table:
         self.__dict__.update(kept)
         self.game = make_game(id, **config)
         self._turn, self._start = drivers(self.game).turn, drivers(self.game).start
+        if self.ticks is not None:
+            self.ticks.join(self.game, self.state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         other = Table.__new__(Table)
@@ -383,6 +389,8 @@ class Table:
         other.rewards, other.faults = list(self.rewards), list(self.faults)
         for name in ("_acts", "_rewards", "_mask", "_observation"):
             setattr(other, name, getattr(self, name).copy())
+        if self.ticks is not None:
+            other.ticks = self.ticks.twin(other.state)
         return other
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
+from ..aliases import RUNNING, TRUNCATED, State, Status
 from .arrays import BLOCK, NEXT_STEP, SAME_STEP, Arrays, Limits
 from .rng import word
 
@@ -23,12 +23,13 @@ def _unbound(*_: Any) -> Any:
     raise NotImplementedError("a template was called that is not bound to a game")
 
 
-PLAYERS = 0
 mover: Callable[..., int] = _unbound
 legal: Callable[..., None] = _unbound
 step: Callable[..., int] = _unbound
 draw: Callable[..., int] = _unbound
 pick: Callable[..., int] = _unbound
+seats: Callable[[Arrays], int] = _unbound
+flag: Callable[..., None] = _unbound
 begin: Callable[..., None] = _unbound
 view: Callable[..., None] = _unbound
 play: Callable[..., Status] = _unbound
@@ -51,15 +52,15 @@ def play_turns(state: State, b: Arrays, i: int, key: int, counter: int, acts: ND
 
 def play_ticks(state: State, b: Arrays, i: int, key: int, counter: int, acts: NDArray[np.int32]) -> Status:
     """A random tick in row i: the one that ``sample_ticks`` would draw."""
-    for p in range(PLAYERS):
+    for p in range(seats(b)):
         legal(state, i, p, b.mask[i, p])
-        acts[p] = pick(b.mask[i, p], word(key, (counter * b.mask.shape[0] + i) * PLAYERS + p))
+        acts[p] = pick(b.mask[i, p], word(key, (counter * b.mask.shape[0] + i) * seats(b) + p))
     return step(state, i, acts, b.rewards[i])
 
 
 def unseen_row(state: State, b: Arrays, i: int, key: int, counter: int, acts: NDArray[np.int32], limits: Limits) -> int:
     """``step_row`` with a random action and without a view of what comes. Returns 1 if a game ended."""
-    for p in range(PLAYERS):
+    for p in range(seats(b)):
         b.rewards[i, p] = 0
     b.illegal[i] = False
     if b.status[i] != RUNNING:
@@ -74,8 +75,7 @@ def unseen_row(state: State, b: Arrays, i: int, key: int, counter: int, acts: ND
     b.cycles[i] += 1
     if status == RUNNING and b.cycles[i] >= limits.max_cycles:
         status = TRUNCATED
-    b.terminated[i] = status == TERMINATED
-    b.truncated[i] = status == TRUNCATED
+    flag(state, b, i, status)
     b.ended[i] = status != RUNNING
     if status == RUNNING:
         return 0
@@ -106,6 +106,6 @@ def rollout_unseen(
         block = i // BLOCK
         for t in range(steps):
             episodes[block] += unseen(state, b, i, key, counter + t, acts, limits)
-            for p in range(PLAYERS):
+            for p in range(seats(b)):
                 returns[block, p] += b.rewards[i, p]
         view(state, b, i)

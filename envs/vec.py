@@ -25,6 +25,7 @@ from .core import Game
 from .drivers import drivers
 from .rng import mix64
 from .state import NONE, Snapshot, from_bytes, put, rows_of, size, snapshot, take
+from .ticks import ends
 
 __all__ = ["RolloutSums", "VecEnv"]
 
@@ -119,6 +120,7 @@ class VecEnv:
             "final_obs": final,
             "_final_obs": b.ended,
             "player": b.player,
+            "alive": b.alive,
         }
 
     # -- what is seen --------------------------------------------------------------------------------------------------
@@ -157,6 +159,11 @@ class VecEnv:
     def illegal(self) -> NDArray[np.bool_]:
         """[N] (simultaneous: [N, P]) where the last step's action was illegal."""
         return self._arrays.illegal
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """[N, P] who is alive now; all of them in games without deaths."""
+        return self._arrays.alive
 
     @property
     def status(self) -> NDArray[np.uint8]:
@@ -254,7 +261,8 @@ class VecEnv:
 
         Returns:
             observations, rewards [N, P], terminations, truncations [N] (simultaneous: [N, P]) and info: ``"illegal"``
-            (bool, as terminations), ``"player"`` [N], ``"final_obs"`` (as observations; rows where ``"_final_obs"``
+            (bool, as terminations), ``"player"`` [N], ``"alive"`` [N, P] (a player's termination comes once, in the
+            step in which it dies or the game ends), ``"final_obs"`` (as observations; rows where ``"_final_obs"``
             [N] is True).
 
         Raises:
@@ -303,7 +311,7 @@ class VecEnv:
         """A copy of some rows (all by default), bookkeeping included. ``.state`` of it are the game's own rows."""
         b = self._arrays
         index = rows_of(rows, self.num_envs)
-        gone = np.zeros_like(b.rewards, np.bool_)
+        gone = ~b.alive & ~b.terminated if self.game.kernels.alive is not None else np.zeros_like(b.alive)
         waiting = np.full_like(b.faults, NONE)
         live = (b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone, waiting)
         return Snapshot(take(self.state, index), *(take(part, index) for part in live))
@@ -337,12 +345,13 @@ class VecEnv:
             b.seed[rows], b.episode[rows] = whole.seed, whole.episode
         b.cycles[rows], b.status[rows], b.rewards[rows] = whole.cycles, whole.status, whole.rewards
         b.faults[rows] = whole.illegal
-        shape = (-1, 1) if self.game.info.simultaneous else (-1,)
-        b.terminated[rows] = (whole.status == TERMINATED).reshape(shape)
-        b.truncated[rows] = (whole.status == TRUNCATED).reshape(shape)
         b.illegal[rows] = False
         b.ended[rows] = False
         self._drivers.view_rows(self.state, b, rows)
+        if self.game.info.simultaneous:
+            b.terminated[rows], b.truncated[rows] = ends(whole.status[:, None], b.alive[rows], whole.gone)
+        else:
+            b.terminated[rows], b.truncated[rows] = whole.status == TERMINATED, whole.status == TRUNCATED
 
     # -- copies --------------------------------------------------------------------------------------------------------
 

@@ -6,19 +6,24 @@ the ring. What is not possible fails, and is counted.
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from pettingzoo.test import api_test, parallel_api_test, seed_test
 
 from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
 from coterie.envs.aec import AECGame
 from coterie.envs.core import Game, GameInfo, GlobalState, Kernels
+from coterie.envs.drivers import drivers
 from coterie.envs.jit import kernel
 from coterie.envs.parallel import ParallelGame
 from coterie.envs.rng import below, mix64, word
+from coterie.envs.state import from_bytes, to_bytes
+from coterie.envs.testing import FARAMA_WARNINGS
 from coterie.envs.vec import VecEnv
-from coterie.errors import IllegalAction, InvalidAction, UsageError
+from coterie.errors import IllegalAction, InvalidAction
 
 ACTIONS = ("stay", "left", "right", "hit 1", "hit 2", "hit 3")
 VERBS = (("stay", (0,)), ("move", (1, 2)), ("hit", (3, 4, 5)))
@@ -78,7 +83,7 @@ def possible(state, i, player, action):
 def over(state, i):
     if state.clock[i, 0] >= state.clock[i, 1]:
         return True
-    for p in range(state.at.shape[1]):
+    for p in range(state.at.shape[1]):  # noqa: SIM110
         if state.at[i, p] >= 0:
             return False
     return True
@@ -271,3 +276,215 @@ def test_other_policies_stay_as_they_are(policy):
     assert all(ended.values()) == (policy == "lose")
     assert env.table.state.failed.sum() == 0
     assert all(info["illegal"] == 1 for info in infos.values())
+
+
+# -- deaths ------------------------------------------------------------------------------------------------------------
+
+
+def random_actions(rng, env):
+    return {agent: int(rng.integers(0, 6)) for agent in env.agents}
+
+
+def test_the_dead_leave_the_parallel_face():
+    env = ParallelGame(ring())
+    seen, infos = env.reset(seed=3)
+    rng = np.random.default_rng(0)
+    ended = {}
+    for tick in range(1, 41):
+        played = list(env.agents)
+        seen, rewards, terminations, truncations, infos = env.step(random_actions(rng, env))
+        assert list(seen) == list(rewards) == list(terminations) == list(truncations) == list(infos) == played
+        lives = env.table.state.at[0] >= 0
+        for agent in played:
+            p = env.possible_agents.index(agent)
+            assert terminations[agent] == (not lives[p])
+            assert truncations[agent] == (bool(lives[p]) and tick == 40)
+            if terminations[agent]:
+                ended[agent] = tick
+                assert not seen[agent]["action_mask"].any()
+        assert env.agents == [a for p, a in enumerate(env.possible_agents) if lives[p] and tick < 40]
+        if not env.agents:
+            break
+    assert len(set(ended.values())) > 1
+
+
+def until_somebody_dies(env, seed=3):
+    env.reset(seed=seed)
+    while len(env.agents) == 6:
+        env.step(dict.fromkeys(env.agents, 0))
+    assert env.agents
+    return next(agent for agent in env.possible_agents if agent not in env.agents)
+
+
+def test_actions_of_the_departed_are_ignored():
+    env = ParallelGame(ring())
+    departed = until_somebody_dies(env)
+    twin = env.clone()
+    env.step(dict.fromkeys(env.agents, 0))
+    twin.step({departed: 3, **dict.fromkeys(twin.agents, 0)})
+    assert env.get_state().state.at.tolist() == twin.get_state().state.at.tolist()
+    with pytest.raises(InvalidAction, match="no agent 'player_9'"):
+        env.step({"player_9": 0, **dict.fromkeys(env.agents, 0)})
+    with pytest.raises(InvalidAction, match="is missing"):
+        env.step(dict.fromkeys(env.agents[1:], 0))
+
+
+def test_the_dead_leave_the_aec_face_before_the_next_tick():
+    env, other = AECGame(ring()), ParallelGame(ring())
+    env.reset(seed=3)
+    other.reset(seed=3)
+    rng = np.random.default_rng(1)
+    while other.agents:
+        actions = random_actions(rng, other)
+        assert env.agents == other.agents
+        for agent in other.agents:
+            assert env.agent_selection == agent
+            env.step(actions[agent])
+        _, rewards, terminations, truncations, _ = other.step(actions)
+        assert (env.rewards, env.terminations, env.truncations) == (rewards, terminations, truncations)
+        for agent in [a for a in rewards if terminations[a] or truncations[a]]:
+            assert env.agent_selection == agent
+            assert env.last()[1] == rewards[agent]
+            with pytest.raises(InvalidAction, match=r"step\(None\)"):
+                env.step(0)
+            env.step(None)
+    assert env.agents == []
+
+
+@pytest.mark.parametrize("policy", [None, "lose", "resample", "noop"])
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep", "Disabled"])
+def test_batched_and_single_die_alike(policy, mode):
+    n, game = 7, ring(ticks=25)
+    vec = VecEnv(game, n, seed=40, illegal=policy, illegal_reward=-0.1, autoreset_mode=mode)
+    vec.reset()
+    envs = [ParallelGame(game, illegal=policy, illegal_reward=-0.1) for _ in range(n)]
+    for i, env in enumerate(envs):
+        env.reset(seed=40 + i)
+    rng = np.random.default_rng(5)
+    deaths = 0
+    for _ in range(120):
+        actions = rng.integers(-1, 6, (n, 6))
+        if policy == "lose":
+            actions = np.where(rng.random((n, 6)) < 0.99, vec.sample_actions(), actions)
+        asleep = vec.status != RUNNING
+        obs, rewards, terminated, truncated, info = vec.step(actions)
+        for i, env in enumerate(envs):
+            if asleep[i]:
+                assert mode != "SameStep"
+                continue
+            seats = [env.possible_agents.index(a) for a in env.agents]
+            gone = sorted(set(range(6)) - set(seats))
+            chosen = {f"player_{p}": None if actions[i, p] < 0 else int(actions[i, p]) for p in range(6)}
+            seen, won, ended, cut, told = env.step(chosen)
+            assert list(won.values()) == rewards[i, seats].tolist()
+            assert list(ended.values()) == terminated[i, seats].tolist()
+            assert list(cut.values()) == truncated[i, seats].tolist()
+            assert not (terminated[i, gone] | truncated[i, gone]).any()
+            assert not rewards[i, gone].any()
+            deaths += int(terminated[i].sum())
+            now = info["final_obs"] if info["_final_obs"][i] and mode == "SameStep" else obs
+            for p, agent in zip(seats, seen, strict=True):
+                assert np.array_equal(now["observation"][i, p], seen[agent]["observation"])
+                if env.agents:
+                    assert np.array_equal(now["action_mask"][i, p], seen[agent]["action_mask"])
+            if env.agents:
+                assert [a in env.agents for a in env.possible_agents] == info["alive"][i].tolist()
+                assert env.table.faults == vec.get_state(i).illegal[0].tolist()
+        if mode == "Disabled":
+            vec.reset(mask=vec.status != RUNNING)
+        if mode != "NextStep":
+            for env in envs:
+                if not env.agents:
+                    env.reset()
+            assert np.array_equal(info["alive"], vec.state.at >= 0)
+        else:
+            for i, env in enumerate(envs):
+                if asleep[i]:
+                    env.reset()
+    assert deaths > 20 or policy == "lose"
+
+
+def test_unseen_rollouts_die_alike():
+    a, b = (VecEnv(ring(players=24, cells=60), 20, seed=9) for _ in range(2))
+    for vec in (a, b):
+        vec.reset()
+    assert a.random_rollout(57).episodes == b.random_rollout(57, observe=False).episodes
+    for name in ("alive", "terminations", "truncations", "rewards", "action_mask", "observation"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+
+
+def test_all_sizes_share_one_compilation():
+    games = [ring(players=p, cells=2 * p) for p in (2, 5, 24, 300)]
+    assert len({id(drivers(game)) for game in games}) == 1
+    for game in games:
+        vec = VecEnv(game, 3, seed=0)
+        vec.reset()
+        vec.random_rollout(30)
+
+
+@pytest.mark.parametrize("way", ["clone", "state", "bytes"])
+@pytest.mark.parametrize("face", [AECGame, ParallelGame])
+def test_copies_with_some_dead(face, way):
+    game = ring()
+    for stop in range(1, 90):
+        env = face(game)
+        env.reset(seed=3)
+
+        def turn(env):
+            if face is ParallelGame:
+                return env.step(dict.fromkeys(env.agents, 1))
+            over = env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
+            env.step(None if over else 1)
+            return env.rewards, env.terminations, env.truncations, env._cumulative_rewards
+
+        for _ in range(stop):
+            if env.agents:
+                turn(env)
+        if way == "clone":
+            twin = env.clone()
+        else:
+            twin = face(game)
+            whole = env.get_state()
+            twin.set_state(whole if way == "state" else from_bytes(game, to_bytes(game, whole)))
+        assert twin.agents == env.agents
+        for _ in range(30):
+            if not env.agents:
+                break
+            first, second = turn(env), turn(twin)
+            if face is ParallelGame:
+                first, second = first[1:4], second[1:4]
+            assert first == second
+            assert env.agents == twin.agents
+        if not env.agents and stop > 60:
+            break
+
+
+def test_states_of_the_batched_face_with_some_dead():
+    vec = VecEnv(ring(), 4, seed=2)
+    vec.reset()
+    while vec.alive.all() or not vec.terminations.any():
+        vec.step(vec.sample_actions())
+    other = VecEnv(ring(), 4, seed=99)
+    other.set_state(vec.get_state())
+    for name in ("alive", "terminations", "truncations", "action_mask", "observation"):
+        assert np.array_equal(getattr(vec, name), getattr(other, name)), name
+    row = int(np.flatnonzero(vec.terminations.any(1))[0])
+    env = ParallelGame(ring())
+    env.set_state(vec.get_state(row))
+    assert [a in env.agents for a in env.possible_agents] == vec.alive[row].tolist()
+    env = AECGame(ring())
+    env.set_state(vec.get_state(row))
+    died = env.possible_agents[int(np.flatnonzero(vec.terminations[row])[0])]
+    assert env.agent_selection == died
+    assert env.terminations[died]
+    env.step(None)
+    assert died not in env.agents
+
+
+def test_deaths_pass_pettingzoos_tests():
+    with warnings.catch_warnings():
+        for message in FARAMA_WARNINGS:
+            warnings.filterwarnings("ignore", message=message)
+        api_test(AECGame(ring()), num_cycles=300)
+        parallel_api_test(ParallelGame(ring()), num_cycles=300)
+        seed_test(lambda: AECGame(ring()), num_cycles=200)
