@@ -19,6 +19,7 @@ from .rng import Word, below, word
 
 __all__ = [
     "partition",
+    "pool_rows",
     "prestige",
     "related_child",
     "share_labels",
@@ -39,7 +40,7 @@ def share_labels(
     alive: NDArray[np.bool_],
     pool: NDArray[np.float64],
 ) -> None:
-    """Teams, families and groups, O(S): each keeps (1 - p) of its reward, the rest is split over the living of its label.
+    """Teams, families, groups in O(S): all keep (1 - p) of a reward; the rest is split over the living of its label.
 
     Args:
         rewards: [S] float32, changed in place.
@@ -69,13 +70,58 @@ def share_labels(
 
 
 @kernel
+def pool_rows(
+    rewards: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    pct: NDArray[np.float64],
+    alive: NDArray[np.bool_],
+    pool: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Split pools over labels, [N, P] float64, so that sums are conserved to 2 eps of the sum of magnitudes.
+
+    What is given is rounded once (``given``) and taken off exactly as it is put in. A pool adds parts that are divided
+    already, which cannot overflow, and keeps what each addition rounds off (Neumaier 1974).
+
+    Args:
+        rewards: [N, P] float64.
+        labels: [P] int64, 0..L-1, or -1: shares with nobody.
+        pct: [L] float64, the pooled part of each label, 0 to 1.
+        alive: [N, P] bool.
+        pool: [L, 3] float64, scratch: living members, sum, what was rounded off.
+        out: [N, P] float64, written.
+    """
+    for n in range(rewards.shape[0]):
+        pool[:] = 0.0
+        for i in range(rewards.shape[1]):
+            if alive[n, i] and labels[i] >= 0:
+                pool[labels[i], 0] += 1.0
+        for i in range(rewards.shape[1]):
+            label = labels[i]
+            if alive[n, i] and label >= 0:
+                part = pct[label] * rewards[n, i] / pool[label, 0]
+                total = pool[label, 1] + part
+                if abs(pool[label, 1]) >= abs(part):
+                    pool[label, 2] += (pool[label, 1] - total) + part
+                else:
+                    pool[label, 2] += (part - total) + pool[label, 1]
+                pool[label, 1] = total
+        for i in range(rewards.shape[1]):
+            label = labels[i]
+            out[n, i] = rewards[n, i]
+            if alive[n, i] and label >= 0 and pool[label, 0] > 1.0:
+                given = pct[label] * rewards[n, i]
+                out[n, i] = (rewards[n, i] - given) + (pool[label, 1] + pool[label, 2])
+
+
+@kernel
 def share_matrix(
     rewards: NDArray[np.float32],
     weights: NDArray[np.float32],
     alive: NDArray[np.bool_],
     out: NDArray[np.float64],
 ) -> None:
-    """r' = K r. Time grows with S times the number of earners (in lines of 16).
+    """K r instead of r. Time grows with S times the number of earners (in lines of 16).
 
     Args:
         rewards: [S] float32, changed in place.
@@ -167,13 +213,15 @@ def prestige(score: NDArray[Any], alive: NDArray[np.bool_], rewards: NDArray[np.
         if alive[i]:
             ahead = 0
             for j in range(alive.shape[0]):
-                if alive[j]:
-                    ahead += np.int64(score[i] > score[j]) - np.int64(score[i] < score[j])
+                if alive[j] and score[i] > score[j]:
+                    ahead += 1
+                elif alive[j] and score[i] < score[j]:
+                    ahead -= 1
             rewards[i] = np.float32(np.float64(rewards[i]) + ahead / (living - 1))
 
 
 @kernel
-def shuffle_labels(labels: NDArray[np.int16], seed: Word, counter: int) -> int:
+def shuffle_labels(labels: NDArray[Any], seed: Word, counter: int) -> int:
     """Put labels [S] in random order (Fisher and Yates); returns the number of words drawn: ``max(0, S - 1)``.
 
     Args:
@@ -186,15 +234,15 @@ def shuffle_labels(labels: NDArray[np.int16], seed: Word, counter: int) -> int:
         label = labels[k]
         labels[k] = labels[other]
         labels[other] = label
-    return max(0, labels.shape[0] - 1)
+    return len(labels) - 1 if len(labels) > 1 else 0
 
 
 @kernel
-def partition(labels: NDArray[np.int16], size: int, seed: Word, counter: int) -> int:
+def partition(labels: NDArray[Any], size: int, seed: Word, counter: int) -> int:
     """A random partition into families of ``size``; the last one takes what is left, so it may be smaller.
 
     Args:
-        labels: [S] int16, overwritten with 0..ceil(S / size)-1. Pass a slice to leave slots out.
+        labels: [S] int16 (any integer type), overwritten with 0..ceil(S / size)-1. Pass a slice to leave slots out.
         size: at least 1.
         seed: uint64.
         counter: of the first word.
@@ -204,20 +252,22 @@ def partition(labels: NDArray[np.int16], size: int, seed: Word, counter: int) ->
     """
     for k in range(labels.shape[0]):
         labels[k] = k // size
-    return shuffle_labels(labels, seed, counter)
+    drawn: int = shuffle_labels(labels, seed, counter)
+    return drawn
 
 
 @kernel
-def related_child(matrix: NDArray[np.float32], slot: int, mother: int, father: int) -> None:
+def related_child(matrix: NDArray[Any], slot: int, mother: int, father: int) -> None:
     """Write a newborn's row and column of the relationship matrix: the mean of its parents' rows, diagonal 1 + F.
 
     The matrix A has A_ij = twice the chance that a gene of i and one of j descend from one gene of a founder. It begins
     as the identity (or with 0.5 between full siblings); the rows of the dead may stay until their slot is used again.
 
     Args:
-        matrix: [S, S] float32, changed in place.
+        matrix: [S, S] float32 (or float64), changed in place.
         slot: the newborn's; what stood there is overwritten. It may be that of a parent who died in the birth.
-        mother, father: slots of the parents; the same one twice is selfing, -1 a stranger without kin here.
+        mother: slot of a parent; -1: a stranger without kin here.
+        father: slot of the other; the same one is selfing.
 
     Source:
         Henderson, "A simple method for computing the inverse of a numerator relationship matrix", Biometrics 1976,
