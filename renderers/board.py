@@ -141,6 +141,16 @@ class Canvas:
         small = self._pygame.transform.smoothscale(self._surface, (self.width, self.height))
         return np.ascontiguousarray(self._pygame.surfarray.array3d(small).transpose(1, 0, 2))
 
+    def sprite(self, opacity: float = 1.0) -> Any:
+        """A picture that began transparent, as a surface to be copied with ``BLEND_PREMULTIPLIED``.
+
+        Its colours are multiplied by their alpha, so that smooth edges have no dark rims on any ground.
+        """
+        clear = self._surface.copy()
+        if opacity < 1.0:
+            clear.fill((255, 255, 255, round(255 * opacity)), special_flags=self._pygame.BLEND_RGBA_MULT)
+        return self._pygame.transform.smoothscale(clear.premul_alpha(), (self.width, self.height))
+
     def _font(self, height: float) -> Any:
         return self._pygame.font.Font(None, max(1, round(height * OVERSAMPLE * 1.4)))
 
