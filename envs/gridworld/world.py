@@ -12,6 +12,7 @@ import numpy as np
 
 from .config import RANGES, GridworldConfig, Region, Sharing, Terrain
 from .layout import AGENT, GIFT, GONE, OBJECT, OBJECT_KIND, PAD, RANGE, REGION, RULES, TYPE, World
+from .terrain import option_values, terrain_regions
 
 __all__ = ["Sizes", "new_world", "plane_names", "sizes", "verbs"]
 
@@ -87,30 +88,8 @@ def verbs(config: GridworldConfig) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 
 def all_regions(config: GridworldConfig) -> list[Region]:
-    """What is placed where: the whole map first, then rooms or bases, then the regions of the configuration."""
-    here = config.map
-    whole = Region(0, 0, here.height, here.width, here.agents, here.objects)
-    if here.terrain == "rooms":
-        rows, columns = here.terrain_options.get("rows", 2), here.terrain_options.get("columns", 2)
-        high, wide = here.height // rows, here.width // columns
-        first = [
-            Region(r * high, c * wide, high, wide, here.agents, here.objects)
-            for r in range(rows)
-            for c in range(columns)
-        ]
-    else:
-        first = [whole]
-    return first + [
-        Region(
-            region.top,
-            region.left,
-            region.height or here.height,
-            region.width or here.width,
-            region.agents,
-            region.objects,
-        )
-        for region in here.regions
-    ]
+    """What is placed where: see ``terrain.terrain_regions``."""
+    return terrain_regions(config.map)
 
 
 def sizes(config: GridworldConfig) -> Sizes:
@@ -121,9 +100,10 @@ def sizes(config: GridworldConfig) -> Sizes:
     if here.terrain == "random":
         inner = max(0, here.height - 2 * here.border) * max(0, here.width - 2 * here.border)
         objects = placed + here.height * here.width - inner
-        work = here.height * here.width if here.connected else 1
+        work = 2 * here.height * here.width if here.connected else 1
     else:
-        objects = work = here.height * here.width
+        objects = here.height * here.width
+        work = 2 * objects
         if here.terrain == "ascii":
             lines = here.text.strip("\n").split("\n")
             agents += sum(line.count("@") for line in lines)
@@ -210,6 +190,7 @@ def _write_rules(config: GridworldConfig, world: World) -> None:
         "border": here.border,
         "connected": here.connected,
     }
+    values |= {f"terrain_{letter}": value for letter, value in zip("abcd", option_values(here), strict=True)}
     values |= {
         f"plane_{name}": names.index(name) if name in names else -1
         for name in ("kinship", "last_action", "last_reward")
