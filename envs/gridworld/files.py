@@ -7,6 +7,9 @@ Plain data is what JSON knows: dicts, lists, numbers, texts, booleans. There are
 * ``merge``: what differs from another configuration. Sections and tables change entry by entry; a new entry of a table
   is added, ``None`` (YAML: ``null``) takes one away. Lists are replaced whole.
 
+Where a map's ``text`` is given, the rest of its section has other defaults: terrain, height and width are those of the
+drawing, and nothing is placed beside what is drawn.
+
 A file (or dict) that names a ``preset`` is read the second way, on top of it; any other the first way. ``about`` is a
 line for people.
 """
@@ -23,7 +26,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 import yaml
 
 from ...errors import UnknownName, UsageError
-from .config import GridworldConfig
+from .config import GridworldConfig, MapRules
 
 __all__ = ["dump", "from_dict", "load", "merge", "read_yaml", "to_dict", "to_yaml"]
 
@@ -133,7 +136,8 @@ def _plain(value: Any, default: Any) -> Any:
     """Plain data; of dataclasses only what differs from the default, if there is one."""
     if dataclasses.is_dataclass(value):
         entries = ((f.name, getattr(value, f.name), getattr(default, f.name, None)) for f in dataclasses.fields(value))
-        same = type(default) is type(value)
+        # What a drawn map has by default depends on the drawing.
+        same = type(default) is type(value) and not (isinstance(value, MapRules) and value.text)
         return {
             name: _plain(one, usual if dataclasses.is_dataclass(one) else None)
             for name, one, usual in entries
@@ -214,6 +218,8 @@ def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -
     hints = _hints(kind)
     if not isinstance(value, Mapping):
         raise _wrong(path, value, f"a section with fields: {', '.join(hints)}")
+    if kind is MapRules and isinstance(value.get("text"), str) and value["text"].strip():
+        base = _drawn(value["text"])
     found = {}
     for name, one in value.items():
         if name not in hints:
@@ -226,6 +232,12 @@ def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -
         if f.name not in found and f.default is f.default_factory is dataclasses.MISSING:
             raise UsageError(f"{path} has no {f.name}; add `{f.name}: ...` to it.")
     return kind(**found)
+
+
+def _drawn(text: str) -> MapRules:
+    """What a drawn map is where the same words don't say otherwise: as large as the text, and no more than drawn."""
+    lines = text.strip("\n").split("\n")
+    return MapRules("ascii", len(lines), len(lines[0]), agents=0, objects={})
 
 
 def _read_table(hint: Any, value: Any, path: str, base: Any, merging: bool) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UnknownName, UsageError
+from .checks import check
 from .config import GridworldConfig
 from .files import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict
 
@@ -73,7 +74,12 @@ def configure(
         UnknownName: a preset, field or name that doesn't exist.
         UsageError: a world that can't be.
     """
-    return _built(arguments(preset, config, overrides))
+    try:
+        return check(_built(arguments(preset, config, overrides)))
+    except UsageError as error:
+        if isinstance(config, (str, Path)) and str(config) not in str(error):
+            error.args = (f"{config}: {error}",)
+        raise
 
 
 def arguments(
