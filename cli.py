@@ -51,7 +51,7 @@ run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2, a fo
 """
 
 EXTRAS = {
-    "render": ("pygame", "PIL", "imageio"),
+    "render": ("pygame", "PIL", "imageio", "imageio_ffmpeg"),
     "train": (
         *("torch", "transformers", "peft", "trl", "accelerate", "datasets", "gguf"),
         *("rich", "matplotlib", "tensorboard", "tokenizers", "safetensors", "huggingface_hub"),

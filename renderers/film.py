@@ -1,0 +1,93 @@
+"""Frames to a film, GIF or MP4, by the suffix of the file."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from ..errors import MissingExtra, UsageError, did_you_mean
+from .board import Frame
+from .gif import write_gif
+
+__all__ = ["film", "write_mp4"]
+
+SUFFIXES: Final = (".gif", ".mp4")
+SLOWEST: Final = 10
+"""Frames a second of the slowest MP4; what is to be shown for longer is repeated, since players stumble over less."""
+
+
+def film(frames: Iterable[Frame], path: str | Path, seconds: float = 0.1, last: float = 1.0) -> Path:
+    """Write frames [H, W, 3] uint8, all of one size, as a film.
+
+    Args:
+        frames: at least one; they may be drawn as they are asked for.
+        path: ends in ``.gif`` or ``.mp4``; its folder is made.
+        seconds: how long each is shown.
+        last: how long the last one is shown, seconds.
+
+    Returns:
+        The path.
+
+    Raises:
+        MissingExtra: pillow (GIF) or imageio-ffmpeg (MP4) is not installed.
+        UsageError: another suffix, no frames, frames of different sizes, or a path that cannot be written.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix == ".gif":
+        return write_gif(target, frames, seconds, last)
+    if suffix == ".mp4":
+        return write_mp4(target, frames, seconds, last)
+    hint = did_you_mean(suffix, SUFFIXES)
+    raise UsageError(f"{target} cannot be drawn: a film ends in .gif or .mp4.{hint}")
+
+
+def write_mp4(path: str | Path, frames: Iterable[Frame], seconds: float = 0.1, last: float = 1.0) -> Path:
+    """Write frames as an MP4 (H.264); arguments and errors as ``film``. Odd sizes grow by a row or column."""
+    try:
+        import imageio.v2
+        import imageio_ffmpeg
+    except ModuleNotFoundError as error:
+        package = "imageio" if error.name == "imageio" else "imageio-ffmpeg"
+        raise MissingExtra("Writing an MP4", package, "render") from error
+    target, coming = Path(path), iter(frames)
+    first = next(coming, None)
+    if first is None:
+        raise UsageError("A film needs frames; no frame came.")
+    repeat = max(1, round(seconds * SLOWEST)) if seconds > 1 / SLOWEST else 1
+    rate = repeat / seconds
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.open("wb").close()  # told here, not by a program of its own in twenty lines
+    except OSError as error:
+        raise UsageError(f"Cannot write the film to {target}: {error.strerror or error}.") from error
+    assert imageio_ffmpeg
+    writer = imageio.v2.get_writer(
+        target, format="FFMPEG", fps=rate, codec="libx264", quality=8, macro_block_size=1, ffmpeg_log_level="error"
+    )
+    shown = first
+    try:
+        for shown in itertools.chain([first], coming):
+            if shown.shape != first.shape:
+                came = " and ".join(f"{w}x{h}" for h, w, _ in (first.shape, shown.shape))
+                raise UsageError(f"A film needs frames of one size; {came} came.")
+            for _ in range(repeat):
+                writer.append_data(_even(shown))
+        for _ in range(max(0, round(last * rate) - repeat)):
+            writer.append_data(_even(shown))
+        writer.close()
+    except OSError as error:
+        raise UsageError(f"Cannot write the film to {target}: {str(error).splitlines()[0]}.") from error
+    finally:
+        writer.close()
+    return target
+
+
+def _even(frame: Frame) -> Frame:
+    """H.264 has no odd sizes: the last row or column once more."""
+    height, width = frame.shape[:2]
+    return np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
