@@ -1,4 +1,4 @@
-"""Eight bytes at once: read or write a word of a C-contiguous array of bytes inside a kernel.
+"""Eight bytes at once: read, write or look through a word of a C-contiguous array of bytes inside a kernel.
 
 NumPy's ``view`` costs more in a kernel than what it saves, and numba compiles byte loops of fixed length one byte at a
 time. The byte at the lowest address is the word's lowest (little-endian machines, the only ones numba's wheels are
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .jit import disabled
 
-__all__ = ["load_word", "store_word"]
+__all__ = ["first_byte", "load_word", "store_word"]
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
@@ -49,6 +49,18 @@ def _store_word(typing_context: Any, array: Any, offset: Any, word: Any) -> Any:
     return types.void(array, types.intp, types.uint64), generate
 
 
+def _first_byte(typing_context: Any, word: Any) -> Any:
+    """The number of the lowest byte that isn't 0; 8 of an empty word."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        bits = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+        return builder.lshr(bits, ir.Constant(ir.IntType(64), 3))
+
+    return types.int64(types.uint64), generate
+
+
 def _load_plain(array: NDArray[Any], offset: int) -> Any:
     """``load_word`` where the JIT is off."""
     return np.uint64(int.from_bytes(array.reshape(-1).view(np.uint8)[offset : offset + 8].tobytes(), "little"))
@@ -59,5 +71,12 @@ def _store_plain(array: NDArray[Any], offset: int, word: int) -> None:
     array.reshape(-1).view(np.uint8)[offset : offset + 8] = np.frombuffer(int(word).to_bytes(8, "little"), np.uint8)
 
 
+def _first_plain(word: int) -> int:
+    """``first_byte`` where the JIT is off."""
+    bits = int(word)
+    return ((bits & -bits).bit_length() - 1) // 8 if bits else 8
+
+
+first_byte: Any = _first_plain if disabled() else intrinsic(_first_byte)
 load_word: Any = _load_plain if disabled() else intrinsic(_load_word)
 store_word: Any = _store_plain if disabled() else intrinsic(_store_word)

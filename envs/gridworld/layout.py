@@ -86,8 +86,8 @@ RULES = np.dtype(
         ("plane_kinship", np.int16),  # -1: none; as the two below
         ("plane_last_action", np.int16),
         ("plane_last_reward", np.int16),
-        ("agents", np.int16),  # who are alive at the beginning
-        ("next_id", np.int32),
+        ("agents", np.int16),  # who are alive at the beginning: slots 0..agents-1
+        ("next_id", np.int32),  # of the next one born
         ("energy", np.int32),  # at the beginning
         ("freeze", np.int32),  # ticks
         ("shield_upkeep", np.int32),
@@ -109,6 +109,9 @@ RULES = np.dtype(
         ("death_hp", np.bool_),
         ("max_age", np.int32),  # ticks; 0: none
         ("kinship", np.int16),  # a Sharing number of config.py
+        ("own_labels", np.bool_),  # labels are the agents' ``group``
+        ("pedigree", np.bool_),  # ``related`` and the founders' parents come from the configuration
+        ("ancestors", np.int32),  # ids that a pedigree takes: 0..ancestors-1
         ("share", np.float32),  # the pooled part
         ("team_size", np.int32),
         ("normalise", np.bool_),
@@ -134,11 +137,13 @@ TYPE = np.dtype(
         ("energy_gain", np.int32),
         ("reward", np.float32),
         ("usable", np.bool_),
+        ("first_input", np.uint8),  # 1 + number of the first input item; 0: none
+        ("first_output", np.uint8),
         ("plane", np.int16),  # of presence, and of each feature: -1 where there is no such plane
         ("plane_hp", np.int16),
         ("plane_stock", np.int16),
-        ("plane_input", np.int16),  # 1 + number of its first input item
-        ("plane_output", np.int16),  # 1 + number of its first output item
+        ("plane_input", np.int16),  # of first_input, first_output and energy_gain
+        ("plane_output", np.int16),
         ("plane_gain", np.int16),
         ("plane_ready", np.int16),
     ],
@@ -161,7 +166,7 @@ OBJECT = np.dtype(
 
 AGENT = np.dtype(
     [
-        ("id", np.int32),  # never used twice in an episode
+        ("id", np.int32),  # never used twice in an episode; -1 in slots that nobody has had
         ("mother", np.int32),  # ids; -1: unknown
         ("father", np.int32),
         ("born", np.int32),  # tick
@@ -178,7 +183,8 @@ AGENT = np.dtype(
         ("col", np.int16),
         ("hp", np.int16),
         ("label", np.int16),  # team or family: 0..S-1; -1: none
-        ("last_action", np.int16),
+        ("group", np.int16),  # the slot's label, where the configuration gives labels
+        ("last_action", np.int16),  # -1: none yet, or a number that is no action
         ("facing", np.uint8),
         ("alive", np.bool_),
         ("shield", np.bool_),
@@ -206,7 +212,7 @@ class World(NamedTuple):
         regions: [N, G] REGION.
         counts: [N, G, K + 1] int16 how many objects of each type a region gets, and how many agents (last).
         plan: [N, H, W] uint8 a drawn map, as values of ``kind`` (ASCII terrain; else [N, 1, 1]).
-        kind: [N, H + 2 PAD, W + 2 PAD] uint8 what is in a cell.
+        kind: [N, H + 2 PAD, W + 2 PAD] uint8 what is in a cell; OUTSIDE beyond the map.
         which: [N, H + 2 PAD, W + 2 PAD] int32 which one; undefined in empty cells.
         objects: [N, O] OBJECT.
         agents: [N, S] AGENT.

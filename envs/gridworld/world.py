@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..pedigree import Pedigree
 from .config import RANGES, GridworldConfig, Region, Sharing, Terrain
-from .layout import AGENT, GIFT, GONE, OBJECT, OBJECT_KIND, PAD, RANGE, REGION, RULES, TYPE, World
+from .layout import AGENT, GIFT, GONE, OBJECT, OBJECT_KIND, OUTSIDE, PAD, RANGE, REGION, RULES, TYPE, World
 from .terrain import option_values, terrain_regions
 
 __all__ = ["Sizes", "new_world", "plane_names", "sizes", "verbs"]
@@ -25,6 +26,7 @@ class Sizes(NamedTuple):
 
     Attributes:
         slots, items, types: S, I, K.
+        agents: who are placed at the beginning.
         objects: O, the most objects that a map of this configuration can hold.
         actions: A.
         planes: C.
@@ -35,6 +37,7 @@ class Sizes(NamedTuple):
     slots: int
     items: int
     types: int
+    agents: int
     objects: int
     actions: int
     planes: int
@@ -111,6 +114,7 @@ def sizes(config: GridworldConfig) -> Sizes:
         slots=config.slots or max(1, agents),
         items=len(config.items),
         types=len(config.objects),
+        agents=agents,
         objects=max(1, objects),
         actions=GIFT + len(config.items),
         planes=len(plane_names(config)),
@@ -134,7 +138,7 @@ def new_world(config: GridworldConfig, n: int) -> World:
         regions=np.zeros((n, size.regions), REGION),
         counts=np.zeros((n, size.regions, size.types + 1), np.int16),
         plan=np.zeros(drawn, np.uint8),
-        kind=np.zeros(padded, np.uint8),
+        kind=np.full(padded, OUTSIDE, np.uint8),
         which=np.zeros(padded, np.int32),
         objects=np.zeros((n, size.objects), OBJECT),
         agents=np.zeros((n, size.slots), AGENT),
@@ -149,6 +153,7 @@ def new_world(config: GridworldConfig, n: int) -> World:
     _write_rules(config, world)
     _write_types(config, world)
     _write_regions(config, world)
+    _write_kin(config, world)
     if here.terrain == "ascii":
         world.plan[:] = _plan(config)
     for k, one in enumerate(_ranges(config)):
@@ -167,7 +172,7 @@ def _write_rules(config: GridworldConfig, world: World) -> None:
         "window_width": seen.width,
         "rotate": seen.rotate,
         "hidden": sum(1 << names.index(name) for name in seen.hidden if name.startswith("agent.")),
-        "agents": sum(region.agents for region in all_regions(config)),
+        "agents": sizes(config).agents,
         "energy": agent.energy,
         "freeze": agent.freeze,
         "shield_upkeep": agent.shield_upkeep,
@@ -213,6 +218,8 @@ def _write_types(config: GridworldConfig, world: World) -> None:
         for fact in ("hp", "stock", "cooldown", "energy_cost", "energy_gain", "reward", "usable"):
             row[fact] = getattr(kind, fact)
         row["plane"] = names.index(name)
+        row["first_input"] = 1 + min(map(items.index, kind.inputs), default=-1)
+        row["first_output"] = 1 + min(map(items.index, kind.outputs), default=-1)
         for feature in ("hp", "stock", "input", "output", "gain", "ready"):
             whole = f"{name}.{feature}"
             shown = whole in names and whole not in config.observation.hidden
@@ -229,6 +236,32 @@ def _write_regions(config: GridworldConfig, world: World) -> None:
         for name, count in region.objects.items():
             world.counts[:, g, types.index(name)] = count
         world.counts[:, g, len(types)] = region.agents
+
+
+def _write_kin(config: GridworldConfig, world: World) -> None:
+    """Labels, parts, matrices and parents that a configuration gives; ``reset`` draws the others."""
+    kinship, agents = config.kinship, world.agents
+    agents["group"] = agents["mother"] = agents["father"] = -1
+    if kinship.labels and kinship.mode in ("teams", "groups"):
+        world.rules["own_labels"] = True
+        agents["group"] = kinship.labels
+    if kinship.mode == "groups":
+        world.pct[:, : len(kinship.pct)] = kinship.pct
+    if kinship.mode == "matrix":
+        weights = np.asarray(kinship.matrix, np.float64)
+        sums = weights.sum(1, keepdims=True)
+        world.related[:] = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    if kinship.mode == "relatedness" and kinship.pedigree:
+        slots = agents.shape[1]
+        founders = min(slots, sizes(config).agents)
+        world.rules["pedigree"] = True
+        world.rules["ancestors"] = 1 + max(number for row in kinship.pedigree for number in row)
+        world.related[:] = np.eye(slots)
+        family = Pedigree.from_parents(kinship.pedigree)
+        world.related[:, :founders, :founders] = family.matrix(range(founders))
+        for name, mother, father in kinship.pedigree:
+            if name < founders:
+                agents["mother"][:, name], agents["father"][:, name] = mother, father
 
 
 def _plan(config: GridworldConfig) -> list[list[int]]:
