@@ -35,7 +35,7 @@ def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...]) -> NDArray[n
         wide = np.minimum(given, np.uint64(count)) if given.dtype == np.uint64 else given
         given = np.clip(wide.astype(np.int64), -2, count).astype(np.int32)
     checked = np.ascontiguousarray(given)
-    outside = first_outside(checked, count)
+    outside = first_outside(checked, -1, count)
     if outside >= 0:
         where = np.unravel_index(outside, checked.shape)
         raise InvalidAction(

@@ -13,8 +13,9 @@ from pettingzoo import AECEnv
 from ..aliases import RUNNING
 from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
+from .showing import RENDER_FPS, render_modes
 from .state import NONE, Snapshot
-from .table import RENDER_FPS, Table, render_modes
+from .table import Table, no_whole
 
 __all__ = ["AECGame"]
 
@@ -26,7 +27,8 @@ class AECGame(AECEnv):
 
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays at every call; the mask is all
     zeros for an agent that is not to move. ``infos[agent]`` repeats the mask and counts the agent's illegal actions of
-    this game. With ``text=True`` observations and actions are strings.
+    this game; it holds what the game tells beside. Games with verbs take pairs (verb, argument), and have two masks for
+    one, as in ``ParallelGame``. With ``text=True`` observations and actions are strings.
 
     Args:
         game: the rules.
@@ -61,8 +63,13 @@ class AECGame(AECEnv):
         self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
         self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
         self._ticks = game.info.simultaneous
+        self._to_ask: list[str] = []  # simultaneous games: who answers after the selected agent, the next one last
+        if self.table.state_space is not None:
+            self.state_space = self.table.state_space
 
     def __getattr__(self, name: str) -> Any:
+        if name == "state_space":
+            raise AttributeError(no_whole(self.game))
         if name in _AFTER_RESET:
             raise AttributeError(f"{name} cannot be read before reset(). Call reset() first.")
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
@@ -103,7 +110,7 @@ class AECGame(AECEnv):
         self._waiting = given.waiting[0].tolist() if given is not None else [NONE] * table.players
         self.agents = [agent for p, agent in enumerate(names) if not gone[p]]
         left = [(self._seat[agent], agent) for agent in self.agents]
-        self.rewards = {agent: 0.0 if any(gone) else table.rewards[p] for p, agent in left}
+        self.rewards = {agent: table.rewards[p] for p, agent in left}
         self._cumulative_rewards = {agent: pending[p] for p, agent in left}
         terminated, truncated = table.flags()
         self.terminations = {agent: terminated[p] for p, agent in left}
@@ -113,26 +120,21 @@ class AECGame(AECEnv):
 
     def _choose(self) -> None:
         """Who is next. In simultaneous games the dead take their leave before anybody answers."""
-        table = self.table
         if not self._ticks:
-            agent = self.possible_agents[table.mover]
+            agent = self.possible_agents[self.table.mover]
             self.agent_selection = agent if agent in self.terminations else (self.agents or self.possible_agents)[0]
             return
-        dead = [agent for agent in self.agents if self.terminations[agent] or self.truncations[agent]]
+        ended = [agent for agent in self.agents if self.terminations[agent] or self.truncations[agent]]
         asked = [agent for agent in self.agents if self._waiting[self._seat[agent]] == NONE]
-        self.agent_selection = (dead or asked or self.agents or self.possible_agents)[0]
+        self.agent_selection = (ended or asked or self.possible_agents)[0]
+        self._to_ask = [] if ended else asked[:0:-1]
 
     def _tell(self) -> None:
         """Write the infos of all agents."""
-        self.infos = {
-            agent: {"action_mask": self._mask(agent), "illegal": self.table.faults[self._seat[agent]]}
-            for agent in self.agents
-        }
+        self.infos = {agent: self._info(agent) for agent in self.agents}
 
-    def _mask(self, agent: str) -> Any:
-        if agent != self.agent_selection or agent not in self.terminations:
-            return self.table.nothing_legal.copy()
-        return self.table.mask(self._seat[agent])
+    def _info(self, agent: str) -> dict[str, Any]:
+        return self.table.info(self._seat[agent], asked=agent == self.agent_selection)
 
     def step(self, action: Any) -> None:
         """The selected agent's action; None if its game is over.
@@ -156,6 +158,8 @@ class AECGame(AECEnv):
             action = table.read(action)
         elif self.checked:
             action = table.check(action)
+        elif table.verbs is not None:
+            action = table.verbs.number_or_none(action)
         if self._ticks:
             self._tick(action)
         else:
@@ -176,31 +180,35 @@ class AECGame(AECEnv):
             self._end()
         after = self.possible_agents[table.mover]
         self.agent_selection = after
-        infos = self.infos
+        if self.game.tell is not None:
+            self._tell()
+            return
         if after != agent:
-            infos[agent] = {"action_mask": table.nothing_legal.copy(), "illegal": table.faults[self._seat[agent]]}
-        infos[after] = {"action_mask": table.mask(table.mover), "illegal": table.faults[table.mover]}
+            self.infos[agent] = self._info(agent)
+        self.infos[after] = self._info(after)
 
     def _tick(self, action: int) -> None:
         table, agent = self.table, self.agent_selection
-        before = list(self._waiting)
         self._waiting[self._seat[agent]] = int(action)
-        if NONE in (self._waiting[self._seat[name]] for name in self.agents):
-            rewards = [0.0] * table.players
-        else:
-            try:
-                table.tick(self._waiting)
-            except IllegalAction:
-                self._waiting = before
-                raise
-            self._waiting = [NONE] * table.players
-            rewards = table.rewards
+        if self._to_ask:
+            self._cumulative_rewards[agent] = 0.0
+            if any(self.rewards.values()):
+                self.rewards = dict.fromkeys(self.agents, 0.0)
+            self.agent_selection = after = self._to_ask.pop()
+            self.infos[agent], self.infos[after] = self._info(agent), self._info(after)
+            return
+        try:
+            table.tick(self._waiting)
+        except IllegalAction:
+            self._waiting[self._seat[agent]] = NONE
+            raise
+        self._waiting = [NONE] * table.players
         self._cumulative_rewards[agent] = 0.0
         for name in self.agents:
-            reward = rewards[self._seat[name]]
-            self.rewards[name] = reward
+            self.rewards[name] = reward = table.rewards[self._seat[name]]
             self._cumulative_rewards[name] += reward
-        self._end()
+        if table.any_ended():
+            self._end()
         self._choose()
         self._tell()
 
@@ -225,7 +233,7 @@ class AECGame(AECEnv):
         if self._ticks:
             self._choose()
             if self.agents:
-                self.infos[self.agent_selection]["action_mask"] = self._mask(self.agent_selection)
+                self.infos[self.agent_selection] = self._info(self.agent_selection)
         elif self.agents:
             self.agent_selection = self.agents[0]
 
@@ -234,10 +242,17 @@ class AECGame(AECEnv):
         table = self.table
         if self.checked and "agents" not in self.__dict__:
             raise UsageError("observe() came before reset(). Call reset() first.")
-        seat = self._seat[agent]
-        if table.text:
-            return table.describe(seat)
-        return {"observation": table.observation(seat), "action_mask": self._mask(agent)}
+        return table.seen(self._seat[agent], asked=agent == self.agent_selection and agent in self.terminations)
+
+    def state(self) -> dict[str, Any]:
+        """The world as a whole, in new arrays.
+
+        Raises:
+            UsageError: before reset(), or in a game without such a view.
+        """
+        if "agents" not in self.__dict__:
+            raise UsageError("state() came before reset(). Call reset() first.")
+        return self.table.whole()
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, reward since its last action, termination, truncation and info of the selected agent."""
@@ -266,8 +281,9 @@ class AECGame(AECEnv):
     def get_state(self) -> Snapshot:
         """[1] the game in full; ``set_state`` of any equal environment continues from it."""
         table, names = self.table, self.possible_agents
+        rewards = [self.rewards.get(agent, 0.0) for agent in names]
         pending = [self._cumulative_rewards.get(agent, 0.0) for agent in names]
-        return table.snapshot(pending, [agent not in self.agents for agent in names], self._waiting)
+        return table.snapshot(rewards, pending, [agent not in self.agents for agent in names], self._waiting)
 
     def set_state(self, state: Any) -> None:
         """Continue from a Snapshot (of any face), bare rows or bytes.

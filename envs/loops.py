@@ -474,15 +474,15 @@ def lone_tick(
 
 
 @kernel
-def first_outside(actions: NDArray[np.int32], count: int) -> int:
-    """Index of the first number outside -1..count-1, or -1. Works on the flattened array."""
+def first_outside(actions: NDArray[Any], least: int, count: int) -> int:
+    """Index of the first number outside least..count-1, or -1. Works on the flattened array."""
     flat = actions.reshape(-1)
     outside = 0
     for j in range(flat.shape[0]):
-        outside += (flat[j] < -1) | (flat[j] >= count)
+        outside += (flat[j] < least) | (flat[j] >= count)
     if outside == 0:
         return -1
     for j in range(flat.shape[0]):
-        if flat[j] < -1 or flat[j] >= count:
+        if flat[j] < least or flat[j] >= count:
             return j
     return -1

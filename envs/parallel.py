@@ -6,28 +6,44 @@ mover.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from ..aliases import RUNNING
+from ..aliases import RUNNING, Action, Mask
 from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
+from .loops import first_outside
+from .showing import RENDER_FPS, render_modes
 from .state import NONE, Snapshot
-from .table import NO_ANSWER, RENDER_FPS, Table, render_modes
+from .table import NO_ANSWER, Table, no_whole
 
 __all__ = ["ParallelGame"]
 
 Step = tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
+
+_NUMBERS = {int, np.int64, np.int32}
+"""Types of actions that need no closer look."""
+
+
+def _few(names: Iterable[str]) -> str:
+    """Names for a message, the first ten of them."""
+    listed = list(map(str, names))
+    return ", ".join(listed[:10]) + (", ..." if len(listed) > 10 else "")
 
 
 class ParallelGame(ParallelEnv):
     """A game as PettingZoo's ParallelEnv.
 
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays in every step, or texts;
-    ``infos[agent]`` repeats the mask, counts the agent's illegal actions of this game and names the ``active_agent``
-    (turn-based).
+    ``infos[agent]`` repeats the mask, counts the agent's illegal actions of this game, names the ``active_agent``
+    (turn-based) and holds what the game tells beside.
+
+    Games with verbs take pairs (verb, argument); ``action_mask`` is then a tuple of two masks, of verbs that are legal
+    with any argument and of arguments that are legal with any verb; the info's ``pair_mask`` is exact.
 
     Args:
         game: the rules.
@@ -58,6 +74,7 @@ class ParallelGame(ParallelEnv):
         self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
         self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
+        self._seats: list[int] | None = None  # of ``agents``; None: everybody's
         self._begun = False
 
     @property
@@ -79,10 +96,10 @@ class ParallelGame(ParallelEnv):
         """Start a game; arguments as ``AECGame.reset``. Returns observations and infos."""
         self.table.begin(seed, options)
         self._begun = True
-        self.agents = self._playing()
+        self._seat_those(self._playing())
         if self.render_mode == "human":
             self.render()
-        return self._observations(self.agents), self._infos(self.agents)
+        return self._seen()
 
     def _playing(self) -> list[str]:
         """Who is there after a beginning: the living, while the game runs."""
@@ -117,54 +134,131 @@ class ParallelGame(ParallelEnv):
             raise InvalidAction(
                 f"{type(actions).__name__} came; the parallel face takes a dictionary from agent to action."
             )
-        unknown = [agent for agent in actions if agent not in self._seat]
-        if unknown:
-            raise InvalidAction(f"There is no agent {unknown[0]!r}. Agents: {', '.join(self.possible_agents)}.")
         played = self.agents
-        if self.game.info.simultaneous:
-            chosen = [NO_ANSWER] * table.players
-            for agent in played:
-                chosen[self._seat[agent]] = self._action(actions, agent)
-            table.tick(chosen)
+        if table.ticks is not None:
+            table.tick(self._together(actions))
         else:
+            self._refuse_unknown(actions)
             table.turn(self._action(actions, self.possible_agents[table.mover]))
-        seats = [self._seat[agent] for agent in played]
-        terminated, truncated = table.flags()
-        rewards = {agent: table.rewards[p] for agent, p in zip(played, seats, strict=True)}
-        ended = {agent: terminated[p] for agent, p in zip(played, seats, strict=True)}
-        cut = {agent: truncated[p] for agent, p in zip(played, seats, strict=True)}
-        observations, infos = self._observations(played), self._infos(played)
-        self.agents = [agent for agent in played if not (ended[agent] or cut[agent])]
+        rewards = dict(zip(played, self._of_those(table.rewards), strict=True))
+        observations, infos = self._seen()
+        ended, cut = dict.fromkeys(played, False), dict.fromkeys(played, False)
+        if table.any_ended():
+            terminated, truncated = table.flags()
+            ended = dict(zip(played, self._of_those(terminated), strict=True))
+            cut = dict(zip(played, self._of_those(truncated), strict=True))
+            self._seat_those([agent for agent in played if not (ended[agent] or cut[agent])])
         if self.render_mode == "human":
             self.render()
         return observations, rewards, ended, cut, infos
 
-    def _action(self, actions: Mapping[str, Any], agent: str) -> int:
+    def _refuse_unknown(self, actions: Mapping[str, Any]) -> None:
+        for agent in actions:
+            if agent not in self._seat:
+                raise InvalidAction(f"There is no agent {agent!r}. Agents: {_few(self.possible_agents)}.")
+
+    def _action(self, actions: Mapping[str, Any], agent: str) -> Action:
         if agent not in actions:
-            raise InvalidAction(f"The action of {agent} is missing. Came: {', '.join(map(str, actions)) or 'none'}.")
+            raise InvalidAction(f"The action of {agent} is missing. Came: {_few(actions) or 'none'}.")
         given = actions[agent]
         if given is None:
             return NO_ANSWER
         return self.table.read(given) if self.table.text else self.table.check(given)
 
-    def _observations(self, agents: list[str]) -> dict[str, Any]:
-        table, seats = self.table, range(len(self.possible_agents))
-        if table.text:
-            return {self.possible_agents[p]: table.describe(p) for p in seats if self.possible_agents[p] in agents}
-        return {
-            self.possible_agents[p]: {"observation": table.observation(p), "action_mask": table.mask(p)}
-            for p in seats
-            if self.possible_agents[p] in agents
-        }
+    def _together(self, actions: Mapping[str, Any]) -> NDArray[np.int32]:
+        """[P] everybody's action in a tick."""
+        agents = self.agents
+        try:
+            given: list[Any] | None = [actions[agent] for agent in agents]
+        except KeyError:
+            given = None
+        if given is None or len(actions) != len(agents):
+            self._refuse_unknown(actions)
+        chosen: Any = self._numbers(given) if given is not None else None
+        if chosen is None:
+            chosen = [self._action(actions, agent) for agent in agents]
+        if self._seats is None:
+            return np.asarray(chosen, np.int32)
+        every = np.full(self.table.players, NO_ANSWER, np.int32)
+        every[self._seats] = chosen
+        return every
 
-    def _infos(self, agents: list[str]) -> dict[str, dict[str, Any]]:
+    def _numbers(self, given: list[Any]) -> NDArray[Any] | None:
+        """Plain actions, checked all at once; None where one of them needs a closer look, or an error of its own."""
         table = self.table
-        active = {} if self.game.info.simultaneous else {"active_agent": self.possible_agents[table.mover]}
-        return {
-            agent: {"action_mask": table.mask(p), "illegal": table.faults[p], **active}
-            for p, agent in enumerate(self.possible_agents)
-            if agent in agents
+        if table.text:
+            return None
+        if table.verbs is not None:
+            return table.verbs.numbers(given)
+        if not _NUMBERS.issuperset(map(type, given)):
+            return None
+        try:
+            numbers = np.array(given, np.int64)
+        except OverflowError:
+            return None
+        return numbers if first_outside(numbers, 0, table.num_actions) < 0 else None
+
+    def _seat_those(self, agents: list[str]) -> None:
+        """Who plays from now on."""
+        self.agents = agents
+        self._seats = None if len(agents) == len(self._seat) else [self._seat[agent] for agent in agents]
+
+    def _of_those(self, each: Any) -> Any:
+        """Of what all seats have, what belongs to ``agents``; of an array, its rows."""
+        return each if self._seats is None else [each[p] for p in self._seats]
+
+    def _seen(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Observations and infos of ``agents``: views of arrays that nobody else holds."""
+        table, agents = self.table, self.agents
+        boards, exact = table.everything()
+        masks, pairs = self._masks(exact)
+        if table.text:
+            observations: dict[str, Any] = {agent: table.describe(self._seat[agent]) for agent in agents}
+        else:
+            each = zip(agents, self._of_those(boards), masks, strict=True)
+            observations = {agent: {"observation": board, "action_mask": mask} for agent, board, mask in each}
+        told = zip(agents, masks, self._of_those(table.faults), strict=True)
+        infos: dict[str, dict[str, Any]] = {
+            agent: {"action_mask": mask, "illegal": illegal} for agent, mask, illegal in told
         }
+        if table.ticks is None:
+            for info in infos.values():
+                info["active_agent"] = self.possible_agents[table.mover]
+        if pairs is not None:
+            for info, pair in zip(infos.values(), self._of_those(pairs), strict=True):
+                info["pair_mask"] = pair
+        if self.game.tell is not None:
+            for agent, info in infos.items():
+                info.update(table.told(self._seat[agent]))
+        return observations, infos
+
+    def _masks(self, exact: Mask) -> tuple[Any, Mask | None]:
+        """One mask for each of ``agents``, and the exact ones of pairs [P, V, K] in games with verbs."""
+        if self.table.verbs is None:
+            return self._of_those(exact), None
+        (verbs, arguments), pairs = self.table.masks(exact)
+        return list(zip(self._of_those(verbs), self._of_those(arguments), strict=True)), pairs
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The world as a whole, in new arrays.
+
+        Raises:
+            UsageError: before reset(), or in a game without such a view.
+        """
+        if not self._begun:
+            raise UsageError("state() came before reset(). Call reset() first.")
+        return self.table.whole()
+
+    @property
+    def state_space(self) -> Any:
+        """The space of ``state()``, the same object at every call.
+
+        Raises:
+            AttributeError: in a game without such a view.
+        """
+        if self.table.state_space is None:
+            raise AttributeError(no_whole(self.game))
+        return self.table.state_space
 
     def render(self) -> Any:
         """A picture [H, W, 3] uint8, a text, or None where it prints by itself."""
@@ -179,7 +273,7 @@ class ParallelGame(ParallelEnv):
     def get_state(self) -> Snapshot:
         """[1] the game in full; ``set_state`` of any equal environment continues from it."""
         gone = [agent not in self.agents for agent in self.possible_agents]
-        return self.table.snapshot(self.table.rewards, gone, [NONE] * self.table.players)
+        return self.table.snapshot(self.table.rewards, self.table.rewards, gone, [NONE] * self.table.players)
 
     def set_state(self, state: Any) -> None:
         """Continue from a Snapshot (of any face), bare rows or bytes.
@@ -189,7 +283,7 @@ class ParallelGame(ParallelEnv):
         """
         self.table.place(state, with_seed=True)
         self._begun = True
-        self.agents = self._playing()
+        self._seat_those(self._playing())
 
     def clone(self) -> ParallelGame:
         """An equal, independent environment."""

@@ -7,10 +7,7 @@ draws and takes snapshots. It knows players by seat number; agents' names belong
 from __future__ import annotations
 
 import copy
-import importlib
 import operator
-import string
-import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -20,31 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
-from ..errors import ActionError, IllegalAction, InvalidAction, MissingExtra, StateError, UnknownName, UsageError
+from ..errors import ActionError, IllegalAction, InvalidAction, StateError, UnknownName, UsageError
 from .actions import few, ignored
 from .arrays import LOSE, RAISE, RESAMPLE, illegal_limits
 from .core import Game
 from .drivers import drivers
 from .loops import pick_plain
 from .rng import Word, episode_seed, word
+from .showing import close_window, in_window, picture, render_modes
+from .spaces import action_space, observation_space, state_space, text_spaces
 from .state import Snapshot, from_bytes, put, size, snapshot, take
 from .ticks import Ticks
+from .verbs import verbs_of
 
-__all__ = ["NO_ANSWER", "RENDER_FPS", "Table", "render_modes"]
+__all__ = ["NO_ANSWER", "Table", "no_whole"]
 
 NO_ANSWER: Action = -1
 """An answer that is no action at all: illegal everywhere."""
-
-
-RENDER_FPS = 2
-"""Turns a second in a window."""
-
-_SCREEN = f"{__name__.rsplit('.', 2)[0]}.renderers.screen"
-
-
-def render_modes(draw: str | None) -> list[str]:
-    """What works for a game: a drawing needs a drawer."""
-    return ["human", "ansi", "rgb_array"] if draw else ["human", "ansi"]
 
 
 class Table:
@@ -85,23 +74,16 @@ class Table:
         self.faults = [0] * info.players
         self._buffers()
         self.ticks = Ticks(game, self.state, self.limits) if info.simultaneous else None
+        self.verbs = verbs_of(game)
+        self.state_space = state_space(game)
 
     def observation_space(self) -> gymnasium.Space[Any]:
         """A new space of one player's observations."""
-        if self.text:
-            return gymnasium.spaces.Text(8192, charset=string.printable)
-        info = self.game.info
-        box = gymnasium.spaces.Box(
-            info.observation_low, info.observation_high, info.observation_shape, np.dtype(info.observation_dtype).type
-        )
-        mask = gymnasium.spaces.Box(0, 1, (info.num_actions,), np.int8)
-        return gymnasium.spaces.Dict({"observation": box, "action_mask": mask})
+        return text_spaces()[0] if self.text else observation_space(self.game)
 
     def action_space(self) -> gymnasium.Space[Any]:
         """A new space of one player's actions."""
-        if self.text:
-            return gymnasium.spaces.Text(256, charset=string.printable)
-        return gymnasium.spaces.Discrete(self.num_actions)
+        return text_spaces()[1] if self.text else action_space(self.game)
 
     def _buffers(self) -> None:
         info = self.game.info
@@ -193,14 +175,14 @@ class Table:
         self.rewards = self._rewards.tolist()
         self._count(status)
 
-    def tick(self, actions: Sequence[Action]) -> None:
+    def tick(self, actions: Sequence[Action] | NDArray[np.int32]) -> None:
         """Everybody's action, in a simultaneous game. What a seat without a legal action answers is ignored."""
         ticks = self.ticks
         assert ticks is not None
         if self.limits.illegal == RAISE:
             for p in ticks.wrong(actions):
                 raise IllegalAction(self._complaint(actions[p], p, ticks.mask[p]))
-        ticks.tick(np.array(actions, np.int32))
+        ticks.tick(np.asarray(actions, np.int32))
         self.rewards, self.faults, self.status = ticks.rewards, ticks.faults, ticks.status
         self.cycles += 1
 
@@ -219,11 +201,13 @@ class Table:
         return f"Action {action} of player_{player} is not legal in:\n{self.describe(player)}\nLegal: {few(mask)}."
 
     def check(self, action: Any) -> Action:
-        """An action number from what a user gave.
+        """An action number from what a user gave; -1 for a pair of a verb and an argument that it doesn't have.
 
         Raises:
             InvalidAction: wrong type, or outside 0..A-1.
         """
+        if self.verbs is not None:
+            return self.verbs.number(action)
         if type(action) is not int:
             try:
                 if isinstance(action, bool | np.bool_):
@@ -269,6 +253,50 @@ class Table:
         self.game.kernels.observe(self.state, 0, player, out)
         return out
 
+    def masks(self, mask: Mask) -> tuple[Any, Mask | None]:
+        """A mask [..., A] as observations hold it, and the exact mask of pairs in games with verbs."""
+        if self.verbs is None:
+            return mask, None
+        found = self.verbs.masks(mask)
+        return found.marginals, found.pairs
+
+    def everything(self) -> tuple[Any, Mask]:
+        """What each player sees, and its mask [P, A]; new arrays, or lists of them."""
+        if self.ticks is not None:
+            return self.ticks.observation, self.ticks.mask
+        players = range(self.players)
+        boards = [] if self.text else [self.observation(p) for p in players]
+        return boards, np.array([self.mask(p) for p in players])
+
+    def seen(self, player: Player, asked: bool) -> Any:
+        """A player's observation in new arrays, or a text. The mask is zeros for who isn't asked."""
+        if self.text:
+            return self.describe(player)
+        mask = self.mask(player) if asked else self.nothing_legal.copy()
+        return {"observation": self.observation(player), "action_mask": self.masks(mask)[0]}
+
+    def info(self, player: Player, asked: bool) -> dict[str, Any]:
+        """A player's info: its mask, its illegal actions of this game, and what the game tells."""
+        mask, pairs = self.masks(self.mask(player) if asked else self.nothing_legal.copy())
+        info = {"action_mask": mask, "illegal": self.faults[player]}
+        if pairs is not None:
+            info["pair_mask"] = pairs
+        return info | self.told(player)
+
+    def told(self, player: Player) -> dict[str, Any]:
+        """What the game adds to a player's info."""
+        return self.game.tell(self.state, 0, player) if self.game.tell is not None else {}
+
+    def whole(self) -> dict[str, NDArray[Any]]:
+        """The world as ``state()`` returns it, in new arrays.
+
+        Raises:
+            UsageError: the game has no such view.
+        """
+        if self.game.whole is None:
+            raise UsageError(no_whole(self.game))
+        return self.game.whole.read(self.state, 0)
+
     def describe(self, player: Player) -> str:
         """The position in words."""
         return self.game.describe(self.state, 0, player)
@@ -284,37 +312,21 @@ class Table:
                 f"render() needs a render_mode; make the environment with one of {render_modes(self.draw)}."
             )
         if self.render_mode == "rgb_array":
-            return self._frame()
+            return picture(self.draw, self.game, self.state)
         if self.render_mode == "ansi":
             return self.board()
-        if not self._in_window():
+        if not in_window(self.draw, self.game, self.state):
             print(self.board())
         return None
 
-    def _frame(self) -> NDArray[np.uint8]:
-        module, _, name = str(self.draw).partition(":")
-        frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(self.game, self.state, 0)
-        return frame
-
-    def _in_window(self) -> bool:
-        """Show the picture for one turn; False where there can be none. Rules import no pictures: by its name."""
-        if not self.draw:
-            return False
-        try:
-            frame = self._frame()
-        except MissingExtra:
-            return False
-        screen = importlib.import_module(_SCREEN)
-        return bool(screen.show_frame(frame, self.game.info.id, seconds=1 / RENDER_FPS))
-
     def close(self) -> None:
         """Close the window, if there is one."""
-        if self.render_mode == "human" and _SCREEN in sys.modules:
-            sys.modules[_SCREEN].close_frame()
+        if self.render_mode == "human":
+            close_window()
 
     # -- states --------------------------------------------------------------------------------------------------------
 
-    def snapshot(self, pending: list[float], gone: list[bool], waiting: list[int]) -> Snapshot:
+    def snapshot(self, rewards: list[float], pending: list[float], gone: list[bool], waiting: list[int]) -> Snapshot:
         """[1] this game in full."""
         return Snapshot(
             take(self.state),
@@ -322,7 +334,7 @@ class Table:
             np.array([self.episode], np.uint32),
             np.array([self.cycles], np.int32),
             np.array([self.status], np.uint8),
-            np.array([self.rewards], np.float32),
+            np.array([rewards], np.float32),
             np.array([pending], np.float32),
             np.array([self.faults], np.int32),
             np.array([gone], np.bool_),
@@ -356,6 +368,10 @@ class Table:
         else:
             self._look()
         return given
+
+    def any_ended(self) -> bool:
+        """Somebody's game ended in the last step."""
+        return self.status != RUNNING if self.ticks is None else self.ticks.any_ended
 
     def flags(self) -> tuple[list[bool], list[bool]]:
         """Terminations and truncations of all seats, as of the last step."""
@@ -392,6 +408,11 @@ class Table:
         if self.ticks is not None:
             other.ticks = self.ticks.twin(other.state)
         return other
+
+
+def no_whole(game: Game) -> str:
+    """Why there is no ``state()`` of a game."""
+    return f"{game.info.id} has no view of its whole state: state() and state_space are of games that define one."
 
 
 def _as_seed(seed: Any) -> int:

@@ -28,8 +28,8 @@ from .core import Game
 from .parallel import ParallelGame
 from .registry import list_envs, spec
 from .rng import below, episode_seed, word
+from .showing import render_modes
 from .state import from_bytes, layout_hash, take, to_bytes
-from .table import render_modes
 from .vec import VecEnv
 
 __all__ = ["CHECKS", "FARAMA_WARNINGS", "check_game", "transcript"]

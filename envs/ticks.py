@@ -40,6 +40,7 @@ class Ticks:
         rewards: P numbers, of the last tick.
         faults: P counts of illegal actions in this game.
         status: of the game.
+        any_ended: somebody's game ended in the last tick.
     """
 
     def __init__(self, game: Game, state: State, limits: Limits) -> None:
@@ -59,6 +60,7 @@ class Ticks:
         self.faults: list[int] = b.faults[0].tolist()
         self.status: Status = int(b.status[0])
         self._flags()
+        self.any_ended = self._stale = self.status != RUNNING or True in self.terminated
 
     def _flags(self) -> None:
         b = self._arrays
@@ -84,7 +86,7 @@ class Ticks:
         b.terminated[0], b.truncated[0] = ends(status, b.alive[0], gone)
         self._keep(self.state)
 
-    def wrong(self, actions: Sequence[Action]) -> list[Player]:
+    def wrong(self, actions: Sequence[Action] | NDArray[np.int32]) -> list[Player]:
         """Who of those that are asked chose an illegal action."""
         count = self.game.info.num_actions
         asked: list[bool] = self.mask.max(1).tolist()
@@ -93,14 +95,17 @@ class Ticks:
     def tick(self, actions: NDArray[np.int32]) -> None:
         """Everybody's action [P]. Under the policy ``raise`` they are legal."""
         b = self._arrays
-        self.observation, self.mask = np.empty_like(self.observation), np.empty_like(self.mask)
+        old, mask = self.observation, self.mask
+        self.observation, self.mask = np.empty(old.shape, old.dtype), np.empty(mask.shape, np.int8)
         code = self._tick(self.state, b, actions, self.observation, self.mask, self.limits)
         self.rewards = b.rewards[0].tolist()
         self.status = code & 3
         if code & _ILLEGAL:
             self.faults = b.faults[0].tolist()
-        if code & _DIED or self.status != RUNNING or True in self.terminated:
+        self.any_ended = code & _DIED != 0 or self.status != RUNNING
+        if self.any_ended or self._stale:
             self._flags()
+            self._stale = self.any_ended
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("game", "_tick", "state")}
