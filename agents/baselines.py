@@ -21,7 +21,9 @@ from .solver import Solution, solve
 
 __all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "make_baseline"]
 
-BASELINES = ("alphabeta", "equilibrium", "greedy", "mcts", "minimax", "random", "uci")
+BASELINES = (
+    *("alphabeta", "altruist", "equilibrium", "forager", "greedy", "mcts", "minimax", "raider", "random", "uci"),
+)
 """Names that ``make_baseline`` knows."""
 
 SETTINGS: dict[str, dict[str, Callable[[str], Any]]] = {
@@ -83,7 +85,8 @@ def make_baseline(spec: str, game: Game) -> Agent:
 
     ``random``; ``minimax`` where the game is small; ``equilibrium`` where cards are hidden; ``greedy``;
     ``mcts[:PLAYOUTS]``, also ``mcts:playouts=400:exploration=1.4:cap=1000``; ``alphabeta[:DEPTH]``, also
-    ``alphabeta:nodes=20000``; ``uci:PATH[?Name=value&Name=value]`` (see ``uci``).
+    ``alphabeta:nodes=20000``; ``uci:PATH[?Name=value&Name=value]`` (see ``uci``); ``forager``, ``raider``,
+    ``altruist`` in the gridworld.
 
     Raises:
         UnknownName: another name.
@@ -111,6 +114,10 @@ def make_baseline(spec: str, game: Game) -> Agent:
         return GreedyAgent(game)
     if name == "equilibrium":
         return EquilibriumAgent(game)
+    if name in ("altruist", "forager", "raider"):
+        from .gridworld import GridworldAgent
+
+        return GridworldAgent(name, game)
     return RandomAgent() if name == "random" else MinimaxAgent(game)
 
 
