@@ -142,7 +142,8 @@ def _way(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -
     known, busy = memory.known[i, s], memory.busy[i, s]
     width = known.shape[1]
     memory.depth[:] = -1
-    start = ((me["row"] + PAD) * width + me["col"] + PAD) * 4 + me["facing"]
+    start_row, start_col = me["row"] + PAD, me["col"] + PAD
+    start = (start_row * width + start_col) * 4 + me["facing"]
     memory.queue[0] = start
     memory.depth[start] = 0
     memory.first[start] = NOOP
@@ -182,8 +183,9 @@ def _way(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -
                 turned = k - 2
                 action = ROTATE + turned
             there = known[to_row, to_col]
-            # Another agent will have gone when we come there, unless it is next to us.
-            free = k >= 2 or there in (EMPTY, UNKNOWN) or (there == AGENT_KIND and depth > 1)
+            # Another agent will have gone when we come there, unless it is near.
+            away = max(abs(to_row - start_row), abs(to_col - start_col))
+            free = k >= 2 or there in (EMPTY, UNKNOWN) or (there == AGENT_KIND and away > 2)
             if not free:
                 continue
             other = (to_row * width + to_col) * 4 + turned
@@ -275,14 +277,18 @@ def _one(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8], s
         action = _give(world, i, s, memory, mask)
     if action < 0:
         action = _way(world, i, s, memory, mask)
-    if action < 0 or mask[action] == 0:
+    # Those who want to pass each other would step aside together for ever: now and then somebody does as chance has it.
+    crowded = action < USE and below(noise >> np.uint64(32), 6) == 0
+    near = False
+    for direction in range(4):
+        near |= _neighbour(world, i, s, direction) >= 0
+    if action < 0 or mask[action] == 0 or (crowded and near):
         if mask[SWAP] == 1:
             return SWAP
-        # In a crowd: a random step or turn, never an attack.
         few = 0
         for a in range(FORWARD, ROTATE + 4):
             few += mask[a]
-        if few == 0 or action == NOOP:
+        if few == 0:
             return NOOP
         left = below(noise, few)
         for a in range(FORWARD, ROTATE + 4):
