@@ -107,6 +107,8 @@ def minimum(terrain: str, options: Mapping[str, int], border: int = 1) -> tuple[
         high, wide = (o[n] + (o[n] - 1) * o["wall"] for n in ("rows", "columns"))
     elif terrain == "bsp":
         high = wide = max(o["min_room"], o["corridor"])
+    elif terrain == "caves":
+        high = wide = 3
     elif terrain in ("maze", "radial_maze"):
         high = wide = o["corridor"]
     elif terrain == "mean_distance":
@@ -187,7 +189,7 @@ def open_cells(config: GridworldConfig) -> int:
         return high * wide - doorless
     if here.terrain == "bsp":
         side = o["min_room"]
-        return max(side * side, high * wide * side * side // (4 * (side + 1) ** 2))
+        return max(side * side, 4 * high * wide * side * side // (9 * (side + 1) ** 2))
     if here.terrain == "caves":
         return -(-high * wide * o["open"] // 100)
     if here.terrain == "maze":
