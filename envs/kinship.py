@@ -69,6 +69,7 @@ __all__ = [
     "share_labels",
     "share_matrix",
     "share_relatives",
+    "shares",
     "shuffle_labels",
 ]
 
@@ -101,7 +102,7 @@ def share(rewards: ArrayLike, kinship: Kinship, alive: ArrayLike | None = None) 
     Raises:
         UsageError: rewards that are not finite or of another shape, and what the mode cannot use.
     """
-    if isinstance(kinship, Prestige) or not hasattr(kinship, "shared"):
+    if not shares(kinship):
         raise UsageError(
             f"{kinship!r} does not share rewards. Pass Teams, Families, Matrix, Groups or Relatedness"
             + ("; Prestige.rewards(scores) gives the rewards of rank." if isinstance(kinship, Prestige) else ".")
@@ -110,6 +111,11 @@ def share(rewards: ArrayLike, kinship: Kinship, alive: ArrayLike | None = None) 
     living = living_of(alive, earned)
     rows = np.atleast_2d(earned)
     return kinship.shared(rows, np.broadcast_to(living, rows.shape)).reshape(earned.shape)
+
+
+def shares(mode: Any) -> bool:
+    """Whether it is a way of sharing: a mode of this module but ``Prestige``, or an object like one."""
+    return hasattr(mode, "shared") and hasattr(mode, "named") and not isinstance(mode, type)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
 from ..errors import UsageError
 from .kin_tables import short
-from .kinship import Kinship, Prestige, share
+from .kinship import Kinship, Prestige, share, shares
 
 __all__ = ["KinshipWrapper", "Score", "SharedAEC", "SharedParallel"]
 
@@ -68,7 +68,7 @@ class _Ledger:
         self.agents: list[str] = list(agents)
         self._index = {agent: k for k, agent in enumerate(self.agents)}
         given: list[Any] = list(kinship) if isinstance(kinship, Sequence) else [kinship]
-        if not given or not all(isinstance(mode, Prestige) or hasattr(mode, "shared") for mode in given):
+        if not given or not all(isinstance(mode, Prestige) or shares(mode) for mode in given):
             raise UsageError(
                 f"kinship={short(kinship)} came. Pass Teams, Families, Matrix, Groups, Relatedness or Prestige, "
                 "or a list of them."

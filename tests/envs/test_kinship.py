@@ -327,6 +327,7 @@ BAD = [
     (lambda: Prestige(0), "every=0"),
     (lambda: Prestige(5).rewards([1, math.nan]), "scores must be finite"),
     (lambda: share([1, 2], Prestige(5)), r"Prestige.rewards\(scores\)"),
+    (lambda: share([1, 2], Teams), "does not share"),
     (lambda: share([1, 2], "teams"), "'teams' does not share"),
     (lambda: share([1, math.inf], Teams(size=2)), "rewards must be finite; inf"),
     (lambda: share([[[1]]], Teams(size=2)), r"\[P\] or \[N, P\]"),
