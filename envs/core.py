@@ -123,6 +123,9 @@ class GameRecord:
         status: RUNNING where the game was left, else TERMINATED or TRUNCATED.
         illegal: the seat whose illegal answer ended the game, or None.
         comments: turn number -> what was said there (thoughts, a free answer), for formats that keep comments.
+        keys: where they were noted while it was played: ``Game.key`` of the start and of what every turn led to,
+            ``len(actions) + 1`` numbers. ``record.replay`` then sees that every turn leads there again. Only their
+            lowest 16 bits count, of the last one all.
     """
 
     start: State
@@ -132,6 +135,7 @@ class GameRecord:
     status: int
     illegal: int | None = None
     comments: Mapping[int, str] = field(default_factory=dict)
+    keys: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

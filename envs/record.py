@@ -4,6 +4,10 @@ A line holds ``game`` (id), ``config``, how the game began (``seed``, or ``start
 of ``to_bytes``, zlib, base64), ``actions`` (one number a turn; a list of P in simultaneous games), ``players``,
 ``returns``, ``status``, and, where there were any, ``illegal``, ``comments`` and ``words`` (what was typed for each
 seat). A game that was left in the middle is a line like any other: its actions lead to where it was left.
+
+In worlds, where thousands of ticks of many players are played, ``actions`` and a hash of every tick's state are packed
+(``packing``); ``release`` says who wrote the line. Whoever reads a line plays it again, and is told the first tick that
+leads elsewhere than it did.
 """
 
 from __future__ import annotations
@@ -12,8 +16,9 @@ import base64
 import binascii
 import json
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +27,7 @@ import numpy as np
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
 from ..errors import CoterieError, NotationError, StateError, UsageError
 from .core import Game, GameRecord
+from .packing import LOW, checksum, is_packed, pack, unpack
 from .registry import list_envs, make_game
 from .state import from_bytes, take, to_bytes
 
@@ -58,12 +64,14 @@ def write_json(game: Game, record: GameRecord, seed: int | None = None, words: S
     """
     info = game.info
     fields: dict[str, Any] = {"game": info.id, "config": game.config}
-    blob = to_bytes(game, record.start)
-    if seed is not None and to_bytes(game, _begun(game, seed)) == blob:
+    if seed is not None and _same(game, _begun(game, seed), record.start):
         fields["seed"] = seed
     else:
-        fields["start"] = base64.b64encode(zlib.compress(blob, 9)).decode()
-    fields["actions"] = _numbers(game, record)
+        fields["start"] = base64.b64encode(zlib.compress(to_bytes(game, record.start), 9)).decode()
+    if is_packed(game):
+        fields |= {"release": _release(), **pack(game, record)}
+    else:
+        fields["actions"] = _numbers(game, record)
     fields |= {"players": record.players, "returns": record.returns, "status": _STATUS[record.status]}
     if record.illegal is not None:
         fields["illegal"] = record.illegal
@@ -71,6 +79,8 @@ def write_json(game: Game, record: GameRecord, seed: int | None = None, words: S
         fields["comments"] = dict(record.comments)
     if words:
         fields["words"] = list(words)
+    if is_packed(game):
+        fields["checksum"] = checksum(fields)
     return json.dumps(fields, ensure_ascii=False) + "\n"
 
 
@@ -80,6 +90,13 @@ def _numbers(game: Game, record: GameRecord) -> list[Any]:
         return record.actions
     states = replay(game, record)
     return [actions[game.mover(state, 0)] for (state, _, _), actions in zip(states, record.actions, strict=False)]
+
+
+def _same(game: Game, one: State, other: State) -> bool:
+    """Whether two states are equal; of worlds, whose rows keep traces of earlier games, whether their futures are."""
+    if is_packed(game):
+        return game.key(one, 0) == game.key(other, 0)
+    return to_bytes(game, one) == to_bytes(game, other)
 
 
 def _begun(game: Game, seed: int) -> State:
@@ -94,19 +111,24 @@ def replay(game: Game, record: GameRecord) -> Iterator[tuple[State, Any, Status]
     Every state is an array of its own.
 
     Raises:
-        NotationError: an action that is not legal there; ``at`` is the turn's number, ``read`` the record up to it.
+        NotationError: an action that cannot be played there, or a turn that leads to another state than its key says;
+            ``at`` is the turn's number, ``read`` the record up to it.
     """
     info, kernels = game.info, game.kernels
     state, rewards, status = take(record.start), np.zeros(info.players, np.float32), RUNNING
+    _need_same(game, record, 0, state)
     yield take(state), rewards.copy(), status
     for turn, actions in enumerate(record.actions):
-        asked = range(info.players) if info.simultaneous else [game.mover(state, 0)]
-        for p in asked:
-            legal = game.legal_mask(state, 0, p)
-            if legal.any() or status != RUNNING or not info.simultaneous:
-                _need_legal(game, record, turn, p, legal)
+        if is_packed(game):
+            _need_known(game, record, turn, status)
+        else:
+            for p in range(info.players) if info.simultaneous else [game.mover(state, 0)]:
+                legal = game.legal_mask(state, 0, p)
+                if legal.any() or status != RUNNING or not info.simultaneous:
+                    _need_legal(game, record, turn, p, legal)
         rewards[:] = 0
         status = int(kernels.step(state, 0, np.array(actions, np.int32), rewards))
+        _need_same(game, record, turn + 1, state)
         yield take(state), rewards.copy(), status
 
 
@@ -114,10 +136,45 @@ def _need_legal(game: Game, record: GameRecord, turn: int, player: int, legal: A
     action = record.actions[turn][player]
     if 0 <= action < len(legal) and legal[action]:
         return
-    came = GameRecord(record.start, record.actions[:turn], record.players, (0.0,) * game.info.players, RUNNING)
     why = "the game is over by then" if not legal.any() else "it is not legal there"
-    raise NotationError(
-        f"Turn {turn} of this game of {game.info.id} has action {action} of player_{player}, but {why}.", turn, came
+    words = f"Turn {turn} of this game of {game.info.id} has action {action} of player_{player}, but {why}."
+    raise NotationError(words, turn, _until(game, record, turn))
+
+
+def _need_known(game: Game, record: GameRecord, turn: int, status: Status) -> None:
+    """In worlds everything may be tried, but numbers that are no actions, and what comes after the end."""
+    if status != RUNNING:
+        words = f"Tick {turn + 1} of this game of {game.info.id} comes after its end."
+        raise NotationError(words, turn, _until(game, record, turn))
+    for p, action in enumerate(record.actions[turn]):
+        if not 0 <= action < game.info.num_actions:
+            words = (
+                f"Tick {turn + 1} of this game of {game.info.id} has action {action} of player_{p}, but there are only "
+                f"0..{game.info.num_actions - 1}."
+            )
+            raise NotationError(words, turn, _until(game, record, turn))
+
+
+def _need_same(game: Game, record: GameRecord, ticks: int, state: State) -> None:
+    """See that the state after so many ticks is the one that was there when the game was played."""
+    if ticks >= len(record.keys):
+        return
+    noted, key = record.keys[ticks], game.key(state, 0)
+    if noted == key or (ticks < len(record.keys) - 1 and noted & LOW == key & LOW):
+        return
+    what = f"Tick {ticks}" if ticks else "The start"
+    words = (
+        f"{what} of this game of {game.info.id} differs from what was played: its state's hash is another. Its actions "
+        "or its start were altered, or other rules were in force."
+    )
+    raise NotationError(words, ticks, _until(game, record, max(0, ticks - 1)))
+
+
+def _until(game: Game, record: GameRecord, turn: int) -> GameRecord:
+    """The record of the turns before this one."""
+    keys = record.keys[: turn + 1]
+    return GameRecord(
+        record.start, record.actions[:turn], record.players, (0.0,) * game.info.players, RUNNING, keys=keys
     )
 
 
@@ -149,7 +206,8 @@ def _read(line: str) -> SavedGame:
     try:
         fields = json.loads(line)
     except ValueError as error:
-        raise UsageError(f"this is no JSON ({error}).") from None
+        cut = "" if line.rstrip().endswith("}") else "; the file was cut short"
+        raise UsageError(f"this is no JSON ({error}){cut}.") from None
     missing = {"game", "config", "actions", "players", "returns", "status"} - set(
         fields if isinstance(fields, dict) else ()
     )
@@ -186,6 +244,8 @@ def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
     players, returns = tuple(map(str, fields["players"])), tuple(map(float, fields["returns"]))
     if not len(players) == len(returns) == info.players:
         raise UsageError(f"{info.id} has {info.players} players, {len(players)} and {len(returns)} returns came.")
+    if isinstance(fields["actions"], str):
+        return _packed(game, fields, GameRecord(start, [], players, returns, names[fields["status"]], None, comments))
     whole = [[int(a)] * info.players if not info.simultaneous else [int(b) for b in a] for a in fields["actions"]]
     if any(len(actions) != info.players for actions in whole):
         raise UsageError(f"a turn has another number of actions than {info.id} has players ({info.players}).")
@@ -194,6 +254,39 @@ def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
     for _ in replay(game, record):
         pass
     return SavedGame(game, record, seed, tuple(map(str, fields.get("words", ()))))
+
+
+def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
+    """A world's line, of which the start is known."""
+    if not is_packed(game):
+        raise UsageError(f"the actions of {game.info.id} are lists of numbers, not a text.")
+    actions, keys = unpack(game, fields)
+    record = replace(begun, actions=actions, keys=keys)
+    altered = "checksum" in fields and fields["checksum"] != checksum(fields)
+    said = "it was altered after it was written (its checksum does not match)"
+    try:
+        status = deque(replay(game, record), maxlen=1)[0][2]
+    except NotationError as error:
+        other = fields.get("release", "")
+        if altered:
+            raise NotationError(f"{said}: {error}", error.at, error.read) from None
+        if other != _release():
+            wrote = f"coterie {other}" if other else "nobody knows who"
+            raise NotationError(f"{error} ({wrote} wrote it, this is {_release()}.)", error.at, error.read) from None
+        raise
+    if altered:
+        raise UsageError(f"{said}, though every tick leads where it led.")
+    # A truncation may have come from outside the rules (max_cycles); an end never does.
+    if status != record.status and not (status == RUNNING and record.status == TRUNCATED):
+        raise UsageError(f"its status is {fields['status']!r}, but its last tick leaves it {_STATUS[status]!r}.")
+    seed = fields.get("seed")
+    return SavedGame(game, record, None if seed is None else int(seed), tuple(map(str, fields.get("words", ()))))
+
+
+def _release() -> str:
+    from .. import __version__
+
+    return __version__
 
 
 def _unpacked(text: Any) -> bytes:

@@ -68,6 +68,12 @@ class Ticks:
         self.terminated: list[bool] = b.terminated[0].tolist()
         self.truncated: list[bool] = b.truncated[0].tolist()
 
+    @property
+    def played(self) -> NDArray[np.int32]:
+        """[P] what the rules were given in the last tick, illegal actions as the policy has it. Live."""
+        played: NDArray[np.int32] = self._arrays.acts[0]
+        return played
+
     def begin(self, seed: int, episode: int) -> None:
         """A new game, as the batched face begins it."""
         b = self._arrays
