@@ -2,7 +2,7 @@
 
 ``describe`` is for people and large models: the window as a picture with the agent (``^v<>``) in its centre, what lies
 ahead, a legend of what is in sight with the nearest of each, the other agents, and the legal actions. Cells beyond the
-map are blank. Of many agents in sight the nearest are told in detail, as far as ``ROOM`` goes.
+map are blank. Of many agents in sight the nearest are told in detail, as far as there is ``ROOM``.
 
 ``compact`` is one line for small models, everything in sight from the agent outward, what it needs most at its end::
 
@@ -57,8 +57,9 @@ from .signs import AGENT_SIGN, ARROWS, EDGE_SIGN, EMPTY_SIGN, MANY, make_signs
 
 __all__ = ["action_to_text", "compact", "describe", "parse_action", "rules"]
 
-ROOM = 5
-"""Other agents that are told in detail."""
+ROOM, SHARE = 300, 8
+"""Characters for the legend and for other agents in detail, less so many for each in sight. It keeps a crowd with full
+pockets within 300 tokens of SmolLM2."""
 
 _KIN = {"teams": "your team", "families": "your family", "groups": "your group"}
 _ROWS, _COLUMNS = ({k: chr(start + k) for k in range(-7, 8)} for start in (ord("H"), ord("h")))
@@ -130,7 +131,7 @@ class _Teller:
         legend = self._legend(others)
         if legend:
             lines.append(f"In sight: {legend}.")
-        lines += [f"{self._mark(k)}: {self._agent(row)}" for k, row in enumerate(agents[:ROOM])]
+        lines += self._agents(agents, ROOM - len(legend) - SHARE * len(agents))
         if sight.last_action >= 0:
             done = "succeeded" if sight.succeeded else "failed"
             name = self.actions[sight.last_action] if sight.last_action < len(self.actions) else "no action"
@@ -147,20 +148,38 @@ class _Teller:
         told = [f"energy {row[ENERGY]}"] if row[ENERGY] >= 0 else []
         told += [f"{name} {n}" for name, n in zip(self.items, row[ITEMS:], strict=True) if n > 0]
         if row[FROZEN] > 0:
-            told.append(f"frozen {row[FROZEN]} ticks")
+            told.append(f"frozen {row[FROZEN]}")
         if row[SHIELD] > 0:
-            told.append("shield on")
+            told.append("shield")
         if self.mortal and row[HP] >= 0:
             told.append(f"hp {row[HP]}")
         return told
 
-    def _agent(self, row: list[int]) -> str:
-        told = [f"looks {DIRECTIONS[row[FACING]]}"] if row[FACING] >= 0 else []
-        told += self._state(row)
-        if row[KIN]:
-            kin = f"{row[KIN] / KIN_UNIT:g}"
-            told.append(_KIN.get(self.kinship) or (f"kin {kin}" if self.kinship == "relatedness" else f"share {kin}"))
-        return ", ".join(told)
+    def _agents(self, agents: list[list[int]], room: int) -> list[str]:
+        """The nearest in a line each, while there is room; of the others who they are to the observer."""
+        lines: list[str] = []
+        far: dict[int, list[str]] = {}
+        for k, row in enumerate(agents):
+            if room > 0 or not k:
+                told = [f"looks {DIRECTIONS[row[FACING]]}"] if row[FACING] >= 0 else []
+                kin = self._kin(row[KIN])
+                line = f"{self._mark(k)}: {', '.join(told + self._state(row) + ([kin] if kin else []))}"
+                room -= len(line)
+                if room >= 0 or not k:
+                    lines.append(line)
+                    continue
+            far.setdefault(row[KIN], []).append(self._mark(k))
+        if far:
+            kinds = [f"{' '.join(far[kin])}{f' ({self._kin(kin)})' if kin else ''}" for kin in sorted(far)]
+            lines.append(f"Other agents: {', '.join(kinds)}.")
+        return lines
+
+    def _kin(self, kin: int) -> str:
+        """What an agent is to the observer, from thousandths; nothing if it is nothing."""
+        told = f"{kin / KIN_UNIT:g}"
+        return (
+            (_KIN.get(self.kinship) or f"{'kin' if self.kinship == 'relatedness' else 'share'} {told}") if kin else ""
+        )
 
     def _mark(self, k: int) -> str:
         """The character of the k-th of the other agents."""
