@@ -6,15 +6,16 @@ import contextlib
 import dataclasses
 import io
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import tyro
 
-from .errors import UsageError, did_you_mean
+from .errors import UnknownName, UsageError, did_you_mean
 
-__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "picked", "train_arguments"]
+__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "picked", "train_arguments", "wanted"]
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,17 @@ class Envs:
 
     Attributes:
         game: tell about this one.
-        set: its own arguments, e.g. size=9 komi=6.5.
+        set: its own arguments, e.g. size=9 komi=6.5; parts of them by dots, e.g. agent.energy=100.
+        presets: list its presets: configurations that have names.
+        preset: tell about the game as this preset has it.
+        yaml: print the whole configuration instead, as a file to edit and to play: --set config=FILE.
     """
 
     game: tyro.conf.Positional[str] = ""
     set: tuple[str, ...] = ()
+    presets: bool = False
+    preset: str = ""
+    yaml: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ class Play:
         start: where the games begin, if not at the beginning, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".
         from_: go on with the last game of a file that --save or a closed window has left.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
+        preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
     """
 
     game: tyro.conf.Positional[str]
@@ -58,6 +66,7 @@ class Play:
     start: tuple[str, ...] = ()
     from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
     set: tuple[str, ...] = ()
+    preset: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,12 +78,14 @@ class Train:
         config: a YAML file with fields that differ from the game's preset, as in a run's own config.yaml.
         run: the run's folder; runs/GAME-TIME by default.
         resume: go on with the run in --run, or with the newest one of this game.
+        preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
     """
 
     game: tyro.conf.Positional[str]
     config: Path | None = None
     run: Path | None = None
     resume: bool = False
+    preset: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,6 +103,7 @@ class Eval:
         sample: the model samples its actions, as in training, instead of taking the likeliest; the exact figures are
             then those of that policy.
         set: the game's own arguments, e.g. size=9; a run knows.
+        preset: another world than the run's, in games that have presets; what the players see stays as in the run.
         json: one JSON object a line instead of a table.
     """
 
@@ -103,6 +115,7 @@ class Eval:
     seed: int = 0
     sample: bool = False
     set: tuple[str, ...] = ()
+    preset: str = ""
     json: bool = False
 
 
@@ -136,6 +149,47 @@ def train_arguments(own: list[str]) -> Any:
     return made
 
 
+def wanted(game: str, set: Sequence[str], preset: str = "", run: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A game's arguments from the words of a command line.
+
+    Args:
+        game: id or name.
+        set: words of --set.
+        preset: word of --preset; empty: none.
+        run: the arguments of the run that plays. They hold where nothing else was said; with another preset, they only
+            tell how the world is to be seen.
+
+    Raises:
+        UsageError: words that cannot be read, or a preset where there is none.
+    """
+    from .envs.registry import game_arguments, presets, spec
+
+    said = game_arguments(set)
+    if preset:
+        known = presets(game)
+        if preset not in known.names:
+            raise UnknownName(f"preset of {spec(game).id}", preset, known.names)
+        if said.get("preset", preset) != preset or "config" in said:
+            other = next(word for word in set if word.startswith(("preset=", "config=")))
+            raise UsageError(f"--preset {preset} and --set {other} both say which world it is; leave one of them away.")
+        said = {"preset": preset, **said}
+    if not run:
+        return said
+    if spec(game).presets and {"preset", "config"} & said.keys():
+        return _over(presets(game).carried(run, said), said)
+    return _over(run, said)
+
+
+def _over(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """A nested mapping with another laid over it, part by part."""
+    parts = {
+        name: _over(base[name], value)
+        for name, value in more.items()
+        if isinstance(value, Mapping) and isinstance(base.get(name), Mapping)
+    }
+    return {**base, **more, **parts}
+
+
 def picked(record: Any, names: list[str]) -> dict[str, Any]:
     """The named attributes of a record."""
     return {name: getattr(record, name) for name in names}
@@ -145,6 +199,7 @@ def parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any
     """The words as an instance of a dataclass; a misspelt flag is told in one sentence, everything else by tyro."""
     if {"-h", "--help"} & set(words):
         words = ["--help"]  # tyro leaves out of its help what was given already
+    words = _gathered(words, "--set")
     said = io.StringIO()
     options: dict[str, Any] = {} if default is None else {"default": default}
     try:
@@ -168,6 +223,24 @@ def parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any
                     ) from None
             sys.stderr.write(said.getvalue())
         raise
+
+
+def _gathered(words: list[str], flag: str) -> list[str]:
+    """``--set a --set b`` as ``--set a b``: tyro would take the last one alone."""
+    found: list[str] = []
+    values: list[str] = []
+    first, taking = -1, False
+    for word in words:
+        if word == flag or word.startswith(f"{flag}="):
+            taking = word == flag
+            values += [] if taking else [word.partition("=")[2]]
+            first = len(found) if first < 0 else first
+        elif taking and not word.startswith("--"):
+            values.append(word)
+        else:
+            taking = False
+            found.append(word)
+    return found if first < 0 else [*found[:first], flag, *values, *found[first:]]
 
 
 def _flags(kind: Any) -> list[str]:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .arguments import Bench, Envs, Eval, Play, parse, picked, train_arguments
+from .arguments import Bench, Envs, Eval, Play, parse, picked, train_arguments, wanted
 from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ Agents that learn by playing each other.
 
   coterie envs                                      what can be played
   coterie envs tictactoe                            its rules, actions and observations
+  coterie envs gridworld --presets                  worlds that have names; --preset NAME --yaml prints one to edit
   coterie play tictactoe                            you against a random player, in the terminal
   coterie play tictactoe --players minimax random --gif game.gif
   coterie play chess --window                       you in a window, with the mouse
@@ -121,10 +122,13 @@ def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
 
 
 def _envs(words: list[str]) -> int:
-    from .envs.registry import factory, game_arguments, list_envs, make_game, spec
+    from .envs.registry import factory, list_envs, make_game, spec
 
     asked: Envs = parse(Envs, "envs", words)
     if not asked.game:
+        for flag in ("presets", "preset", "yaml", "set"):
+            if getattr(asked, flag):
+                raise UsageError(f"Which game's --{flag}? For example: coterie envs gridworld --{flag}.")
         for id in list_envs():
             game = make_game(id)
             kind = "simultaneous" if game.info.simultaneous else "turn-based"
@@ -132,7 +136,13 @@ def _envs(words: list[str]) -> int:
             print(f"{id:<20} {game.info.players} players   {kind:<13} {actions:<12} {game.rules.split('. ')[0]}.")
         return 0
     found = spec(asked.game)
-    game = make_game(found.id, **game_arguments(asked.set))
+    if asked.presets:
+        return _presets(found.id)
+    arguments = wanted(found.id, asked.set, asked.preset)
+    if asked.yaml:
+        print(_as_yaml(found.name, arguments), end="")
+        return 0
+    game = make_game(found.id, **arguments)
     info = game.info
     state = game.new_state(1)
     game.kernels.reset(state, 0, 0)
@@ -144,8 +154,9 @@ def _envs(words: list[str]) -> int:
         "observation": f"{list(info.observation_shape)} {info.observation_dtype}, "
         f"{info.observation_low:g} to {info.observation_high:g}",
         "ends by": f"{info.max_cycles} {'ticks' if info.simultaneous else 'turns'}",
-        "arguments": ", ".join(str(p).replace("'", "") for p in takes) or "none",
+        "arguments": ", ".join(_short(p) for p in takes) or "none",
         "starts": ", ".join(f"reset(options={{{name!r}: ...}})" for name in game.options) or "at the beginning",
+        "presets": f"coterie envs {found.name} --presets" if found.presets else "none",
         "curricula": ", ".join(game.curricula) or "none",
         "pictures": "yes" if found.draw else "no",
         "python": f'coterie.make("{info.id}"), coterie.make_vec("{info.id}", num_envs=4096)',
@@ -155,6 +166,40 @@ def _envs(words: list[str]) -> int:
         print(f"  {name:<12} {value}")
     print(f"\nWhat player_{first} is told at the start:\n\n{game.describe(state, 0, first)}")
     return 0
+
+
+def _short(parameter: inspect.Parameter) -> str:
+    """``size: int = 11``; only the name of what has many forms."""
+    told = str(parameter).replace("'", "")
+    return parameter.name if "Any" in told or len(told) > 40 else told
+
+
+def _presets(id: str) -> int:
+    """A table of a game's presets, and how to use one."""
+    from .envs.registry import presets, spec
+
+    known, name = presets(id), spec(id).name
+    widths = [max(len(row[k]) for row in known.table) for k in range(len(known.table[0]))]
+    for row in known.table:
+        print("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip())
+        if row[0] in known.names:
+            print(f"    {known.names[row[0]]}")
+    first = next(iter(known.names))
+    print(
+        f"""
+  coterie.make("{id}", preset="{first}", api="parallel")
+  coterie play {name} --preset {first} --set FIELD=VALUE
+  coterie envs {name} --preset {first} --yaml > my.yaml     to edit; then: coterie play {name} --set config=my.yaml"""
+    )
+    return 0
+
+
+def _as_yaml(name: str, arguments: dict[str, Any]) -> str:
+    """A game's whole configuration, with a line on what can be done with it."""
+    from .envs.registry import presets
+
+    told = f"coterie play {name} --set config=FILE, or coterie.make({name!r}, config=FILE)"
+    return f"# To use it: {told}\n{presets(name).to_yaml(arguments)}"
 
 
 def _play(words: list[str]) -> int:
@@ -195,6 +240,10 @@ def _train(words: list[str]) -> int:
         raise UsageError(f"{source} is about {base.game}, not {found.name}; it says so in its field `game`.")
     # What the flags are laid over is known only now: the game's preset, a file, or the run that goes on.
     asked = parse(kind, "train", words, kind(game=named, **picked(base, own)))
+    if asked.preset:
+        kept = tuple(word for word in asked.set if not word.startswith(("preset=", "config=")))
+        wanted(asked.game, kept, asked.preset)  # refuses what cannot be
+        asked = dataclasses.replace(asked, set=(f"preset={asked.preset}", *kept))
     from .training.display import Display
     from .training.loop import train
 
@@ -223,7 +272,7 @@ def _bench(words: list[str]) -> int:
 
 
 def _eval(words: list[str]) -> int:
-    from .envs.registry import game_arguments, make_game, spec
+    from .envs.registry import make_game, spec
     from .training.config import preset
     from .training.evaluate import evaluate
     from .training.held_out import solve_held_out
@@ -238,7 +287,7 @@ def _eval(words: list[str]) -> int:
         )
     played = asked.game or (trained.game if trained else "")
     own = trained is not None and spec(trained.game).name == spec(played).name
-    arguments = {**(trained.game_arguments if trained and own else {}), **game_arguments(asked.set)}
+    arguments = wanted(played, asked.set, asked.preset, trained.game_arguments if trained and own else None)
     game = make_game(played, **arguments)
     agent = _player(asked.run, game, greedy=not asked.sample)
     curriculum = asked.curriculum or (trained.rollout.curriculum if trained and not asked.vs else "")

@@ -14,7 +14,7 @@ from .agents.core import Agent
 from .agents.human import HumanAgent
 from .agents.table import Match, follow, picture, tell, winner
 from .aliases import RUNNING
-from .arguments import Play
+from .arguments import Play, wanted
 from .envs.core import Game, GameRecord
 from .envs.record import SavedGame, read_games, write_json
 from .envs.registry import game_arguments, make_game, spec
@@ -48,7 +48,7 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
 
         load_pygame()  # before anything slow is loaded
     saved = _saved(asked) if asked.from_ else None
-    game = saved.game if saved else make_game(found.id, **game_arguments(asked.set))
+    game = saved.game if saved else make_game(found.id, **wanted(found.id, asked.set, asked.preset))
     words = asked.players or (saved.words if saved else ()) or (PERSON, *["random"] * (game.info.players - 1))
     keeper = Keeper(asked.save or asked.from_, game, words, saved.record if saved else None)
     agents: list[Agent | None] = []
@@ -114,8 +114,9 @@ def _start(game: Game, asked: Play) -> Callable[[int], GameRecord] | None:
 def _saved(asked: Play) -> SavedGame:
     """The last game of the file."""
     assert asked.from_
-    if asked.set:
-        raise UsageError(f"--set cannot go with --from: {asked.from_} says how its game is configured.")
+    if asked.set or asked.preset:
+        flag = "--set" if asked.set else "--preset"
+        raise UsageError(f"{flag} cannot go with --from: {asked.from_} says how its game is configured.")
     if asked.from_.suffix.lower() not in JSON:
         raise UsageError(f"{asked.from_} cannot be gone on with: --from reads the .json files that --save writes.")
     games = read_games(asked.from_)

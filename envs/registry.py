@@ -1,4 +1,4 @@
-"""Games by name: ``register``, ``spec``, ``list_envs``, ``make_game``, ``make``, ``make_vec``.
+"""Games by name: ``register``, ``spec``, ``presets``, ``list_envs``, ``make_game``, ``make``, ``make_vec``.
 
 Entry points are strings, so that a game's file is read when it is first made and ``import coterie`` stays light.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GameSpec",
+    "Presets",
     "factory",
     "game_arguments",
     "list_envs",
     "make",
     "make_game",
     "make_vec",
+    "presets",
     "register",
     "register_with_pettingzoo",
     "spec",
@@ -59,11 +61,13 @@ class GameSpec:
         id: ``"tictactoe-v0"``.
         entry_point: ``"package.module:factory"``; the factory returns a Game.
         draw: ``"package.module:function"`` that paints a state, or None.
+        presets: ``"package.module:function"`` that returns the game's Presets, or None.
     """
 
     id: str
     entry_point: str
     draw: str | None = None
+    presets: str | None = None
 
     @property
     def name(self) -> str:
@@ -76,27 +80,46 @@ class GameSpec:
         return int(self.id.rsplit("-v", 1)[1])
 
 
+@dataclass(frozen=True)
+class Presets:
+    """Configurations of a game that have names: values of its factory's argument ``preset``.
+
+    Attributes:
+        names: each preset's name -> what it is, in one line.
+        table: rows of words for people, headings first; the first word of a row is the preset's name.
+        to_yaml: from the game's arguments to the whole configuration, as a file that its argument ``config`` takes.
+        carried: from the arguments of a run and those of another world to what the other must differ in for the run's
+            players to see it and act in it as they have learned to.
+    """
+
+    names: Mapping[str, str]
+    table: Sequence[Sequence[str]]
+    to_yaml: Callable[[Mapping[str, Any]], str]
+    carried: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
+
+
 _SPECS: dict[str, GameSpec] = {}
 _TOLD: list[bool] = []  # not empty once PettingZoo's registry knows our ids
 
 
-def register(id: str, entry_point: str, draw: str | None = None) -> None:
+def register(id: str, entry_point: str, draw: str | None = None, presets: str | None = None) -> None:
     """Make a game reachable through every face.
 
     Args:
         id: ``"name-vN"``, lower case.
         entry_point: ``"package.module:factory"``.
         draw: ``"package.module:function"`` for pictures.
+        presets: ``"package.module:function"`` that returns Presets.
 
     Raises:
         UsageError: a malformed id or entry point, or an id that is taken by another game.
     """
     if not _ID.match(id):
         raise UsageError(f"The game id {id!r} does not read name-vN, e.g. 'tictactoe-v0'.")
-    for point in (entry_point, *([draw] if draw else [])):
+    for point in (entry_point, *(point for point in (draw, presets) if point)):
         if not re.match(r"^[\w.]+:\w+$", point):
             raise UsageError(f"{point!r} does not read package.module:name, as register({id!r}, ...) needs it.")
-    new = GameSpec(id, entry_point, draw)
+    new = GameSpec(id, entry_point, draw, presets)
     if _SPECS.get(id, new) != new:
         raise UsageError(
             f"{id!r} is registered already, as {_SPECS[id].entry_point!r}. Raise the version or choose another name."
@@ -127,11 +150,29 @@ def spec(id: str) -> GameSpec:
 
 def factory(id: str) -> Callable[..., Game]:
     """The function that makes a game, imported now."""
-    module, _, name = spec(id).entry_point.partition(":")
+    return cast("Callable[..., Game]", _load(spec(id), spec(id).entry_point))
+
+
+def presets(id: str) -> Presets:
+    """The presets of a game.
+
+    Raises:
+        UsageError: it has none.
+    """
+    found = spec(id)
+    if not found.presets:
+        others = [other.name for other in _SPECS.values() if other.presets]
+        having = f" Games that have some: {', '.join(others)}." if others else ""
+        raise UsageError(f"{found.id} has no presets; `coterie envs {found.name}` lists its arguments.{having}")
+    return cast("Presets", _load(found, found.presets)())
+
+
+def _load(found: GameSpec, point: str) -> Any:
+    module, _, name = point.partition(":")
     try:
-        return cast("Callable[..., Game]", getattr(importlib.import_module(module), name))
+        return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"The entry point {module}:{name} of {spec(id).id} cannot be loaded: {error}.") from error
+        raise UsageError(f"The entry point {module}:{name} of {found.id} cannot be loaded: {error}.") from error
 
 
 def make_game(id: str, **config: Any) -> Game:
@@ -142,31 +183,55 @@ def make_game(id: str, **config: Any) -> Game:
         UsageError: an argument that the game does not take.
     """
     maker = factory(id)
-    known = list(inspect.signature(maker).parameters)
+    taken = inspect.signature(maker).parameters
+    known = list(taken)
     for name in config:
         if name not in known:
             takes = f"It takes {', '.join(known)}." if known else "It takes none of its own."
             hint = did_you_mean(name, [*known, *_FACE_ARGUMENTS], least=0.75) or did_you_mean(name, known)
             raise UsageError(f"{spec(id).id} has no argument {name!r}.{hint} {takes}")
+        if isinstance(config[name], dict) and not _takes_parts(taken[name].annotation):
+            part = next(iter(config[name]), "")
+            raise UsageError(f"{spec(id).id} has no {name}.{part}: its argument {name!r} is one value without parts.")
     return maker(**config)
 
 
+def _takes_parts(annotation: Any) -> bool:
+    return annotation is inspect.Parameter.empty or any(word in str(annotation) for word in ("Any", "Mapping", "dict"))
+
+
 def game_arguments(words: Iterable[str]) -> dict[str, Any]:
-    """``["size=9", "komi=6.5"]`` -> ``{"size": 9, "komi": 6.5}``; values are read as YAML.
+    """``["size=9", "map.height=30"]`` -> ``{"size": 9, "map": {"height": 30}}``; values are read as YAML.
 
     Raises:
-        UsageError: a word that does not read name=value.
+        UsageError: a word that does not read name=value, or a name that has a value and parts.
     """
     found: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
-        if not equals or not name.isidentifier():
+        *sections, last = name.split(".")
+        if not equals or not all(part.isidentifier() or part == "*" for part in (*sections, last)):
             raise UsageError(f"{word!r} does not read name=value, e.g. size=9; `coterie envs GAME` lists the names.")
         try:
-            found[name] = yaml.safe_load(value)
+            read = yaml.safe_load(value)
         except yaml.YAMLError as error:
             raise UsageError(f"The value of {word!r} cannot be read: {' '.join(str(error).split())}.") from None
+        for part in reversed((*sections, last)):
+            read = {part: read}
+        _add(found, read, word)
     return found
+
+
+def _add(found: dict[str, Any], more: Mapping[str, Any], word: str) -> None:
+    """Lay a nested mapping over another, in place."""
+    for name, value in more.items():
+        old = found.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            _add(old, value, word)
+        elif isinstance(old, dict) or (isinstance(value, dict) and name in found):
+            raise UsageError(f"{word!r} came beside {name}={old!r}; give {name} a value or its parts, not both.")
+        else:
+            found[name] = value
 
 
 def make(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..agents.core import Agent
 from ..envs.core import Game
-from ..envs.registry import make_game
+from ..envs.registry import make_game, presets, spec
 from ..errors import MissingExtra, RunError, UnknownName
 from .config import PolicyConfig, TrainConfig, load_config
 
@@ -102,7 +102,12 @@ def as_recorded(config: PolicyConfig, model: Mapping[str, str]) -> PolicyConfig:
 
 
 def _check_arguments(config: TrainConfig, game: Game, path: Path) -> None:
-    """Raise RunError where a run's game was configured otherwise."""
+    """Raise RunError where a run's game was configured otherwise; other presets are other worlds, seen the same way."""
+    if spec(game.info.name).presets:
+        other = presets(game.info.name).carried(config.game_arguments, game.config)
+        if other:
+            raise RunError(f"{path} was trained on {game.info.id} with {other}; say the same of the world to play in.")
+        return
     trained = make_game(game.info.id, **config.game_arguments).config
     differ = [name for name in trained if trained[name] != game.config.get(name)]
     if differ:

@@ -50,7 +50,10 @@ def to_dict(config: GridworldConfig, whole: bool = True) -> dict[str, Any]:
         config: any.
         whole: with False, fields that have their default are left out.
     """
-    return cast("dict[str, Any]", _plain(config, None if whole else GridworldConfig()))
+    data = cast("dict[str, Any]", _plain(config, None if whole else GridworldConfig()))
+    for ends in data.get("randomize", {}).values():
+        ends[:] = [int(end) if end.is_integer() else end for end in map(float, ends)]
+    return data
 
 
 def from_dict(data: Mapping[str, Any]) -> GridworldConfig:
@@ -225,6 +228,8 @@ def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -
         if name not in hints:
             raise UnknownName(f"field of {path}" if path else "field of a gridworld", str(name), hints)
         inner = f"{path}.{name}" if path else name
+        if inner == "randomize" and isinstance(one, Mapping):
+            one = _dotted(one)
         found[name] = _read(hints[name], one, inner, getattr(base, name, None), merging)
     if base is not None:
         return dataclasses.replace(base, **found)
@@ -234,10 +239,21 @@ def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -
     return kind(**found)
 
 
+def _dotted(table: Mapping[Any, Any]) -> dict[Any, Any]:
+    """``{"agent": {"energy": ends}}`` as ``{"agent.energy": ends}``: names of ranges may be written either way."""
+    found = {}
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{inner}": ends for inner, ends in _dotted(value).items()}
+        else:
+            found[name] = value
+    return found
+
+
 def _drawn(text: str) -> MapRules:
     """What a drawn map is where the same words don't say otherwise: as large as the text, and no more than drawn."""
     lines = text.strip("\n").split("\n")
-    return MapRules("ascii", len(lines), len(lines[0]), agents=0, objects={})
+    return MapRules("ascii", len(lines), len(lines[0]), border=0, agents=0, objects={})
 
 
 def _read_table(hint: Any, value: Any, path: str, base: Any, merging: bool) -> dict[str, Any]:

@@ -6,17 +6,20 @@ Presets are YAML files in ``data/``, written as ``files.py`` tells; a new file t
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ...errors import UnknownName, UsageError
-from .checks import check
+from ..registry import Presets
+from .checks import check, placed_agents
 from .config import GridworldConfig
-from .files import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict
+from .files import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict, to_yaml
+from .world import all_regions
 
-__all__ = ["DEFAULT", "arguments", "configure", "list_presets", "preset"]
+__all__ = ["DEFAULT", "arguments", "configure", "list_presets", "named", "preset"]
 
 DEFAULT = "bench_24_48x48"
 """The preset where nothing else is said."""
@@ -115,6 +118,54 @@ def arguments(
             f"config is {config!r}; it must be a GridworldConfig, a dict of its fields, or the path of a YAML file."
         )
     return {"config": _plain_data(config), **changes}
+
+
+def named() -> Presets:
+    """What the registry is told of the presets."""
+    return Presets(names=list_presets(), table=_table(), to_yaml=_to_yaml, carried=_carried)
+
+
+def _table() -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("preset", "agents", "map", "ticks", "objects")]
+    for name in list_presets():
+        config = preset(name)
+        counts = Counter[str]()
+        for region in all_regions(config):
+            counts.update(region.objects)
+        here = config.map
+        rows.append(
+            (
+                name,
+                str(placed_agents(config)),
+                f"{here.height}x{here.width} {here.terrain}",
+                f"{config.max_steps:,}",
+                ", ".join(f"{count} {kind}" for kind, count in counts.items() if count),
+            )
+        )
+    return rows
+
+
+def _to_yaml(words: Mapping[str, Any]) -> str:
+    """The whole configuration that a game's arguments mean."""
+    return to_yaml(_said(words))
+
+
+def _said(words: Mapping[str, Any]) -> GridworldConfig:
+    rest = {name: value for name, value in words.items() if name not in (PRESET, "config")}
+    return configure(words.get(PRESET), words.get("config"), rest)
+
+
+def _carried(run: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The observations, and the space of actions, of the run, where the chosen world has others."""
+    was, now = _said(run), _said(chosen)
+    found: dict[str, Any] = {}
+    seen = {f.name: getattr(was.observation, f.name) for f in dataclasses.fields(was.observation)}
+    seen = {name: value for name, value in seen.items() if value != getattr(now.observation, name)}
+    if seen:
+        found["observation"] = _plain_data(seen)
+    if was.actions.space != now.actions.space:
+        found["actions"] = {"space": was.actions.space}
+    return found
 
 
 def _built(words: Mapping[str, Any]) -> GridworldConfig:
