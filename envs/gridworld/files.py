@@ -241,7 +241,7 @@ def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -
 
 def _dotted(table: Mapping[Any, Any]) -> dict[Any, Any]:
     """``{"agent": {"energy": ends}}`` as ``{"agent.energy": ends}``: names of ranges may be written either way."""
-    found = {}
+    found: dict[Any, Any] = {}
     for name, value in table.items():
         if isinstance(value, Mapping):
             found |= {f"{name}.{inner}": ends for inner, ends in _dotted(value).items()}
