@@ -80,7 +80,7 @@ class Recorder:
         info = self.game.info
         given = np.asarray(actions)
         known = (given >= 0) & (given < info.num_actions)
-        self._actions.append(np.where(known, given, info.noop).astype(self._kind))
+        self._actions.append(np.where(known, given, info.noop or 0).astype(self._kind))
         self._returns += rewards
         self.status = status
         if state is not None:
@@ -161,9 +161,11 @@ class Recorded:
 
     def step(self, actions: Any, rows: Any = None) -> Any:
         """As the environment's."""
-        if isinstance(self.env, ParallelGame):
-            return self._step_parallel(self.env, actions)
-        env = self.env
+        if isinstance(self.env, VecEnv):
+            return self._step_batch(self.env, actions, rows)
+        return self._step_parallel(self.env, actions)
+
+    def _step_batch(self, env: VecEnv, actions: Any, rows: Any) -> Any:
         some = None if rows is None else np.arange(env.num_envs)[rows]
         played = env._check(actions, some)
         given = {row: played[row].copy() for row in self.rows if some is None or row in some}
