@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING
 from ..errors import InvalidAction, UnknownName, UsageError
 from .registry import make_vec
+from .spaces import action_space, observation_space
 from .vec import VecEnv
 
 __all__ = ["Opponent", "SeatsVector", "SoloVector", "make_gym_vec", "random_opponent"]
@@ -53,13 +53,8 @@ def make_gym_vec(
 
 
 def _spaces(view: VectorEnv, vec: VecEnv) -> None:
-    info = vec.game.info
-    box = gymnasium.spaces.Box(
-        info.observation_low, info.observation_high, info.observation_shape, np.dtype(info.observation_dtype).type
-    )
-    mask = gymnasium.spaces.Box(0, 1, (info.num_actions,), np.int8)
-    view.single_observation_space = gymnasium.spaces.Dict({"observation": box, "action_mask": mask})
-    view.single_action_space = gymnasium.spaces.Discrete(info.num_actions)
+    view.single_observation_space = observation_space(vec.game)
+    view.single_action_space = action_space(vec.game)
     view.observation_space = batch_space(view.single_observation_space, view.num_envs)
     view.action_space = batch_space(view.single_action_space, view.num_envs)
     view.metadata = {"name": vec.metadata["name"], "autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
@@ -83,6 +78,8 @@ class SoloVector(VectorEnv):
         players = vec.game.info.players
         if vec.game.info.simultaneous or vec.autoreset_mode != "Disabled":
             raise UsageError("SoloVector takes a turn-based make_vec(..., autoreset_mode='Disabled').")
+        if vec.game.verbs:
+            raise UsageError(f"{vec.game.info.id} has actions of two parts; SoloVector plays games of action numbers.")
         if isinstance(opponent, str) and opponent != "random":
             raise UnknownName("opponent", opponent, ["random"])
         if seat != "alternate" and (isinstance(seat, bool) or seat not in range(players)):
@@ -178,6 +175,11 @@ class SoloVector(VectorEnv):
 class SeatsVector(VectorEnv):
     """Every seat of N simultaneous games as a row: row i * P + p is player p of game i. New arrays at every call.
 
+    Where players die, a row's termination comes in the step in which its player died. Until its game ends the row goes
+    on with False for both flags, reward 0 and a mask of zeros, and its actions are ignored: ``info["alive"]`` [N * P]
+    says which rows count. When the game restarts, all its rows live again, those of players long dead without another
+    termination. In games with verbs a row's mask is a tuple of two, and ``info["pair_mask"]`` [N * P, V, K] is exact.
+
     Args:
         vec: the games, with autoreset SameStep.
     """
@@ -193,32 +195,44 @@ class SeatsVector(VectorEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Start all games. Options as in ``VecEnv.reset``."""
-        observation, _ = self.vec.reset(seed=seed, options=options)
-        return self._rows(observation), {}
+        observation, info = self.vec.reset(seed=seed, options=options)
+        return self._rows(observation), self._told(info)
 
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """One tick; actions [N * P].
+        """One tick; actions [N * P], or pairs [N * P, 2] in games with verbs.
 
         Returns:
             observations, rewards [N * P] float64, terminations, truncations [N * P] and info.
         """
         given = np.asarray(actions)
-        if given.shape != (self.num_envs,):
+        tails = [(), (2,)] if self.vec.game.verbs else [()]
+        if given.shape not in [(self.num_envs, *tail) for tail in tails]:
             raise InvalidAction(f"Actions of shape {given.shape} came; {self.num_envs} rows are asked.")
         vec = self.vec
-        observation, rewards, terminated, truncated, info = vec.step(given.reshape(vec.num_envs, vec.num_players))
+        games = given.reshape(vec.num_envs, vec.num_players, *given.shape[1:])
+        observation, rewards, terminated, truncated, info = vec.step(games)
         told = {
             "illegal": info["illegal"].reshape(-1).copy(),
             "final_obs": self._rows(info["final_obs"]),
             "_final_obs": np.repeat(info["_final_obs"], vec.num_players),
+            **self._told(info),
         }
         flat = rewards.reshape(-1).astype(np.float64)
         return self._rows(observation), flat, terminated.reshape(-1).copy(), truncated.reshape(-1).copy(), told
 
-    def _rows(self, parts: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        return {name: part.reshape(self.num_envs, *part.shape[2:]).copy() for name, part in parts.items()}
+    def _told(self, info: dict[str, Any]) -> dict[str, Any]:
+        return self._rows({name: info[name] for name in ("alive", "pair_mask") if name in info})
+
+    def _rows(self, parts: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: tuple(map(self._flat, part)) if isinstance(part, tuple) else self._flat(part)
+            for name, part in parts.items()
+        }
+
+    def _flat(self, part: NDArray[Any]) -> NDArray[Any]:
+        return part.reshape(self.num_envs, *part.shape[2:]).copy()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads."""

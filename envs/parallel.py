@@ -189,14 +189,15 @@ class ParallelGame(ParallelEnv):
         if table.text:
             return None
         if table.verbs is not None:
-            return table.verbs.numbers(given)
+            numbers = table.verbs.numbers(given)
+            return numbers if numbers is not None and numbers.ndim == 1 else None
         if not _NUMBERS.issuperset(map(type, given)):
             return None
         try:
-            numbers = np.array(given, np.int64)
+            plain = np.array(given, np.int64)
         except OverflowError:
             return None
-        return numbers if first_outside(numbers, 0, table.num_actions) < 0 else None
+        return plain if first_outside(plain, 0, table.num_actions) < 0 else None
 
     def _seat_those(self, agents: list[str]) -> None:
         """Who plays from now on."""

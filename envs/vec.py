@@ -26,6 +26,7 @@ from .drivers import drivers
 from .rng import mix64
 from .state import NONE, Snapshot, from_bytes, put, rows_of, size, snapshot, take
 from .ticks import ends
+from .verbs import PairMasks, verbs_of
 
 __all__ = ["RolloutSums", "VecEnv"]
 
@@ -113,8 +114,12 @@ class VecEnv:
 
     def _bind_views(self) -> None:
         b = self._arrays
-        self._obs = {"observation": b.observation, "action_mask": b.mask}
-        final = {"observation": b.final_observation, "action_mask": b.final_mask}
+        self._verbs = verbs_of(self.game)
+        seats = b.mask.shape[:-1]
+        self._pairs = [PairMasks(seats, *self._verbs.shape) for _ in range(2)] if self._verbs is not None else []
+        masks: list[Any] = [pairs.marginals for pairs in self._pairs] or [b.mask, b.final_mask]
+        self._obs: dict[str, Any] = {"observation": b.observation, "action_mask": masks[0]}
+        final = {"observation": b.final_observation, "action_mask": masks[1]}
         self._info: dict[str, Any] = {
             "illegal": b.illegal,
             "final_obs": final,
@@ -122,6 +127,15 @@ class VecEnv:
             "player": b.player,
             "alive": b.alive,
         }
+        if self._pairs:
+            self._info["pair_mask"] = self._pairs[0].pairs
+            self._mark_pairs()
+
+    def _mark_pairs(self) -> None:
+        """Write the masks of pairs anew, in games with verbs."""
+        if self._verbs is not None:
+            for mask, pairs in zip((self._arrays.mask, self._arrays.final_mask), self._pairs, strict=True):
+                self._verbs.write(mask, pairs)
 
     # -- what is seen --------------------------------------------------------------------------------------------------
 
@@ -194,7 +208,9 @@ class VecEnv:
                 else the game's own options (``{"fen": ...}``), one value for all rows or a list of one each.
 
         Returns:
-            ``{"observation", "action_mask"}`` and an info dict; see the class.
+            ``{"observation", "action_mask"}`` and an info dict; see the class. In games with verbs the mask is a tuple
+            of two, of verbs that are legal with any argument [..., V] and of arguments that are legal with any verb
+            [..., K]; ``info["pair_mask"]`` [..., V, K] is exact, ``vec.action_mask`` that of action numbers.
         """
         b = self._arrays
         rows = rows_of(mask, self.num_envs)
@@ -221,6 +237,7 @@ class VecEnv:
                     self._place(self._from_option(name, value, rows), rows, with_seed=False)
             else:
                 warnings.warn(ignored(self.game, name), stacklevel=2)
+        self._mark_pairs()
         return self._obs, self._info
 
     def _from_option(self, name: str, value: Any, rows: NDArray[np.intp]) -> State:
@@ -255,7 +272,8 @@ class VecEnv:
         """Play one turn (tick) in every row.
 
         Args:
-            actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal.
+            actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal. Games with verbs
+                take pairs (verb, argument) as well, with a last axis of 2; a verb of -1 is no answer.
             rows: only these rows play (numbers, or a bool mask [N]); all that is returned of the others stays as it
             was.
 
@@ -276,10 +294,11 @@ class VecEnv:
             self._split(self._drivers.step_rows, self.state, b, checked, tail=(self._limits,))
         else:
             self._drivers.step_some(self.state, b, checked, some, self._limits)
+        self._mark_pairs()
         return self._obs, b.rewards, b.terminated, b.truncated, self._info
 
     def sample_actions(self) -> NDArray[np.int32]:
-        """Random legal actions, [N] (simultaneous: [N, P]); 0 where none is legal. A reused buffer."""
+        """Random legal action numbers, [N] (simultaneous: [N, P]); 0 where none is legal. A reused buffer."""
         self._need_start()
         self._split(self._drivers.sample_rows, self._arrays, self._sampler, self._draws, self._actions)
         self._draws += 1
@@ -303,6 +322,7 @@ class VecEnv:
         loop, out = (self._drivers.rollout, (self._actions,)) if observe else (self._drivers.rollout_unseen, ())
         self._split(loop, self.state, self._arrays, *out, self._sampler, self._draws, steps, tail=tail)
         self._draws += steps
+        self._mark_pairs()
         return RolloutSums(steps * self.num_envs, int(episodes.sum()), returns.sum(0))
 
     # -- states --------------------------------------------------------------------------------------------------------
@@ -329,6 +349,7 @@ class VecEnv:
         if not self._started:
             self.reset()
         self._place(state, rows_of(rows, self.num_envs), with_seed=isinstance(state, Snapshot | bytes))
+        self._mark_pairs()
 
     def _place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> None:
         b = self._arrays
@@ -374,7 +395,7 @@ class VecEnv:
 
         info = self.game.info
         make_game(info.id, **self.game.config)  # a game that isn't registered fails here, not when it is read back
-        left_out = ("game", "_drivers", "_pool", "_obs", "_info")
+        left_out = ("game", "_drivers", "_pool", "_obs", "_info", "_verbs", "_pairs")
         kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return kept | {"made_from": (info.id, self.game.config)}
 
@@ -409,7 +430,7 @@ class VecEnv:
 
     def _check(self, actions: Any, rows: NDArray[np.intp] | None) -> NDArray[np.int32]:
         self._need_start()
-        checked = whole_numbers(self.game, actions, self._actions.shape)
+        checked = whole_numbers(self.game, actions, self._actions.shape, self._verbs)
         if self._limits.illegal == RAISE:
             refuse_illegal(self.game, self.state, self._arrays.mask, self.player, checked, rows)
         return checked

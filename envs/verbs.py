@@ -15,7 +15,7 @@ from ..errors import InvalidAction
 from .core import Game
 from .jit import kernel
 
-__all__ = ["Verbs", "verbs_of"]
+__all__ = ["PairMasks", "Verbs", "verbs_of"]
 
 
 @kernel
@@ -111,7 +111,7 @@ class Verbs:
     def number_or_none(self, pair: Any) -> Action:
         """The action number of what may be a pair; -1 of everything else."""
         found = self.numbers([pair])
-        return -1 if found is None else int(found[0])
+        return -1 if found is None or found.ndim != 1 else int(found[0])
 
     def pair(self, action: Action) -> tuple[int, int]:
         """The first pair that means an action number.

@@ -6,24 +6,28 @@ the ring. What is not possible fails, and is counted.
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
+from types import SimpleNamespace
 from typing import NamedTuple
 
+import gymnasium
 import numpy as np
 import pytest
-from pettingzoo.test import api_test, parallel_api_test, seed_test
+from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, parallel_seed_test, seed_test, state_test
 
 from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
 from coterie.envs.aec import AECGame
 from coterie.envs.core import Game, GameInfo, GlobalState, Kernels
 from coterie.envs.drivers import drivers
+from coterie.envs.gym_vector import SeatsVector
 from coterie.envs.jit import kernel
 from coterie.envs.parallel import ParallelGame
 from coterie.envs.rng import below, mix64, word
 from coterie.envs.state import from_bytes, to_bytes
 from coterie.envs.testing import FARAMA_WARNINGS
 from coterie.envs.vec import VecEnv
-from coterie.errors import IllegalAction, InvalidAction
+from coterie.errors import IllegalAction, InvalidAction, UsageError
 
 ACTIONS = ("stay", "left", "right", "hit 1", "hit 2", "hit 3")
 VERBS = (("stay", (0,)), ("move", (1, 2)), ("hit", (3, 4, 5)))
@@ -481,10 +485,214 @@ def test_states_of_the_batched_face_with_some_dead():
     assert died not in env.agents
 
 
-def test_deaths_pass_pettingzoos_tests():
+def test_rows_of_the_dead_in_gymnasiums_face():
+    env = SeatsVector(VecEnv(ring(), 3, seed=4))
+    _, info = env.reset(seed=4)
+    assert info["alive"].all()
+    ended = np.zeros(18, bool)
+    for _ in range(39):
+        before = info["alive"]
+        obs, rewards, terminated, truncated, info = env.step(np.zeros(18, int))
+        assert env.observation_space.contains(obs)
+        assert not (terminated & ended).any()
+        assert not rewards[ended].any()
+        ended = (ended | terminated) & ~np.repeat(info["_final_obs"].reshape(3, 6).any(1), 6)
+        assert np.array_equal(info["alive"], ~ended)
+        assert not obs["action_mask"][ended].any()
+        if info["_final_obs"].any():
+            break
+    assert (before & ~info["alive"]).any() or terminated.any()
+
+
+# -- verbs -------------------------------------------------------------------------------------------------------------
+
+PAIRS = [(v, k) for v, (_, numbers) in enumerate(VERBS) for k in range(len(numbers))]
+
+
+def test_spaces_of_pairs():
+    for env in (AECGame(ring(pairs=True)), ParallelGame(ring(pairs=True))):
+        assert env.action_space("player_0") == gymnasium.spaces.MultiDiscrete([3, 3])
+        env.reset(seed=0)
+        seen = env.observe("player_0") if isinstance(env, AECGame) else env.reset(seed=0)[0]["player_0"]
+        assert env.observation_space("player_0").contains(seen)
+        env.action_space("player_0").sample(seen["action_mask"])
+
+
+def test_pairs_and_numbers_play_the_same_game():
+    pairs, numbers = ParallelGame(ring(pairs=True)), ParallelGame(ring())
+    vec = VecEnv(ring(pairs=True), 1, seed=6, autoreset_mode="Disabled")
+    vec.reset()
+    pairs.reset(seed=6)
+    numbers.reset(seed=6)
+    rng = np.random.default_rng(2)
+    kinds = (list, tuple, np.array)
+    while numbers.agents:
+        chosen = rng.integers(0, 6, 6)
+        row = np.array([PAIRS[a] for a in chosen])
+        both = [
+            pairs.step({a: kinds[p % 3](row[p]) for p, a in enumerate(pairs.possible_agents)}),
+            numbers.step({a: int(chosen[p]) for p, a in enumerate(numbers.possible_agents)}),
+        ]
+        assert both[0][1:4] == both[1][1:4]
+        obs, rewards, *_, info = vec.step(row[None])
+        for agent, seen in both[0][0].items():
+            p, told = numbers.possible_agents.index(agent), both[0][4][agent]
+            assert np.array_equal(seen["observation"], both[1][0][agent]["observation"])
+            exact = both[1][0][agent]["action_mask"]
+            for v, (_, actions) in enumerate(VERBS):
+                expected = [exact[actions[k]] if k < len(actions) else 0 for k in range(3)]
+                assert told["pair_mask"][v].tolist() == expected
+            assert seen["action_mask"][0].tolist() == told["pair_mask"].any(1).tolist()
+            assert seen["action_mask"][1].tolist() == told["pair_mask"].any(0).tolist()
+            assert np.array_equal(info["pair_mask"][0, p], told["pair_mask"])
+            for mine, theirs in zip(obs["action_mask"], seen["action_mask"], strict=True):
+                assert np.array_equal(mine[0, p], theirs)
+                assert theirs.dtype == np.int8
+            assert rewards[0, p] == both[1][1][agent]
+    assert vec.status[0] != RUNNING
+
+
+def test_a_verb_without_such_an_argument_is_illegal():
+    env = ParallelGame(ring(pairs=True))
+    env.reset(seed=1)
+    _, _, _, _, infos = env.step(dict.fromkeys(env.agents, (0, 2)))
+    assert [info["illegal"] for info in infos.values()] == [1] * 6
+    vec = VecEnv(ring(pairs=True), 2, seed=1)
+    vec.reset()
+    pairs = np.zeros((2, 6, 2), int)
+    pairs[0, 0] = (0, 2)
+    pairs[1, 5] = (-1, 0)
+    assert np.argwhere(vec.step(pairs)[4]["illegal"]).tolist() == [[0, 0], [1, 5]]
+    raising = AECGame(ring(pairs=True), illegal="raise")
+    raising.reset(seed=1)
+    for _ in range(5):
+        raising.step((0, 2))
+    with pytest.raises(IllegalAction):
+        raising.step((0, 2))
+
+
+@pytest.mark.parametrize(
+    "action", [(3, 0), (0, 3), (-1, 0), 4, "move", (1, 2, 0), (0.5, 1), [[0, 1]], True, ((1, 2), 3)]
+)
+def test_bad_pairs(action):
+    env = ParallelGame(ring(pairs=True))
+    env.reset(seed=0)
+    with pytest.raises(InvalidAction):
+        env.step({a: action if a == "player_2" else (0, 0) for a in env.agents})
+    assert env.table.cycles == 0
+    other = AECGame(ring(pairs=True))
+    other.reset(seed=0)
+    with pytest.raises(InvalidAction):
+        other.step(action)
+    raw = AECGame(ring(pairs=True), checked=False)
+    raw.reset(seed=0)
+    raw.step(action)
+    assert raw.agent_selection == "player_1"
+
+
+def test_bad_pairs_in_batches():
+    vec = VecEnv(ring(pairs=True), 2, seed=0)
+    vec.reset()
+    for bad in (np.full((2, 6, 2), 3), np.zeros((2, 6, 3), int), np.zeros((2, 6, 2)), np.full((2, 6, 2), -2)):
+        with pytest.raises(InvalidAction):
+            vec.step(bad)
+    vec.step(vec.sample_actions())  # action numbers are taken too
+    plain = VecEnv(ring(), 2, seed=0)
+    plain.reset()
+    with pytest.raises(InvalidAction):
+        plain.step(np.zeros((2, 6, 2), int))
+
+
+def test_pairs_in_gymnasiums_face():
+    env = SeatsVector(VecEnv(ring(pairs=True), 3, seed=4))
+    obs, _ = env.reset(seed=4)
+    assert env.observation_space.contains(obs)
+    assert env.action_space.shape == (18, 2)
+    obs, _, _, _, info = env.step(np.zeros((18, 2), int))
+    assert env.observation_space.contains(obs)
+    assert info["pair_mask"].shape == (18, 3, 3)
+    assert env.observation_space.contains(info["final_obs"])
+    with pytest.raises(InvalidAction, match="18 rows"):
+        env.step(np.zeros((18, 3), int))
+
+
+def test_pairs_and_copies():
+    vec = VecEnv(ring(pairs=True), 4, seed=3)
+    vec.reset()
+    twin = vec.clone()
+    vec.step(vec.sample_actions())
+    masks = [part.copy() for part in (*twin.reset(mask=[])[0]["action_mask"], twin._info["pair_mask"])]
+    twin.step(twin.sample_actions())
+    assert np.array_equal(twin._info["pair_mask"], vec._info["pair_mask"])
+    assert not np.array_equal(masks[2], twin._info["pair_mask"])
+    env = AECGame(ring(pairs=True))
+    env.reset(seed=3)
+    env.step((0, 0))
+    assert env.clone().infos["player_1"]["pair_mask"].tolist() == env.infos["player_1"]["pair_mask"].tolist()
+
+
+# -- the world as a whole, and what a game tells -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("face", [AECGame, ParallelGame])
+def test_the_whole_world(face):
+    env = face(ring())
+    with pytest.raises(UsageError, match="reset"):
+        env.state()
+    env.reset(seed=0)
+    whole = env.state()
+    assert env.state_space is env.state_space
+    assert env.state_space.contains(whole)
+    assert whole["at"].tolist() == env.table.state.at[0].tolist()
+    whole["at"][:] = 0
+    assert env.state()["at"].tolist() != whole["at"].tolist()
+    twin = env.clone()
+    assert twin.state_space.contains(twin.state())
+
+
+@pytest.mark.parametrize("face", [AECGame, ParallelGame])
+def test_a_game_without_a_view_of_the_whole(face):
+    env = face(dataclasses.replace(ring(), whole=None))
+    env.reset(seed=0)
+    with pytest.raises(UsageError, match="ring-v0 has no view of its whole state"):
+        env.state()
+    with pytest.raises(AttributeError, match="ring-v0 has no view of its whole state"):
+        _ = env.state_space
+    assert not hasattr(env, "state_space")
+
+
+def test_what_a_game_tells_is_in_the_infos():
+    env, other = ParallelGame(ring()), AECGame(ring())
+    _, infos = env.reset(seed=3)
+    other.reset(seed=3)
+    while env.agents:
+        energy = env.table.state.energy[0].tolist()
+        assert [infos[a]["energy"] for a in env.agents] == [energy[env.possible_agents.index(a)] for a in env.agents]
+        for _ in range(len(env.agents)):
+            assert {a: told["energy"] for a, told in other.infos.items()} == {a: infos[a]["energy"] for a in env.agents}
+            other.step(0)
+        _, _, _, _, infos = env.step(dict.fromkeys(env.agents, 0))
+        while other.agents and (other.terminations[other.agent_selection] or other.truncations[other.agent_selection]):
+            other.step(None)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_everything_passes_pettingzoos_tests(pairs):
+    game = ring(pairs=pairs)
+
+    def env(render_mode=None, max_cycles=None):
+        return AECGame(game, render_mode=render_mode, max_cycles=max_cycles)
+
+    def parallel_env(render_mode=None, max_cycles=None):
+        return ParallelGame(game, render_mode=render_mode, max_cycles=max_cycles)
+
     with warnings.catch_warnings():
         for message in FARAMA_WARNINGS:
             warnings.filterwarnings("ignore", message=message)
-        api_test(AECGame(ring()), num_cycles=300)
-        parallel_api_test(ParallelGame(ring()), num_cycles=300)
-        seed_test(lambda: AECGame(ring()), num_cycles=200)
+        api_test(env(), num_cycles=300)
+        api_test(AECGame(game, checked=False), num_cycles=300)
+        seed_test(env, num_cycles=100)
+        parallel_api_test(parallel_env(), num_cycles=300)
+        parallel_seed_test(parallel_env, num_cycles=100)
+        max_cycles_test(SimpleNamespace(env=env, parallel_env=parallel_env))
+        state_test(env(), parallel_env(), num_cycles=20)
