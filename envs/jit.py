@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-__all__ = ["bind", "disabled", "kernel", "source_hash"]
+__all__ = ["bind", "disabled", "kernel", "part", "source_hash"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -45,12 +45,20 @@ they do.
 """
 
 
-def kernel(function: Function) -> Function:
+def part(function: Function) -> Function:
+    """A kernel that always becomes a part of the kernels that call it.
+
+    For small ones that take a state of many arrays: to hand them over costs more than what it does with them.
+    """
+    return kernel(function, forceinline=True)
+
+
+def kernel(function: Function, **options: bool) -> Function:
     """``@njit`` as coterie uses it: lazy, cached on disk, without the GIL, division by zero as NumPy has it.
 
     A kernel cannot allocate (numba refuses ``np.zeros`` in it); scratch space comes in as an argument.
     """
-    compiled = numba.njit(cache=True, **_OPTIONS)(function)
+    compiled = numba.njit(cache=True, **_OPTIONS, **options)(function)
     if not disabled():
         stored = getattr(compiled._cache, "_cache_file", None)
         if stored is not None:

@@ -1,9 +1,9 @@
-"""Eight bytes at once: read, write or look through a word of a C-contiguous array of bytes inside a kernel.
+"""Close to the machine, in kernels: words of eight bytes, single bits, and contiguous arrays as one row of numbers.
 
 NumPy's ``view`` costs more in a kernel than what it saves, and numba compiles byte loops of fixed length one byte at a
 time. The byte at the lowest address is the word's lowest (little-endian machines, the only ones numba's wheels are
 made for). No bounds are
-checked: ``offset + 8`` must not exceed the array's size.
+checked: ``offset + 8`` (or 16) must not exceed the array's size.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.extending import intrinsic
 from numpy.typing import NDArray
 
 from .jit import disabled
 
-__all__ = ["first_byte", "load_word", "store_word"]
+__all__ = ["first_bit", "get", "load_word", "positive_bytes", "put", "store_word", "zero"]
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
@@ -49,16 +49,61 @@ def _store_word(typing_context: Any, array: Any, offset: Any, word: Any) -> Any:
     return types.void(array, types.intp, types.uint64), generate
 
 
-def _first_byte(typing_context: Any, word: Any) -> Any:
-    """The number of the lowest byte that isn't 0; 8 of an empty word."""
+def _first_bit(typing_context: Any, word: Any) -> Any:
+    """The number of the lowest bit that is 1; 64 of an empty word."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from llvmlite import ir
 
-        bits = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-        return builder.lshr(bits, ir.Constant(ir.IntType(64), 3))
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), generate
+
+
+def _positive_bytes(typing_context: Any, array: Any, offset: Any) -> Any:
+    """Which of the sixteen bytes from byte ``offset`` on are 1 to 127: bit k of the uint64 is byte k."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        sixteen = ir.VectorType(ir.IntType(8), 16)
+        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments), sixteen.as_pointer())
+        found = builder.icmp_signed(">", builder.load(pointer, align=1), ir.Constant(sixteen, [0] * 16))
+        return builder.zext(builder.bitcast(found, ir.IntType(16)), ir.IntType(64))
+
+    return types.uint64(array, types.intp), generate
+
+
+def _get(typing_context: Any, array: Any, k: Any) -> Any:
+    """Number k of a contiguous array, counted through all its axes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return context.unpack_value(builder, signature.args[0].dtype, builder.gep(data, [arguments[1]]))
+
+    return array.dtype(array, types.intp), generate
+
+
+def _put(typing_context: Any, array: Any, k: Any, value: Any) -> Any:
+    """Write number k of a contiguous array, counted through all its axes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        context.pack_value(builder, signature.args[0].dtype, arguments[2], builder.gep(data, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, array.dtype), generate
+
+
+def _zero(typing_context: Any, array: Any) -> Any:
+    """Write zeros over a contiguous array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        filled = context.make_array(signature.args[0])(context, builder, arguments[0])
+        cgutils.memset(builder, filled.data, builder.mul(filled.itemsize, filled.nitems), 0)
+        return context.get_dummy_value()
+
+    return types.void(array), generate
 
 
 def _load_plain(array: NDArray[Any], offset: int) -> Any:
@@ -72,11 +117,36 @@ def _store_plain(array: NDArray[Any], offset: int, word: int) -> None:
 
 
 def _first_plain(word: int) -> int:
-    """``first_byte`` where the JIT is off."""
+    """``first_bit`` where the JIT is off."""
     bits = int(word)
-    return ((bits & -bits).bit_length() - 1) // 8 if bits else 8
+    return (bits & -bits).bit_length() - 1 if bits else 64
 
 
-first_byte: Any = _first_plain if disabled() else intrinsic(_first_byte)
+def _positive_plain(array: NDArray[Any], offset: int) -> Any:
+    """``positive_bytes`` where the JIT is off."""
+    found = array.reshape(-1).view(np.int8)[offset : offset + 16] > 0
+    return np.uint64(sum(1 << k for k in range(16) if found[k]))
+
+
+def _get_plain(array: NDArray[Any], k: int) -> Any:
+    """``get`` where the JIT is off."""
+    return array.reshape(-1)[k]
+
+
+def _put_plain(array: NDArray[Any], k: int, value: Any) -> None:
+    """``put`` where the JIT is off."""
+    array.reshape(-1)[k] = value
+
+
+def _zero_plain(array: NDArray[Any]) -> None:
+    """``zero`` where the JIT is off."""
+    array[...] = 0
+
+
+first_bit: Any = _first_plain if disabled() else intrinsic(_first_bit)
+get: Any = _get_plain if disabled() else intrinsic(_get)
+put: Any = _put_plain if disabled() else intrinsic(_put)
+zero: Any = _zero_plain if disabled() else intrinsic(_zero)
+positive_bytes: Any = _positive_plain if disabled() else intrinsic(_positive_bytes)
 load_word: Any = _load_plain if disabled() else intrinsic(_load_word)
 store_word: Any = _store_plain if disabled() else intrinsic(_store_word)

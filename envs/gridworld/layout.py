@@ -137,6 +137,13 @@ TYPE = np.dtype(
         ("energy_gain", np.int32),
         ("reward", np.float32),
         ("usable", np.bool_),
+        ("offset", np.int32),  # where a window holds its planes, in cells; missing ones lie where presence lies
+        ("offset_hp", np.int32),
+        ("offset_stock", np.int32),
+        ("offset_input", np.int32),
+        ("offset_output", np.int32),
+        ("offset_gain", np.int32),
+        ("offset_ready", np.int32),
         ("first_input", np.uint8),  # 1 + number of the first input item; 0: none
         ("first_output", np.uint8),
         ("plane", np.int16),  # of presence, and of each feature: -1 where there is no such plane

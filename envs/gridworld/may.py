@@ -21,7 +21,7 @@ LEFT_OF = np.array([2, 3, 1, 0], np.int64)
 
 @kernel
 def place(world: World, i: int, s: int, ahead: int, left: int) -> Any:
-    """Where ``kind`` and ``which`` have the cell so many cells ahead and to the left: (row, column), padding counted."""
+    """Where ``kind`` and ``which`` have the cell so many cells ahead and to the left: (row, column)."""
     agent = world.agents[i, s]
     facing = agent["facing"]
     side = LEFT_OF[facing]
@@ -71,7 +71,7 @@ def may_use(world: World, i: int, s: int, now: int) -> bool:
     """The object ahead; or, where looting is a use, the frozen agent ahead."""
     row, column = place(world, i, s, 1, 0)
     found = world.kind[i, row, column]
-    if found == EMPTY or found == OUTSIDE:
+    if not EMPTY < found < OUTSIDE:
         return False
     rules, energy = world.rules[i], world.agents[i, s]["energy"]
     other = world.which[i, row, column]
@@ -102,9 +102,7 @@ def may_attack(world: World, i: int, s: int, k: int) -> bool:
     found = world.kind[i, row, column]
     if found == AGENT_KIND:
         return True
-    if found == EMPTY or found == OUTSIDE:
-        return False
-    return bool(world.types[i, found - OBJECT_KIND]["hp"] > 0)
+    return bool(EMPTY < found < OUTSIDE and world.types[i, found - OBJECT_KIND]["hp"] > 0)
 
 
 @kernel

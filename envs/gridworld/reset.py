@@ -55,13 +55,13 @@ def _draw_type(world: World, i: int, t: int, code: int, value: int) -> None:
 @kernel
 def _draw_trait(world: World, i: int, s: int, code: int, value: int) -> None:
     agent = world.agents[i, s]
-    if code == MAX_ENERGY or code == OWN_MAX_ENERGY:
+    if code in (MAX_ENERGY, OWN_MAX_ENERGY):
         agent["max_energy"] = value
-    elif code == MAX_ITEMS or code == OWN_MAX_ITEMS:
+    elif code in (MAX_ITEMS, OWN_MAX_ITEMS):
         agent["max_items"] = value
-    elif code == UPKEEP or code == OWN_UPKEEP:
+    elif code in (UPKEEP, OWN_UPKEEP):
         agent["upkeep"] = value
-    elif code == DAMAGE or code == OWN_DAMAGE:
+    elif code in (DAMAGE, OWN_DAMAGE):
         agent["damage"] = value
     elif code == OWN_COLOUR:
         agent["colour"] = value
@@ -266,7 +266,7 @@ def label(world: World, i: int, living: int) -> None:
             labels[s] = s // size
     elif mode == FAMILIES or (mode == RELATEDNESS and not rules["pedigree"]):
         rules["draws"] += partition(labels[:living], size, rules["seed"], rules["draws"])
-    if mode == TEAMS or mode == FAMILIES:
+    if mode in (TEAMS, FAMILIES):
         for s in range(labels.shape[0]):
             world.pct[i, s] = rules["share"]
     if mode == RELATEDNESS and not rules["pedigree"]:
@@ -289,7 +289,7 @@ def _introduce(world: World, i: int, living: int) -> None:
 
 @kernel
 def settle(world: World, i: int) -> None:
-    """Make agents and objects of what ``kind`` shows of row i, in the order of its cells; all that was there is gone."""
+    """Make agents and objects of what ``kind`` shows of row i, in the order of its cells; nothing else is left."""
     forget(world, i)
     living = begin_drawn(world, i)
     number_objects(world, i)

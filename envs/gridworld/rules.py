@@ -26,7 +26,7 @@ from .layout import (
     USE,
     World,
 )
-from .may import may_attack, may_gift, may_loot, may_move, may_rotate, may_shield, may_swap, may_use, place
+from .may import may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, place
 
 __all__ = ["draw", "step"]
 
@@ -284,7 +284,7 @@ def share(world: World, i: int, rewards: Rewards) -> None:
     """Kinship: what the tick has earned, among those who live; then prestige."""
     rules = world.rules[i]
     mode, living = rules["kinship"], world.agents["alive"][i]
-    if mode == TEAMS or mode == FAMILIES or mode == GROUPS:
+    if mode in (TEAMS, FAMILIES, GROUPS):
         share_labels(rewards, world.agents["label"][i], world.pct[i], living, world.pool[i])
     elif mode == MATRIX:
         share_matrix(rewards, world.related[i], living, world.pool[i, :, 0])

@@ -213,17 +213,20 @@ def _write_rules(config: GridworldConfig, world: World) -> None:
 
 def _write_types(config: GridworldConfig, world: World) -> None:
     names, items = plane_names(config), list(config.items)
+    area = config.observation.height * config.observation.width
     for t, (name, kind) in enumerate(config.objects.items()):
         row = world.types[:, t]
         for fact in ("hp", "stock", "cooldown", "energy_cost", "energy_gain", "reward", "usable"):
             row[fact] = getattr(kind, fact)
         row["plane"] = names.index(name)
+        row["offset"] = names.index(name) * area
         row["first_input"] = 1 + min(map(items.index, kind.inputs), default=-1)
         row["first_output"] = 1 + min(map(items.index, kind.outputs), default=-1)
         for feature in ("hp", "stock", "input", "output", "gain", "ready"):
             whole = f"{name}.{feature}"
             shown = whole in names and whole not in config.observation.hidden
             row[f"plane_{feature}"] = names.index(whole) if shown else -1
+            row[f"offset_{feature}"] = names.index(whole if shown else name) * area
         for side, amounts in enumerate((kind.inputs, kind.outputs)):
             for item, amount in amounts.items():
                 world.recipes[:, t, side, items.index(item)] = amount

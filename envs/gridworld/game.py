@@ -1,0 +1,121 @@
+"""``gridworld-v0``: the factory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...aliases import Player
+from ..core import Game, GameInfo, Kernels
+from ..jit import kernel
+from .config import GridworldConfig
+from .key import key
+from .layout import World
+from .legal import alive, legal
+from .planes import observe_planes
+from .presets import arguments, configure
+from .reset import reset
+from .rules import step
+from .text import action_to_text, compact, describe, parse_action, rules
+from .tokens import observe_tokens
+from .whole import whole
+from .world import new_world, sizes, verbs
+
+__all__ = ["gridworld"]
+
+
+@kernel
+def mover(world: World, i: int) -> Player:
+    """-1: all move at once."""
+    return -1
+
+
+def tell(world: World, i: int, player: Player) -> dict[str, Any]:
+    """Who an agent is, and whether its last action succeeded."""
+    agent = world.agents[i, player]
+    told: dict[str, Any] = {name: int(agent[name]) for name in ("id", "label", "mother", "father")}
+    return told | {"succeeded": bool(agent["succeeded"])}
+
+
+def gridworld(
+    preset: str | None = None,
+    config: GridworldConfig | Mapping[str, Any] | str | Path | None = None,
+    max_steps: int | None = None,
+    slots: int | None = None,
+    items: Any = None,
+    objects: Any = None,
+    agent: Any = None,
+    actions: Any = None,
+    death: Any = None,
+    observation: Any = None,
+    map: Any = None,
+    kinship: Any = None,
+    randomize: Any = None,
+) -> Game:
+    """A world of resources, walls and other agents, where reward may be shared among kin.
+
+    Args:
+        preset: a name that ``coterie envs gridworld --presets`` lists; without it and ``config``: ``bench_24_48x48``.
+        config: instead: a GridworldConfig, its fields as plain data, or the path of a YAML file.
+        max_steps: this and what follows are fields of GridworldConfig that differ: dataclasses, or plain data with
+            those entries that change.
+        slots: as there.
+        items: as there.
+        objects: as there.
+        agent: as there.
+        actions: as there.
+        death: as there.
+        observation: as there.
+        map: as there.
+        kinship: as there.
+        randomize: as there.
+
+    Raises:
+        UnknownName: a preset or field that doesn't exist.
+        UsageError: a world that can't be.
+    """
+    fields = {
+        "max_steps": max_steps,
+        "slots": slots,
+        "items": items,
+        "objects": objects,
+        "agent": agent,
+        "actions": actions,
+        "death": death,
+        "observation": observation,
+        "map": map,
+        "kinship": kinship,
+        "randomize": randomize,
+    }
+    changes = {name: value for name, value in fields.items() if value is not None}
+    complete = configure(preset, config, changes)
+    size, seen = sizes(complete), complete.observation
+    tokens = seen.kind == "tokens"
+    return Game(
+        info=GameInfo(
+            "gridworld",
+            0,
+            size.slots,
+            size.actions,
+            (seen.tokens, 3) if tokens else (size.planes, seen.height, seen.width),
+            "uint8",
+            0,
+            255,
+            max_cycles=complete.max_steps,
+            simultaneous=True,
+            hidden=True,
+            noop=0,
+        ),
+        kernels=Kernels(reset, mover, legal, step, observe_tokens if tokens else observe_planes, key, alive=alive),
+        new_state=lambda n: new_world(complete, n),
+        rules=rules(complete),
+        describe=describe(complete),
+        compact=compact(complete),
+        action_to_text=action_to_text(complete),
+        parse_action=parse_action(complete),
+        config=arguments(preset, config, changes),
+        verbs=verbs(complete) if complete.actions.space == "verbs" else (),
+        whole=whole(complete),
+        tell=tell,
+    )
