@@ -45,6 +45,7 @@ class Play:
         game: what is played; `coterie envs` lists the names.
         players: who sits in which seat: a baseline (random, minimax, greedy, mcts:400, alphabeta:4, uci:PATH,
             equilibrium), human, a run folder or a model; by default human against random, or as in the file of --from.
+            Where there are more than two seats, the last one named takes all that are left.
         games: how many; with more than one, only results are shown.
         seed: the same seed gives the same game.
         gif: draw the (first) game into this file.

@@ -50,6 +50,8 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     saved = _saved(asked) if asked.from_ else None
     game = saved.game if saved else make_game(found.id, **wanted(found.id, asked.set, asked.preset))
     words = asked.players or (saved.words if saved else ()) or (PERSON, *["random"] * (game.info.players - 1))
+    if game.info.players > 2:
+        words = (*words, *words[-1:] * (game.info.players - len(words)))  # the last one takes the seats that are left
     keeper = Keeper(asked.save or asked.from_, game, words, saved.record if saved else None)
     agents: list[Agent | None] = []
     try:
@@ -173,7 +175,7 @@ def _draw(path: Path, match: Match, draw: str | None) -> None:
     """The game as a GIF, every position a frame."""
     from .renderers.gif import write_gif
 
-    frames = [picture(draw or "", match.game, state, match.names) for state in match.positions]
+    frames = [picture(draw or "", match.game, state, match.names) for state in match.positions()]
     print(f"Drawn: {write_gif(path, frames)}")
 
 
