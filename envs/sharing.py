@@ -28,9 +28,6 @@ __all__ = [
     "shuffle_labels",
 ]
 
-_TILE = 16
-"""float32 numbers in a cache line: columns are taken so many at a time, and skipped where none of them earned."""
-
 
 @kernel
 def share_labels(
@@ -115,13 +112,45 @@ def pool_rows(
 
 
 @kernel
+def _mix(rewards: NDArray[Any], weights: NDArray[Any], alive: NDArray[Any], whole: bool, out: NDArray[Any]) -> bool:
+    """Write the sums over living j of ``weights[i, j]`` times j's reward; False, and nothing, where nobody has earned.
+
+    Few earners: their columns one by one. Many: row by row, which reads the square as it lies in memory.
+
+    ``whole``: j == i counts too, and the part of an i that is not alive is added to j's own sum.
+    """
+    slots = rewards.shape[0]
+    earners = 0
+    for j in range(slots):
+        out[j] = 0.0
+        earners += 1 if alive[j] and rewards[j] != 0 else 0
+    if earners * 8 < slots:
+        for j in range(slots if earners else 0):
+            if alive[j] and rewards[j] != 0:
+                for i in range(slots):
+                    if (whole or i != j) and (whole or alive[i]):
+                        out[i if alive[i] else j] += np.float64(weights[i, j]) * np.float64(rewards[j])
+        return earners > 0
+    for i in range(slots):
+        if alive[i]:
+            total = 0.0 if whole else -np.float64(weights[i, i]) * np.float64(rewards[i])
+            for j in range(slots):
+                total += np.float64(weights[i, j]) * np.float64(rewards[j]) if alive[j] else 0.0
+            out[i] += total
+        elif whole:
+            for j in range(slots):
+                out[j] += np.float64(weights[i, j]) * np.float64(rewards[j]) if alive[j] else 0.0
+    return earners > 0
+
+
+@kernel
 def share_matrix(
     rewards: NDArray[np.float32],
     weights: NDArray[np.float32],
     alive: NDArray[np.bool_],
     out: NDArray[np.float64],
 ) -> None:
-    """K r instead of r. Time grows with S times the number of earners (in lines of 16).
+    """K r instead of r, O(S) for each earner.
 
     Args:
         rewards: [S] float32, changed in place.
@@ -129,23 +158,10 @@ def share_matrix(
         alive: [S] bool; the part of an i that is not alive returns to j.
         out: [S] float64, scratch.
     """
-    slots = rewards.shape[0]
-    for i in range(slots):
-        out[i] = 0.0
-    for first in range(0, slots, _TILE):
-        last = min(first + _TILE, slots)
-        earned = False
-        for j in range(first, last):
-            earned |= alive[j] and rewards[j] != 0
-        if not earned:
-            continue
-        for i in range(slots):
-            for j in range(first, last):
-                if alive[j]:
-                    out[i if alive[i] else j] += np.float64(weights[i, j]) * np.float64(rewards[j])
-    for i in range(slots):
-        if alive[i]:
-            rewards[i] = np.float32(out[i])
+    if _mix(rewards, weights, alive, True, out):
+        for i in range(rewards.shape[0]):
+            if alive[i]:
+                rewards[i] = np.float32(out[i])
 
 
 @kernel
@@ -161,38 +177,23 @@ def share_relatives(
     Args:
         rewards: [S] float32, changed in place.
         related: [S, S] float32, R, or the matrix that ``related_child`` keeps: a diagonal above 1 is 1 + F (inbreeding)
-            and divides its row, as Hamilton's regression coefficient has it. Otherwise the diagonal is not read.
+            and divides its row, as Hamilton's regression coefficient has it. Otherwise the diagonal does not count.
         alive: [S] bool.
         normalise: divide by 1 + the sum of R_ij over the living j != i.
         out: [S] float64, scratch.
     """
-    slots = rewards.shape[0]
-    for i in range(slots):
-        out[i] = 0.0
-    for first in range(0, slots, _TILE):
-        last = min(first + _TILE, slots)
-        earned = False
-        for j in range(first, last):
-            earned |= alive[j] and rewards[j] != 0
-        if not earned:
-            continue
-        for i in range(slots):
-            if alive[i]:
-                for j in range(first, last):
-                    if alive[j] and j != i:
-                        out[i] += np.float64(related[i, j]) * np.float64(rewards[j])
-    for i in range(slots):
-        if not alive[i]:
-            continue
-        inbred = max(1.0, np.float64(related[i, i]))
-        total = np.float64(rewards[i]) + out[i] / inbred
-        if normalise and total != 0:
-            kin = 0.0
-            for j in range(slots):
-                if alive[j] and j != i:
-                    kin += np.float64(related[i, j])
-            total /= 1.0 + kin / inbred
-        rewards[i] = np.float32(total)
+    if not _mix(rewards, related, alive, False, out):
+        return
+    for i in range(rewards.shape[0]):
+        if alive[i]:
+            inbred = max(1.0, np.float64(related[i, i]))
+            total = np.float64(rewards[i]) + out[i] / inbred
+            if normalise:
+                kin = -np.float64(related[i, i])
+                for j in range(rewards.shape[0]):
+                    kin += np.float64(related[i, j]) if alive[j] else 0.0
+                total /= 1.0 + kin / inbred
+            rewards[i] = np.float32(total)
 
 
 @kernel
