@@ -1,0 +1,196 @@
+"""Small nets for plane observations: two convolutions, a GRU, a policy head and a value head; and who plays with one.
+
+Letters: T ticks, B rows (agents), C planes, H W window, A actions, D hidden units.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..envs.core import Game
+from ..envs.drivers import drivers
+from ..errors import ModelError, UsageError
+from .core import Decision, Turn
+
+__all__ = ["NetAgent", "PolicyNet", "load_net", "masked", "save_net"]
+
+
+def masked(logits: Tensor, mask: Tensor) -> Tensor:
+    """Logits [..., A] with what is not legal at -1e9; rows without a legal action (the dead) stay as they are."""
+    return logits.masked_fill((mask == 0) & mask.any(-1, keepdim=True), -1e9)
+
+
+def _layer(layer: Any, gain: float) -> Any:
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class PolicyNet(nn.Module):
+    """A recurrent actor-critic.
+
+    Args:
+        planes, height, width: C, H, W; the window is at least 7 x 7.
+        actions: A.
+        hidden: D.
+        scale: [C] what each plane is multiplied with; None: 1 / 255.
+    """
+
+    def __init__(
+        self,
+        planes: int,
+        height: int,
+        width: int,
+        actions: int,
+        hidden: int = 128,
+        scale: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__()
+        self.shape, self.actions, self.hidden = (planes, height, width), actions, hidden
+        factors = torch.full((planes,), 1 / 255) if scale is None else torch.tensor(scale, dtype=torch.float32)
+        self.scale: Tensor
+        self.register_buffer("scale", factors.reshape(-1, 1, 1))
+        root = 2**0.5
+        high, wide = (height - 3) // 2 + 1 - 2, (width - 3) // 2 + 1 - 2
+        if min(high, wide) < 1:
+            raise UsageError(f"A window of {height} x {width} is too small for this net; 7 x 7 is the least.")
+        self.eyes = nn.Sequential(
+            _layer(nn.Conv2d(planes, 32, 3, stride=2), root),
+            nn.ReLU(),
+            _layer(nn.Conv2d(32, 64, 3), root),
+            nn.ReLU(),
+            nn.Flatten(),
+            _layer(nn.Linear(64 * high * wide, hidden), root),
+            nn.ReLU(),
+        )
+        self.eyes.to(memory_format=torch.channels_last)
+        self.gru = nn.GRUCell(hidden, hidden)
+        self.actor = _layer(nn.Linear(hidden, actions), 0.01)
+        self.critic = _layer(nn.Linear(hidden, 1), 1.0)
+
+    def begin(self, rows: int) -> Tensor:
+        """[rows, D] the memory of agents that have seen nothing."""
+        return torch.zeros(rows, self.hidden)
+
+    def see(self, observation: Tensor) -> Tensor:
+        """[B, C, H, W] uint8 -> [B, D]."""
+        scaled = observation.to(torch.float32, memory_format=torch.channels_last).mul_(self.scale)
+        seen: Tensor = self.eyes(scaled)
+        return seen
+
+    def heads(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """[..., D] -> logits [..., A], values [...]."""
+        return self.actor(memory), self.critic(memory).squeeze(-1)
+
+    def step(self, observation: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One tick: [B, C, H, W], [B, D] -> logits [B, A], values [B], memory [B, D]."""
+        memory = self.gru(self.see(observation), memory)
+        return *self.heads(memory), memory
+
+    def sequence(self, observation: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
+        """T ticks: [T, B, C, H, W], [B, D], fresh [T, B] bool (an episode begins there) -> logits [T, B, A], values."""
+        ticks, rows = fresh.shape
+        seen = self.see(observation.flatten(0, 1)).reshape(ticks, rows, -1)
+        kept = (~fresh).float().unsqueeze(-1)
+        memories = []
+        for t in range(ticks):
+            memory = self.gru(seen[t], memory * kept[t])
+            memories.append(memory)
+        return self.heads(torch.stack(memories))
+
+
+def save_net(net: PolicyNet, folder: Path, facts: Mapping[str, Any] | None = None) -> None:
+    """Write ``net.safetensors`` and ``net.json`` (its shape, and any facts about it) into a folder."""
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file({name: part.contiguous() for name, part in net.state_dict().items()}, folder / "net.safetensors")
+    shape = {"shape": list(net.shape), "actions": net.actions, "hidden": net.hidden}
+    (folder / "net.json").write_text(json.dumps(shape | dict(facts or {}), indent=1) + "\n")
+
+
+def load_net(folder: Path) -> PolicyNet:
+    """The net that ``save_net`` wrote.
+
+    Raises:
+        ModelError: no such files, or not whole.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        shape = json.loads((folder / "net.json").read_text())
+        net = PolicyNet(*shape["shape"], shape["actions"], shape["hidden"])
+        net.load_state_dict(load_file(folder / "net.safetensors"))
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise ModelError(f"{folder} holds no whole net (net.json, net.safetensors): {told}.") from None
+    return net
+
+
+class NetAgent:
+    """Plays a game with plane observations by a net; remembers, for every row and seat, what it saw since tick 0.
+
+    Args:
+        net: made for the game's observation and actions.
+        game: what is played.
+        greedy: the likeliest action; else one drawn from the policy.
+        name: to be shown.
+
+    Raises:
+        UsageError: the net was made for other observations or actions.
+    """
+
+    def __init__(self, net: PolicyNet, game: Game, *, greedy: bool = False, name: str = "net") -> None:
+        here = (tuple(game.info.observation_shape), game.info.num_actions)
+        if here != (net.shape, net.actions):
+            raise UsageError(
+                f"This net sees {list(net.shape)} planes and knows {net.actions} actions; {game.info.id} as it is "
+                f"configured here has {list(here[0])} and {here[1]}. Choose a preset with the same window and items."
+            )
+        self.net, self.greedy, self.name = net.eval(), greedy, name
+        self._observe = drivers(game).observe_rows
+        self._memory = net.begin(0)
+        self._clock: NDArray[np.int64] = np.zeros((0, 0), np.int64)
+
+    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        """One action a turn."""
+        if not turns:
+            return []
+        info, state = turns[0].game.info, turns[0].state
+        rows = np.array([turn.row for turn in turns], np.intp)
+        seats = np.array([turn.player for turn in turns], np.int32)
+        seen = np.zeros((len(turns), *info.observation_shape), info.observation_dtype)
+        self._observe(state, rows, seats, seen)
+        mask = torch.from_numpy(np.stack([turn.mask for turn in turns]))
+        places = rows * info.players + seats
+        memory = self._recall(state, rows, seats, info.players)
+        with torch.inference_mode():
+            logits, _, after = self.net.step(torch.from_numpy(seen), memory)
+            self._memory[torch.from_numpy(places)] = after
+            logits = masked(logits, mask)
+            if self.greedy:
+                actions = logits.argmax(-1)
+            else:
+                drawn = torch.from_numpy(rng.gumbel(size=tuple(logits.shape)).astype(np.float32))
+                actions = (logits + drawn).argmax(-1)
+        return [Decision(int(a)) for a in actions]
+
+    def _recall(self, state: Any, rows: NDArray[np.intp], seats: NDArray[np.int32], players: int) -> Tensor:
+        """[B, D] what each remembers; nothing where its episode did not go on by one tick since it was last asked."""
+        clocks = state.rules["clock"]
+        if self._clock.shape != (len(clocks), players):
+            self._clock = np.full((len(clocks), players), -2, np.int64)
+            self._memory = self.net.begin(len(clocks) * players)
+        goes_on = clocks[rows] == self._clock[rows, seats] + 1
+        self._clock[rows, seats] = clocks[rows]
+        memory = self._memory[torch.from_numpy(rows * players + seats)]
+        return memory * torch.from_numpy(goes_on.astype(np.float32))[:, None]
