@@ -331,4 +331,9 @@ register("kuhn_poker-v0", f"{_PACKAGE}.envs.kuhn_poker:kuhn_poker", draw=f"{_PAC
 register("leduc_poker-v0", f"{_PACKAGE}.envs.leduc_poker:leduc_poker", draw=f"{_PACKAGE}.renderers.leduc_poker:draw")
 register("matrix-v0", f"{_PACKAGE}.envs.matrix:matrix", draw=f"{_PACKAGE}.renderers.matrix:draw")
 register("go-v0", f"{_PACKAGE}.envs.go:go", draw=f"{_PACKAGE}.renderers.go:draw")
-register("gridworld-v0", f"{_PACKAGE}.envs.gridworld.game:gridworld", draw=f"{_PACKAGE}.renderers.gridworld:draw")
+register(
+    "gridworld-v0",
+    f"{_PACKAGE}.envs.gridworld.game:gridworld",
+    draw=f"{_PACKAGE}.renderers.gridworld:draw",
+    presets=f"{_PACKAGE}.envs.gridworld.presets:named",
+)
