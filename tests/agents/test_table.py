@@ -150,7 +150,7 @@ def test_taking_back() -> None:
     assert match.random.bit_generator.state != seen[0][1], "what was drawn before the move is drawn"
     assert to_bytes(GAME, match.state) == seen[0][0]
     assert not match.undo([0])
-    assert [len(play(match, 8).positions), match.undo([0])] == [2, True]
+    assert [len(list(play(match, 8).positions())), match.undo([0])] == [2, True]
 
 
 def test_an_illegal_answer_can_be_taken_back() -> None:
