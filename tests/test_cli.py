@@ -99,6 +99,45 @@ def test_envs_tells_about_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert "[3, 3, 2] int8" in said
 
 
+def test_envs_lists_presets(capsys: pytest.CaptureFixture[str]) -> None:
+    from coterie.envs.gridworld.presets import list_presets
+
+    assert main(["envs", "gridworld", "--presets"]) == 0
+    said = capsys.readouterr().out
+    for name, about in list_presets().items():
+        assert f"\n{name} " in said
+        assert about in said
+    assert "20      40x40 rooms" in said
+    assert "coterie.make(" in said
+
+
+def test_envs_prints_a_world_that_can_be_edited_and_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import coterie
+    from coterie.envs.gridworld.presets import configure
+
+    words = ["--preset", "a5_25x25", "--set", "map.height=30", "--set", "objects.altar.cooldown=5"]
+    assert main(["envs", "gridworld", *words, "--yaml"]) == 0
+    (tmp_path / "my.yaml").write_text(capsys.readouterr().out)
+    same = configure("a5_25x25", overrides={"map": {"height": 30}, "objects": {"altar": {"cooldown": 5}}})
+    assert configure(config="my.yaml") == same
+    assert main(["envs", "gridworld", "--set", "config=my.yaml", "map.agents=3"]) == 0
+    assert "players      3, all act at once" in capsys.readouterr().out
+    assert coterie.make("gridworld-v0", config="my.yaml").game.info.players == 5
+
+
+def test_presets_that_cannot_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "hex-v0 has no presets" in refused(["envs", "hex", "--presets"], capsys)
+    assert "hex-v0 has no presets" in refused(["envs", "hex", "--yaml"], capsys)
+    assert "Which game's --presets?" in refused(["envs", "--presets"], capsys)
+    assert "Did you mean 'a5_25x25'" in refused(["envs", "gridworld", "--preset", "a5_25x2"], capsys)
+    assert "Did you mean 'energy'" in refused(["play", "gridworld", "--set", "agent.enrgy=3"], capsys)
+    assert "has no size.x" in refused(["play", "hex", "--set", "size.x=3"], capsys)
+    assert "hex-v0 has no presets" in refused(["train", "hex", "--preset", "x"], capsys)
+    assert "--preset cannot go with --from" in refused(
+        ["play", "gridworld", "--preset", "a3_11x11", "--from", "x.json"], capsys
+    )
+
+
 # -- play ------------------------------------------------------------------------------------------------------------
 
 
@@ -131,6 +170,16 @@ def test_play_simultaneous(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "player_0 (random): " in said
     assert "player_1 (random): " in said
+
+
+def test_play_a_preset_and_let_the_last_player_take_all_other_seats(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--preset", "a3_11x11", "--set", "max_steps=2", "--players", "random"]
+    assert main(["play", "gridworld", *words]) == 0
+    said = capsys.readouterr().out
+    assert all(said.count(f"player_{seat} (random): ") == 2 for seat in range(3))
+    assert "highest_number has 2 players, but 1 came" in refused(
+        ["play", "highest_number", "--players", "random"], capsys
+    )
 
 
 def test_play_draws_a_gif(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
