@@ -22,7 +22,7 @@ COSTS = ("move", "rotate", "use", "attack", "shield", "swap", "gift")
 
 # The largest numbers keep sums and differences within the types of layout.py (int16 and int32), clocks included.
 _SHORT, _ENERGY, _TICKS, _SIDE = 30_000, 1_000_000, 1_000_000_000, 4096
-_ITEMS, _TYPES, _WINDOW = 25, 250, 15
+_ITEMS, _TYPES, _WINDOW = 25, 125, 15
 
 _BOUNDS: Mapping[str, tuple[int, int]] = {
     "max_steps": (1, _TICKS),

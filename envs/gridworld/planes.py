@@ -145,7 +145,7 @@ def observe_planes(world: World, i: int, player: int, out: NDArray[np.uint8]) ->
             found &= found - _ONE
             row, column = r + (bit >> 4), bit & 15
             cell = start + row * stride + column
-            kind, number = get(world.kind, cell), get(world.which, cell)
+            kind, number = np.int64(get(world.kind, cell)), np.int64(get(world.which, cell))
             at = first + row * down + column * right
             if kind == AGENT_KIND:
                 _paint_agent(world, i, player, number, up, out, at, area)
