@@ -22,7 +22,7 @@ import numpy as np
 from ..aliases import RUNNING, Action, Player
 from ..envs.core import Game
 from .core import Agent, Decision, Turn
-from .table import Match, can_undo, winner
+from .table import Match, answers, can_undo, winner
 
 if TYPE_CHECKING:
     from ..renderers.window import View
@@ -73,11 +73,12 @@ class Thinker:
         self.ticket += 1
         self.busy = False
 
-    def answer(self) -> Answer | None:
-        """The answer to the last question, once it is there."""
+    def answer(self, wait: float = 0.0) -> Answer | None:
+        """The answer to the last question, once it is there; waits so many seconds for it."""
+        end = time.monotonic() + wait
         while True:
             try:
-                said = self._said.get_nowait()
+                said = self._said.get(timeout=max(0.0, end - time.monotonic())) if wait else self._said.get_nowait()
             except queue.Empty:
                 return None
             if said.ticket == self.ticket:
@@ -96,14 +97,10 @@ class Thinker:
     def _think(self) -> None:
         while (question := self._asked.get()) is not None:
             ticket, turns, random = question
-            decisions: dict[Player, Decision] = {}
             if ticket != self.ticket:
                 continue
             try:
-                for seat, turn in turns.items():
-                    agent = self._agents[seat]
-                    assert agent is not None
-                    decisions[seat] = agent.act([turn], random)[0]
+                decisions = answers(self._agents, turns, random)
             except BaseException as error:
                 self._said.put(Answer(ticket, {}, random, error))
             else:
@@ -340,6 +337,7 @@ class Session:
             return ()
         ply = self.match.plies[-1]
         assert ply.actions is not None
+        assert ply.before is not None, "worlds have a window of their own"
         return tuple(
             cell for p in ply.seats for cell in self._drawer.cells(self.game, ply.before, 0, int(ply.actions[p]))
         )

@@ -24,21 +24,36 @@ from ..envs.gridworld.config import GridworldConfig
 from ..envs.gridworld.layout import (
     AGENT_KIND,
     ATTACK,
-    COLUMN_STEP,
     EMPTY,
     GONE,
     OBJECT_KIND,
     OUTSIDE,
     PAD,
-    ROW_STEP,
     WALL,
     World,
 )
 from ..envs.gridworld.presets import configure
 from .board import PALETTE, Color, Frame, load_pygame
+from .gridworld_keys import target
 from .gridworld_sprites import FLOOR, ICONS, WALL_COLOR, agent_color, mixed, sprite, type_color
 
-__all__ = ["Camera", "Look", "around", "boxes", "cells", "config_of", "draw", "draw_world", "look_of", "paint", "whole"]
+__all__ = [
+    "WINDOW",
+    "Camera",
+    "Look",
+    "around",
+    "boxes",
+    "cells",
+    "config_of",
+    "draw",
+    "draw_world",
+    "look_of",
+    "paint",
+    "whole",
+]
+
+WINDOW: Final = f"{__name__}_window:GridworldWindow"
+"""The gridworld's own window, in place of the one that all games share."""
 
 TINY: Final = 4
 """Pixels of a cell below which it is a point of one colour."""
@@ -336,10 +351,7 @@ def _blow(view: _View, agent: Any, row: int, col: int) -> None:
     k = int(agent["last_action"]) - ATTACK
     if not (0 <= k < 9 and agent["succeeded"]):
         return
-    ahead, aside, facing = 1 + k // 3, 1 - k % 3, int(agent["facing"])
-    down, right = int(ROW_STEP[facing]), int(COLUMN_STEP[facing])
-    # Left of (down, right) is (-right, down): of up (-1, 0) it is (0, -1).
-    row, col = row + ahead * down - aside * right, col + ahead * right + aside * down
+    row, col = target(row, col, int(agent["facing"]), k + 1)
     if 0 <= row < view.camera.rows and 0 <= col < view.camera.columns:
         view.put(row, col, "hit")
 

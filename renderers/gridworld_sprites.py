@@ -9,6 +9,7 @@ from __future__ import annotations
 import colorsys
 import math
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import Any, Final
 
 from .board import Canvas, Color
@@ -58,6 +59,7 @@ def mixed(color: Color, other: Color, part: float) -> Color:
     return r, g, b
 
 
+@lru_cache(maxsize=4096)
 def agent_color(number: int) -> Color:
     """One of many colours that differ: of a team, a family or an agent's id."""
     hue = (0.035 + 0.618034 * number) % 1.0

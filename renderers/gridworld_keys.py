@@ -1,0 +1,171 @@
+"""The keys of the gridworld's window, and from what a person means to an action.
+
+``KEYS`` is the list that the window shows and the docs repeat. Without any window: pygame's names of keys come in,
+names of controls and intentions go out.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from ..aliases import Action, Mask
+from ..envs.gridworld.layout import (
+    AGENT_KIND,
+    ATTACK,
+    BACK,
+    COLUMN_STEP,
+    FORWARD,
+    GIFT,
+    NOOP,
+    PAD,
+    ROTATE,
+    ROW_STEP,
+    SHIELD,
+    SWAP,
+    USE,
+    World,
+)
+
+__all__ = ["DIRECTIONS", "INTENTIONS", "KEYS", "action_of", "control_of", "intention_of", "target"]
+
+KEYS: Final = (
+    ("click", "look at an agent or a thing; on nothing: at all"),
+    ("Tab, Shift+Tab", "the next agent, the one before"),
+    ("c", "camera: the whole map, or around the agent"),
+    ("wheel, PgUp, PgDn", "zoom"),
+    ("p, Space", "pause, play"),
+    (". or Right", "one tick"),
+    ("Left", "one tick back (replays)"),
+    ("+, -", "faster, slower"),
+    ("o", "what the agent sees: planes, words"),
+    ("[, ]", "the plane before, the next"),
+    ("n", "a new world"),
+    ("h, F1", "these keys"),
+    ("Enter", "take the agent over; hand it back"),
+    ("Escape", "hand it back; look at nothing"),
+)
+"""(keys, what they do)."""
+
+INTENTIONS: Final = (
+    ("arrows, WASD", "turn that way; if it looks there, go"),
+    ("b", "a step back"),
+    ("Space", "use what is ahead"),
+    ("x", "attack the nearest agent in reach"),
+    ("1 to 9", "attack that cell: 1-3 ahead, 4-6, 7-9 beyond"),
+    ("f", "shield on, off"),
+    ("g", "give the first item that can be given"),
+    ("Ctrl+1 to 9", "give that item"),
+    ("v", "change places with the frozen agent ahead"),
+    (".", "wait"),
+)
+"""The same for whoever has taken an agent over. Other keys do what they always do."""
+
+DIRECTIONS: Final = ("up", "down", "left", "right")
+
+_CONTROLS: Final = {
+    "c": "camera",
+    "p": "pause",
+    "space": "pause",
+    ".": "step",
+    "right": "step",
+    "left": "back",
+    "+": "faster",
+    "=": "faster",
+    "-": "slower",
+    "o": "words",
+    "[": "plane before",
+    "]": "plane next",
+    "n": "new",
+    "h": "help",
+    "f1": "help",
+    "return": "take",
+    "enter": "take",
+    "escape": "escape",
+    "page up": "nearer",
+    "page down": "farther",
+    "tab": "next",
+}
+_INTENTIONS: Final = {
+    **{name: name for name in DIRECTIONS},
+    "w": "up",
+    "s": "down",
+    "a": "left",
+    "d": "right",
+    "b": "back",
+    "space": "use",
+    "x": "attack",
+    "f": "shield",
+    "g": "gift",
+    "v": "swap",
+    ".": "wait",
+}
+_NEAREST: Final = (2, 1, 3, 5, 4, 6, 8, 7, 9)
+"""Cells of an attack, the nearest first."""
+
+
+def control_of(name: str, shift: bool = False) -> str:
+    """What a key asks of the window; "" for nothing.
+
+    Args:
+        name: pygame's name of the key, or the character it types.
+        shift: it is held with Shift.
+    """
+    if name == "tab" and shift:
+        return "before"
+    return _CONTROLS.get(name, "")
+
+
+def intention_of(name: str, control: bool = False) -> str:
+    """What a key means while an agent is taken over; "" for nothing.
+
+    Args:
+        name: pygame's name of the key.
+        control: it is held with Ctrl.
+    """
+    digit = name.strip("[]")  # the keypad's are called [1]
+    if len(digit) == 1 and digit in "123456789":
+        return f"{'gift' if control else 'attack'} {digit}"
+    return "" if control else _INTENTIONS.get(name, "")
+
+
+def action_of(world: World, i: int, slot: int, intention: str, mask: Mask) -> Action:
+    """The action that serves an intention best; it may fail.
+
+    Args:
+        world: N worlds.
+        i: which.
+        slot: whose intention it is.
+        intention: one of ``intention_of``.
+        mask: [A] what would succeed.
+    """
+    word, _, number = intention.partition(" ")
+    if word in DIRECTIONS:
+        direction = DIRECTIONS.index(word)
+        return FORWARD if world.agents[i, slot]["facing"] == direction else ROTATE + direction
+    if word == "attack":
+        return ATTACK + (int(number) if number else _aim(world, i, slot, mask)) - 1
+    if word == "gift":
+        gifts = np.flatnonzero(mask[GIFT:])
+        first = int(gifts[0]) if gifts.size else 0
+        return GIFT + min(int(number) - 1 if number else first, len(mask) - GIFT - 1)
+    return {"back": BACK, "use": USE, "shield": SHIELD, "swap": SWAP}.get(word, NOOP)
+
+
+def target(row: int, col: int, facing: int, k: int) -> tuple[int, int]:
+    """The cell that attack k (1..9) from (row, col) aims at; see the rules."""
+    ahead, left = 1 + (k - 1) // 3, 1 - (k - 1) % 3
+    down, right = int(ROW_STEP[facing]), int(COLUMN_STEP[facing])
+    # Left of (down, right) is (-right, down): of up (-1, 0) it is (0, -1).
+    return row + ahead * down - left * right, col + ahead * right + left * down
+
+
+def _aim(world: World, i: int, slot: int, mask: Mask) -> int:
+    """The nearest cell with an agent that an attack reaches; else what is straight ahead."""
+    agent = world.agents[i, slot]
+    for k in _NEAREST:
+        row, col = target(int(agent["row"]), int(agent["col"]), int(agent["facing"]), k)
+        if mask[ATTACK + k - 1] and world.kind[i, row + PAD, col + PAD] == AGENT_KIND:
+            return k
+    return _NEAREST[0]

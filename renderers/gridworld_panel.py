@@ -1,0 +1,245 @@
+"""What stands beside the map in the gridworld's window: the world, an agent with what it has and sees, or a thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from ..aliases import Player
+from ..envs.core import Game
+from ..envs.gridworld.config import GridworldConfig
+from ..envs.gridworld.layout import WALL, World
+from ..envs.gridworld.world import plane_names
+from .board import PALETTE, Color
+from .gridworld import Look, color_of
+from .gridworld_facts import agent_facts, planes_of, recipe, thing_facts
+from .gridworld_keys import INTENTIONS, KEYS
+from .gridworld_sprites import ICONS, ITEM_COLORS, mixed, sprite
+from .sheet import Sheet, Spot
+
+if TYPE_CHECKING:
+    from .gridworld_window import Scene
+
+__all__ = ["GOOD", "Panel", "draw_keys"]
+
+GOOD: Final[Color] = (110, 226, 128)
+BAD: Final[Color] = (255, 96, 88)
+DIM: Final[Color] = (150, 160, 184)
+MOST_KIN: Final = 6
+MOST_AGENTS: Final = 14
+
+
+class Panel:
+    """Draws the panel of one game.
+
+    Args:
+        game: a gridworld.
+        config: its configuration.
+        look: of its types.
+
+    Attributes:
+        plane: the plane of the observation that is shown.
+        words: the observation is shown as text instead.
+    """
+
+    def __init__(self, game: Game, config: GridworldConfig, look: Look) -> None:
+        self.game, self.config, self.look = game, config, look
+        self.planes = plane_names(config)
+        self.plane = 0
+        self.words = False
+
+    def draw(
+        self,
+        surface: Any,
+        box: tuple[int, int, int, int],
+        scene: Scene,
+        slot: Player | None,
+        place: int | None,
+        over: tuple[int, int] | None,
+    ) -> list[Spot]:
+        """Draw on a surface within a box; returns what can be clicked.
+
+        Args:
+            surface: of the window.
+            box: x, y, w, h.
+            scene: what is shown.
+            slot: the agent that is looked at.
+            place: the object that is looked at, by its place.
+            over: where the pointer is.
+        """
+        x, y, w, h = box
+        surface.fill(PALETTE.background, box)
+        sheet = Sheet(surface, x, y, w, y + h - 6)
+        self._world(sheet, scene)
+        sheet.rule()
+        if slot is not None:
+            self._agent(sheet, scene, slot, over)
+        elif place is not None and thing_facts(self.config, scene.state, 0, place) is not None:
+            self._thing(sheet, scene.state, place)
+        else:
+            self._overview(sheet, scene)
+        return sheet.spots
+
+    def _world(self, sheet: Sheet, scene: Scene) -> None:
+        rules, agents = scene.state.rules[0], scene.state.agents[0]
+        clock, most = int(rules["clock"]), int(rules["max_steps"])
+        sheet.text(f"Tick {clock:,} of {most:,}", height=18, bold=True, right=f"{int(agents['alive'].sum())} alive")
+        sheet.gap(4)
+        sheet.bar(clock / max(1, most), PALETTE.faint, 5)
+        sheet.gap(6)
+        sheet.text(scene.status, PALETTE.accent if scene.own is not None else DIM)
+
+    # -- nothing is looked at ------------------------------------------------------------------------------------------
+
+    def _overview(self, sheet: Sheet, scene: Scene) -> None:
+        world = scene.state
+        sheet.text("Agents", DIM, right="return")
+        agents = world.agents[0]
+        best = sorted(range(len(agents)), key=lambda s: (-scene.returns[s], s))[:MOST_AGENTS]
+        for s in best:
+            self._row(sheet, world, s, scene.names[s], f"{scene.returns[s]:.4g}")
+        if len(agents) > len(best):
+            total = f"{float(np.sum(scene.returns)):.5g}"
+            sheet.text(f"and {len(agents) - len(best)} more", DIM, right=f"all: {total}")
+        sheet.rule()
+        kinds = world.objects[0]["type"]
+        for t, (name, kind) in enumerate(self.config.objects.items()):
+            count = int((kinds == t).sum())
+            if not sheet.room(26):
+                break
+            sheet.picture(self._icon(t, 22), sheet.x, sheet.y)
+            words = f"{name}: {recipe(kind, world.types[0, t])}" if kind.usable else name
+            sheet.gap(2)
+            sheet.text(words, left=32, right=f"{count}")
+            sheet.gap(4)
+        sheet.gap(4)
+        sheet.text("Click an agent or a thing; h: all keys", DIM)
+
+    def _row(self, sheet: Sheet, world: World, s: Player, name: str, right: str) -> None:
+        """A line about an agent; a click looks at it."""
+        agent = world.agents[0, s]
+        if not sheet.room(20):
+            return
+        sheet.picture(sprite("agent", 18, 18, color_of(agent), int(agent["facing"]), False), sheet.x, sheet.y + 1)
+        label = f"{int(agent['id'])}  {name}" + ("" if agent["alive"] else "  (dead)")
+        sheet.text(label, PALETTE.text if agent["alive"] else DIM, left=26, right=right, spot=("look", s))
+
+    # -- an agent ------------------------------------------------------------------------------------------------------
+
+    def _agent(self, sheet: Sheet, scene: Scene, slot: Player, over: tuple[int, int] | None) -> None:
+        facts = agent_facts(self.config, scene.state, 0, slot)
+        agent = scene.state.agents[0, slot]
+        sheet.picture(
+            sprite("agent", 34, 34, color_of(agent), int(agent["facing"]), facts.frozen > 0), sheet.x, sheet.y
+        )
+        own = scene.own == slot
+        sheet.text(f"Agent {facts.id}", height=18, bold=True, left=44, right=f"return {scene.returns[slot]:.4g}")
+        who = "you" if own else scene.names[slot]
+        sheet.text(who if facts.alive else f"{who}, dead", PALETTE.accent if own else DIM, left=44)
+        sheet.gap(8)
+        level = facts.energy / max(1, facts.max_energy)
+        sheet.text("energy", DIM, right=f"{facts.energy} of {facts.max_energy}")
+        sheet.bar(level, mixed(BAD, GOOD, min(1.0, level)))
+        sheet.gap(6)
+        self._items(sheet, facts.items)
+        states = [f"frozen for {facts.frozen} ticks"] * (facts.frozen > 0) + ["shield on"] * facts.shield
+        if states:
+            sheet.text(", ".join(states), (150, 205, 255))
+        sheet.text("last action", DIM, right=facts.last or "none")
+        for what, value in facts.more:
+            sheet.text(what, DIM, right=value)
+        if facts.kin:
+            sheet.rule()
+            sheet.text("In sight", DIM, right="relatedness")
+            for s, _, near, away in facts.kin[:MOST_KIN]:
+                self._row(sheet, scene.state, s, f"{away} cells away", f"{near:.3g}")
+            if len(facts.kin) > MOST_KIN:
+                sheet.text(f"and {len(facts.kin) - MOST_KIN} more", DIM)
+        sheet.rule()
+        if not scene.replay and facts.alive:
+            take = ("release", slot, "Hand back (Enter)") if own else ("take", slot, "Take over (Enter)")
+            sheet.buttons([take], over)
+        self._sight(sheet, scene.state, slot, over)
+
+    def _items(self, sheet: Sheet, items: tuple[tuple[str, int, int], ...]) -> None:
+        wide = sheet.width / max(3, min(len(items), 4))
+        for k, (name, count, most) in enumerate(items):
+            column = k % 4
+            if column == 0 and k:
+                sheet.gap(24)
+            if not sheet.room(24):
+                return
+            x = sheet.x + column * wide
+            faded = ITEM_COLORS[k % len(ITEM_COLORS)] if count else PALETTE.faint
+            sheet.picture(sprite("item", 14, 14, faded), x, sheet.y + 3)
+            sheet.place(f"{name} {count}/{most}", x + 20, sheet.y + 10, color=PALETTE.text if count else DIM)
+        sheet.gap(26)
+
+    def _sight(self, sheet: Sheet, world: World, slot: Player, over: tuple[int, int] | None) -> None:
+        """What it sees: a plane, or the words that it would be told."""
+        words = ("words", 0, "planes (o)" if self.words else "words (o)")
+        sheet.buttons([("plane before", 0, "["), words, ("plane next", 0, "]")], over)
+        if self.words:
+            for line in self.game.describe(world, 0, slot).splitlines():
+                if any(mark in line for mark in "#@^v<>.") and " " not in line.strip():
+                    sheet.grid([line], 14, 14)
+                else:
+                    sheet.paragraph(line, height=13)
+            return
+        name = self.planes[self.plane]
+        sheet.text(f"plane {self.plane}: {name}", DIM)
+        seen = planes_of(self.game, self.config, world, 0, slot)[self.plane]
+        rows, columns = seen.shape
+        side = int(min(sheet.width / columns, (sheet.bottom - sheet.y - 4) / rows, 28))
+        if side < 5:
+            return
+        most = max(1, int(seen.max()))
+        left = sheet.x + (sheet.width - side * columns) // 2
+        for (row, col), value in np.ndenumerate(seen):
+            shade = mixed(PALETTE.cell, PALETTE.second, value / most)
+            sheet.surface.fill(shade, (left + col * side, sheet.y + row * side, side - 1, side - 1))
+            if value and side >= 16:
+                middle = (left + (col + 0.5) * side, sheet.y + (row + 0.5) * side)
+                sheet.place(str(value), *middle, 11, (20, 26, 36), anchor=0.5)
+        middle = (left + columns // 2 * side - 1, sheet.y + rows // 2 * side - 1)
+        sheet.box(*middle, side + 1, side + 1, PALETTE.text, 2, line=1)
+        sheet.gap(side * rows + 4)
+
+    # -- a thing -------------------------------------------------------------------------------------------------------
+
+    def _thing(self, sheet: Sheet, world: World, place: int) -> None:
+        facts = thing_facts(self.config, world, 0, place)
+        assert facts is not None
+        sheet.picture(self._icon(facts.type, 34), sheet.x, sheet.y)
+        sheet.text(facts.name, height=18, bold=True, left=44)
+        sheet.text(facts.state, DIM, left=44)
+        sheet.gap(8)
+        for what, value in facts.more:
+            sheet.text(what, DIM, right=value)
+
+    def _icon(self, t: int, side: int) -> Any:
+        name, color = self.look.names[t], self.look.colors[t]
+        if t == WALL:
+            return sprite("wall", side, side, 0)
+        if name in ICONS:
+            return sprite(name, side, side, True, color)
+        return sprite("glyph", side, side, True, color, self.look.glyphs[t])
+
+
+def draw_keys(surface: Any, box: tuple[int, int, int, int], pygame: Any) -> None:
+    """The list of keys over the map."""
+    x, y, w, h = box
+    veil = pygame.Surface((w, h), pygame.SRCALPHA)
+    veil.fill((*PALETTE.background, 235))
+    surface.blit(veil, (x, y))
+    sheet = Sheet(surface, x, y, w, y + h)
+    for title, rows in (("Keys", KEYS), ("With an agent taken over", INTENTIONS)):
+        sheet.gap(6)
+        sheet.text(title, PALETTE.accent, 18, bold=True)
+        sheet.gap(4)
+        for keys, words in rows:
+            if sheet.room(22):
+                sheet.place(keys, sheet.x, sheet.y + 10, bold=True)
+            sheet.text(words, DIM, left=190)
+            sheet.gap(2)

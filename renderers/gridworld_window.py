@@ -1,0 +1,373 @@
+"""The gridworld's window: the map under a camera, a panel beside it, buttons below.
+
+It knows worlds, not who plays: ``show`` gives it a ``Scene``, ``poll`` answers its events and returns what the person
+asked for. What is looked at and how (agent, camera, zoom, plane) is its own affair. Keys are in ``gridworld_keys``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from ..aliases import Player, State
+from ..envs.core import Game
+from ..envs.gridworld.layout import GONE
+from .board import PALETTE
+from .gridworld import Camera, around, config_of, look_of, paint, whole
+from .gridworld_facts import at_cell
+from .gridworld_keys import control_of, intention_of
+from .gridworld_panel import Panel, draw_keys
+from .screen import Screen
+from .sheet import Sheet, Spot
+
+__all__ = ["Asked", "GridworldWindow", "Scene"]
+
+SIZE: Final = (1120, 800)
+PANEL: Final = 340
+BAR: Final = 46
+LINE: Final = 22  # the timeline of a replay
+ZOOMS: Final = (7, 9, 11, 13, 15, 17, 21, 25, 31, 39, 49, 63, 79, 99, 127, 159, 199)
+TAGS: Final = 24
+"""Pixels of a cell from which on agents have their ids above them."""
+
+
+class Asked(NamedTuple):
+    """What a person asks for.
+
+    Attributes:
+        name: ``"quit"``, ``"pause"``, ``"step"``, ``"back"``, ``"faster"``, ``"slower"``, ``"new"``, ``"take"`` (value:
+            the slot), ``"release"``, ``"seek"`` (value: the tick), or ``"do"``.
+        value: see there.
+        intention: of ``"do"``: what the agent that was taken over is to do.
+    """
+
+    name: str
+    value: int = 0
+    intention: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What is to be seen.
+
+    Attributes:
+        state: one world.
+        version: rises whenever the state is another one.
+        names: who sits in each slot.
+        returns: [S] what each was paid so far.
+        own: the agent that was taken over.
+        status: a line about how it stands.
+        controls: (name, label) of the buttons.
+        replay: whether what is shown was played before: nobody can be taken over, and there is a timeline.
+        ticks: how many the replay has.
+    """
+
+    state: State
+    version: int
+    names: tuple[str, ...]
+    returns: Any
+    own: Player | None = None
+    status: str = ""
+    controls: tuple[tuple[str, str], ...] = ()
+    replay: bool = False
+    ticks: int = 0
+
+
+class GridworldWindow:
+    """An open window.
+
+    Args:
+        game: a gridworld.
+        title: of the window.
+
+    Attributes:
+        slot: the agent that is looked at.
+        place: or the object.
+        following: the camera follows the agent; else the whole map is shown.
+        helping: the keys are shown.
+
+    Raises:
+        MissingExtra: pygame is not installed.
+        UsageError: there is no display.
+    """
+
+    def __init__(self, game: Game, title: str) -> None:
+        self.game, self.config = game, config_of(game)
+        self.look = look_of(self.config)
+        self.screen = Screen(SIZE, title)
+        self.pygame = self.screen.pygame
+        self.pygame.key.set_repeat(220, 90)
+        self.panel = Panel(game, self.config, self.look)
+        self.slot: Player | None = None
+        self.place: int | None = None
+        self.following = False
+        self.helping = False
+        self._zoom = ZOOMS.index(17)
+        self._hover: tuple[int, int] | None = None
+        self._spots: list[Spot] = []
+        self._scene: Scene | None = None
+        self._stale = True
+
+    @property
+    def scene(self) -> Scene:
+        """What is shown."""
+        assert self._scene is not None
+        return self._scene
+
+    def show(self, scene: Scene) -> None:
+        """Show this from now on."""
+        old = self._scene
+        same = old is not None and (old.version, old.own, old.status, old.controls) == (
+            *(scene.version, scene.own, scene.status, scene.controls),
+        )
+        if old is not None and scene.own is not None and old.own != scene.own:
+            self.slot, self.place, self.following = scene.own, None, True
+        self._scene, self._stale = scene, self._stale or not same
+
+    # -- where things are ----------------------------------------------------------------------------------------------
+
+    @property
+    def map_box(self) -> tuple[int, int, int, int]:
+        """x, y, w, h of what is left for the map."""
+        width, height = self.screen.size
+        wide = PANEL if width >= 2 * PANEL else 0
+        below = BAR + (LINE if self._scene is not None and self._scene.replay else 0)
+        return 0, 0, width - wide, max(60, height - below)
+
+    def camera(self) -> tuple[Camera, int, int, int]:
+        """What part of the map is shown, where its picture begins (x, y), and its width in pixels."""
+        _, _, w, h = self.map_box
+        state = self.scene.state
+        if self.following and self.slot is not None:
+            columns = min(ZOOMS[self._zoom], int(state.rules[0]["width"]))
+            rows = min(max(3, round(columns * h / w)), int(state.rules[0]["height"]))
+            camera = around(state, 0, self.slot, rows, columns, inside=True)
+        else:
+            camera = whole(state, 0)
+        wide = min(w, h * camera.columns // camera.rows)
+        high = round(wide * camera.rows / camera.columns)
+        return camera, (w - wide) // 2, (h - high) // 2, wide
+
+    def cell_at(self, x: int, y: int) -> tuple[int, int] | None:
+        """The cell (row, column) of the map at a point of the window."""
+        camera, left, top, wide = self.camera()
+        side = wide / camera.columns
+        col, row = (x - left) / side, (y - top) / side
+        _, _, w, h = self.map_box
+        if not (0 <= col < camera.columns and 0 <= row < camera.rows and x < w and y < h):
+            return None
+        return camera.top + int(row), camera.left + int(col)
+
+    def spot(self, name: str) -> Spot:
+        """The button or row that asks for this, for tests and tours."""
+        return next(spot for spot in self._spots if spot.name == name)
+
+    # -- drawing -------------------------------------------------------------------------------------------------------
+
+    def draw(self) -> None:
+        """Draw everything anew and show it."""
+        surface, scene = self.screen.surface, self.scene
+        self._forget_the_gone()
+        x, y, w, h = self.map_box
+        surface.fill(PALETTE.background, (0, 0, w, self.screen.size[1]))
+        camera, left, top, wide = self.camera()
+        surface.set_clip((x, y, w, h))
+        surface.blit(paint(self.look, scene.state, 0, camera, wide), (left, top))
+        self._marks(camera, left, top, wide / camera.columns)
+        surface.set_clip(None)
+        self._spots = []
+        width, height = self.screen.size
+        if w < width:
+            beside = (w, 0, width - w, height)
+            self._spots += self.panel.draw(surface, beside, scene, self.slot, self.place, self._hover)
+        if self.helping:
+            draw_keys(surface, (x, y, w, h), self.pygame)
+        if scene.replay:
+            self._timeline(w, h)
+        self._buttons(w, height)
+        self.screen.flip()
+        self._stale = False
+
+    def _forget_the_gone(self) -> None:
+        if self.place is not None and self.scene.state.objects[0, self.place]["type"] == GONE:
+            self.place = None
+
+    def _marks(self, camera: Camera, left: int, top: int, side: float) -> None:
+        """What is looked at, what it sees, and ids where there is room."""
+        state, draw = self.scene.state, self.pygame.draw
+        sheet = Sheet(self.screen.surface, 0, 0, 100, 100)
+
+        def corner(row: int, col: int) -> tuple[float, float]:
+            return left + (col - camera.left) * side, top + (row - camera.top) * side
+
+        agents = state.agents[0]
+        for slot in np.flatnonzero(agents["alive"]).tolist() if side >= TAGS else ():
+            cx, cy = corner(int(agents[slot]["row"]), int(agents[slot]["col"]))
+            sheet.place(str(int(agents[slot]["id"])), cx + side / 2, cy - 4, 11, PALETTE.text, anchor=0.5)
+        if self.slot is not None and agents[self.slot]["alive"]:
+            agent, rules = agents[self.slot], state.rules[0]
+            row, col = int(agent["row"]), int(agent["col"])
+            cx, cy = corner(row, col)
+            color = PALETTE.accent if self.scene.own == self.slot else PALETTE.text
+            edge = (round(cx - 2), round(cy - 2), round(side + 4), round(side + 4))
+            draw.rect(self.screen.surface, color, edge, 2, border_radius=4)
+            high, wide = int(rules["window_height"]), int(rules["window_width"])
+            if rules["rotate"] and agent["facing"] >= 2:
+                high, wide = wide, high
+            wx, wy = corner(row - high // 2, col - wide // 2)
+            box = (round(wx), round(wy), round(wide * side), round(high * side))
+            draw.rect(self.screen.surface, PALETTE.faint, box, 1, border_radius=3)
+        elif self.place is not None:
+            thing = state.objects[0, self.place]
+            cx, cy = corner(int(thing["row"]), int(thing["col"]))
+            edge = (round(cx - 2), round(cy - 2), round(side + 4), round(side + 4))
+            draw.rect(self.screen.surface, PALETTE.text, edge, 2, border_radius=4)
+
+    def _timeline(self, width: int, y: int) -> None:
+        """Where the replay stands; a click goes there."""
+        clock, most = int(self.scene.state.rules[0]["clock"]), max(1, self.scene.ticks)
+        sheet = Sheet(self.screen.surface, 0, y, width, y + LINE)
+        sheet.box(10, y + 8, width - 20, 8, PALETTE.cell, 4)
+        sheet.box(10, y + 8, max(8, (width - 20) * min(1.0, clock / most)), 8, PALETTE.second, 4)
+        self._spots.append(Spot("seek", 0, 10, y, width - 20, LINE))
+
+    def _buttons(self, width: int, height: int) -> None:
+        sheet = Sheet(self.screen.surface, 0, height - BAR, width, height)
+        camera = ("camera", "Whole map" if self.following else "Follow")
+        labels = [*self.scene.controls, *([camera] if self.slot is not None else []), ("help", "Keys")]
+        x = 10.0
+        for name, label in labels:
+            wide = 22 + 7.2 * len(label)
+            if x + wide > width - 6:
+                break
+            sheet.button(Spot(name, 0, x, height - BAR + 9, wide, 28), label, self._hover)
+            x += wide + 6
+        self._spots += sheet.spots
+
+    # -- what is asked for ---------------------------------------------------------------------------------------------
+
+    def poll(self, wait: float = 0.0) -> list[Asked]:
+        """Answer the window's events, redraw where needed.
+
+        Args:
+            wait: seconds to rest first if nothing has happened.
+
+        Returns:
+            what the person asked for, in order.
+        """
+        happened = self.screen.events()
+        if not happened and wait > 0:
+            self.pygame.time.wait(max(1, round(1000 * wait)))
+            happened = self.screen.events()
+        asked = [one for event in happened for one in self._answer(event)]
+        if self._stale:
+            self.draw()
+        return asked
+
+    def close(self) -> None:
+        """Close the window."""
+        self.screen.close()
+
+    def picture(self) -> Any:
+        """[H, W, 3] uint8 what the window shows."""
+        return self.screen.picture()
+
+    def _answer(self, event: Any) -> list[Asked]:
+        pygame = self.pygame
+        if event.type == pygame.QUIT:
+            return [Asked("quit")]
+        if event.type == pygame.KEYDOWN:
+            self._stale = True
+            return self._key(event)
+        if event.type == pygame.MOUSEMOTION:
+            self._hover, self._stale = tuple(event.pos), True
+            if event.buttons[0] and self.scene.replay:
+                return self._press(event.pos[0], event.pos[1], only="seek")
+        elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
+            self._stale = True
+            return self._press(*event.pos)
+        elif event.type == pygame.MOUSEWHEEL:
+            self._nearer(event.y)
+        elif event.type in (pygame.VIDEORESIZE, pygame.VIDEOEXPOSE, getattr(pygame, "WINDOWSIZECHANGED", -1)):
+            self._stale = True
+        return []
+
+    def _key(self, event: Any) -> list[Asked]:
+        name, mod = self.pygame.key.name(event.key), getattr(event, "mod", 0)
+        typed = getattr(event, "unicode", "") or ""
+        if self.scene.own is not None:
+            intention = intention_of(name, bool(mod & self.pygame.KMOD_CTRL))
+            if intention:
+                return [Asked("do", self.scene.own, intention)]
+        return self._do(control_of(typed) or control_of(name, bool(mod & self.pygame.KMOD_SHIFT)))
+
+    def _do(self, control: str, value: int = 0) -> list[Asked]:
+        """What a control asks of the window, or of who holds it."""
+        self._stale = True
+        if control in ("help", "escape") and (self.helping or control == "help"):
+            self.helping = not self.helping
+        elif control == "camera":
+            self.following = not self.following and self.slot is not None
+        elif control in ("nearer", "farther"):
+            self._nearer(1 if control == "nearer" else -1)
+        elif control in ("next", "before"):
+            self._next(1 if control == "next" else -1)
+        elif control in ("plane next", "plane before"):
+            step = 1 if control == "plane next" else -1
+            self.panel.plane, self.panel.words = (self.panel.plane + step) % len(self.panel.planes), False
+        elif control == "words":
+            self.panel.words = not self.panel.words
+        elif control == "look":
+            self.slot, self.place = value, None
+        elif control == "escape":
+            if self.scene.own is not None:
+                return [Asked("release")]
+            self.slot, self.place, self.following = None, None, False
+        elif control in ("take", "release"):
+            return self._take()
+        elif control:
+            return [Asked(control, value)]
+        return []
+
+    def _take(self) -> list[Asked]:
+        """Take over who is looked at, or hand it back."""
+        if self.scene.own is not None:
+            return [Asked("release")]
+        if self.slot is None or self.scene.replay or not self.scene.state.agents[0, self.slot]["alive"]:
+            return []
+        return [Asked("take", self.slot)]
+
+    def _nearer(self, steps: int) -> None:
+        self._stale = True
+        if not self.following and steps > 0 and self.slot is not None:
+            self.following = True
+            return
+        self._zoom = min(max(0, self._zoom - steps), len(ZOOMS) - 1)
+
+    def _next(self, step: int) -> None:
+        """Look at the next living agent."""
+        living = np.flatnonzero(self.scene.state.agents[0]["alive"]).tolist()
+        if not living:
+            return
+        if self.slot is None:
+            self.slot = living[0 if step > 0 else -1]
+        else:
+            after = [s for s in living if (s > self.slot if step > 0 else s < self.slot)]
+            self.slot = (after or living)[0 if step > 0 else -1]
+        self.place = None
+
+    def _press(self, x: int, y: int, only: str = "") -> list[Asked]:
+        for spot in self._spots:
+            if spot.holds(x, y) and only in ("", spot.name):
+                if spot.name == "seek":
+                    return [Asked("seek", round(self.scene.ticks * (x - spot.x) / spot.w))]
+                return self._do(spot.name, spot.value)
+        cell = None if only or self.helping else self.cell_at(x, y)
+        self.helping = self.helping and bool(only)
+        if cell is not None:
+            kind, which = at_cell(self.scene.state, 0, *cell)
+            self.slot, self.place = (which if kind == "agent" else None), (which if kind == "thing" else None)
+            self.following = self.following and self.slot is not None
+        return []
