@@ -19,7 +19,7 @@ from .config import GridworldConfig
 from .files import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict, to_yaml
 from .world import all_regions
 
-__all__ = ["DEFAULT", "arguments", "configure", "list_presets", "named", "preset"]
+__all__ = ["DEFAULT", "arguments", "configure", "configured", "list_presets", "named", "preset"]
 
 DEFAULT = "bench_24_48x48"
 """The preset where nothing else is said."""
@@ -120,6 +120,16 @@ def arguments(
     return {"config": _plain_data(config), **changes}
 
 
+def configured(words: Mapping[str, Any]) -> GridworldConfig:
+    """The configuration that a game's arguments (``Game.config``) mean.
+
+    Raises:
+        UnknownName, UsageError: as ``configure``.
+    """
+    rest = {name: value for name, value in words.items() if name not in (PRESET, "config")}
+    return configure(words.get(PRESET), words.get("config"), rest)
+
+
 def named() -> Presets:
     """What the registry is told of the presets."""
     return Presets(names=list_presets(), table=_table(), to_yaml=_to_yaml, carried=_carried)
@@ -147,17 +157,12 @@ def _table() -> list[tuple[str, ...]]:
 
 def _to_yaml(words: Mapping[str, Any]) -> str:
     """The whole configuration that a game's arguments mean."""
-    return to_yaml(_said(words))
-
-
-def _said(words: Mapping[str, Any]) -> GridworldConfig:
-    rest = {name: value for name, value in words.items() if name not in (PRESET, "config")}
-    return configure(words.get(PRESET), words.get("config"), rest)
+    return to_yaml(configured(words))
 
 
 def _carried(run: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
     """The observations, and the space of actions, of the run, where the chosen world has others."""
-    was, now = _said(run), _said(chosen)
+    was, now = configured(run), configured(chosen)
     found: dict[str, Any] = {}
     seen = {f.name: getattr(was.observation, f.name) for f in dataclasses.fields(was.observation)}
     seen = {name: value for name, value in seen.items() if value != getattr(now.observation, name)}

@@ -10,12 +10,13 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-PRINTED = [f"games/{game}.md" for game in ("tictactoe", "go", "kuhn_poker", "leduc_poker", "matrix")]
+PRINTED = [f"games/{game}.md" for game in ("tictactoe", "go", "gridworld", "kuhn_poker", "leduc_poker", "matrix")]
 """Pages that show what their blocks print."""
 
 
 @pytest.mark.parametrize("page", ["environments.md", "games/highest_number.md", *PRINTED])
-def test_blocks_run(page, capsys):
+def test_blocks_run(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = (DOCS / page).read_text()
     names: dict[str, object] = {"__name__": "page"}
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
