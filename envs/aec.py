@@ -63,6 +63,7 @@ class AECGame(AECEnv):
         self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
         self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
         self._ticks = game.info.simultaneous
+        self._told: list[dict[str, Any]] = []
         self._to_ask: list[str] = []  # simultaneous games: who answers after the selected agent, the next one last
         if self.table.state_space is not None:
             self.state_space = self.table.state_space
@@ -131,10 +132,12 @@ class AECGame(AECEnv):
 
     def _tell(self) -> None:
         """Write the infos of all agents."""
+        self._told = self.table.told()
         self.infos = {agent: self._info(agent) for agent in self.agents}
 
     def _info(self, agent: str) -> dict[str, Any]:
-        return self.table.info(self._seat[agent], asked=agent == self.agent_selection)
+        seat = self._seat[agent]
+        return self.table.info(seat, agent == self.agent_selection, self._told[seat])
 
     def step(self, action: Any) -> None:
         """The selected agent's action; None if its game is over.

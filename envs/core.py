@@ -177,7 +177,8 @@ class Game:
         verbs: where actions are (verb, argument) pairs: each verb in order, with its name and the action numbers of
             its arguments. The faces' action space is then ``MultiDiscrete([verbs, most arguments])``.
         whole: what ``state()`` returns, or None.
-        tell: ``(state, i, player) -> dict`` of plain data that the PettingZoo faces add to a player's info.
+        tell: ``(state, i) -> [P dicts]``, new ones of plain data: what the PettingZoo faces add to each player's info.
+            Called once a tick, for all players at a time, since small things add up there.
     """
 
     info: GameInfo
@@ -195,7 +196,7 @@ class Game:
     deals: Callable[[], list[tuple[Any, float]]] | None = None
     verbs: tuple[tuple[str, tuple[Action, ...]], ...] = ()
     whole: GlobalState | None = None
-    tell: Callable[[State, int, Player], dict[str, Any]] | None = None
+    tell: Callable[[State, int], list[dict[str, Any]]] | None = None
 
     def mover(self, state: State, i: int) -> Player:
         """The seat to move in row i (turn-based games)."""

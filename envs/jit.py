@@ -53,7 +53,7 @@ def part(function: Function) -> Function:
     return kernel(function, forceinline=True)
 
 
-def kernel(function: Function, **options: bool) -> Function:
+def kernel(function: Function, **options: Any) -> Function:
     """``@njit`` as coterie uses it: lazy, cached on disk, without the GIL, division by zero as NumPy has it.
 
     A kernel cannot allocate (numba refuses ``np.zeros`` in it); scratch space comes in as an argument.

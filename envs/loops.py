@@ -444,7 +444,7 @@ def lone_start(state: State, seed: int, observation: NDArray[Any], mask: Mask) -
 def lone_tick(
     state: State,
     b: Arrays,
-    actions: NDArray[np.int32],
+    actions: NDArray[np.int64],
     observation: NDArray[Any],
     mask: Mask,
     limits: Limits,

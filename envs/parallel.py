@@ -71,6 +71,7 @@ class ParallelGame(ParallelEnv):
         self.render_mode = render_mode
         self.possible_agents = game.info.agents
         self.agents: list[str] = []
+        self._nobody: dict[str, bool] = {}
         self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
         self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
@@ -142,7 +143,7 @@ class ParallelGame(ParallelEnv):
             table.turn(self._action(actions, self.possible_agents[table.mover]))
         rewards = dict(zip(played, self._of_those(table.rewards), strict=True))
         observations, infos = self._seen()
-        ended, cut = dict.fromkeys(played, False), dict.fromkeys(played, False)
+        ended, cut = self._nobody.copy(), self._nobody.copy()
         if table.any_ended():
             terminated, truncated = table.flags()
             ended = dict(zip(played, self._of_those(terminated), strict=True))
@@ -165,7 +166,7 @@ class ParallelGame(ParallelEnv):
             return NO_ANSWER
         return self.table.read(given) if self.table.text else self.table.check(given)
 
-    def _together(self, actions: Mapping[str, Any]) -> NDArray[np.int32]:
+    def _together(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
         """[P] everybody's action in a tick."""
         agents = self.agents
         try:
@@ -178,8 +179,8 @@ class ParallelGame(ParallelEnv):
         if chosen is None:
             chosen = [self._action(actions, agent) for agent in agents]
         if self._seats is None:
-            return np.asarray(chosen, np.int32)
-        every = np.full(self.table.players, NO_ANSWER, np.int32)
+            return np.asarray(chosen, np.int64)
+        every = np.full(self.table.players, NO_ANSWER, np.int64)
         every[self._seats] = chosen
         return every
 
@@ -202,6 +203,7 @@ class ParallelGame(ParallelEnv):
     def _seat_those(self, agents: list[str]) -> None:
         """Who plays from now on."""
         self.agents = agents
+        self._nobody = dict.fromkeys(agents, False)
         self._seats = None if len(agents) == len(self._seat) else [self._seat[agent] for agent in agents]
 
     def _of_those(self, each: Any) -> Any:
@@ -218,20 +220,17 @@ class ParallelGame(ParallelEnv):
         else:
             each = zip(agents, self._of_those(boards), masks, strict=True)
             observations = {agent: {"observation": board, "action_mask": mask} for agent, board, mask in each}
-        told = zip(agents, masks, self._of_those(table.faults), strict=True)
-        infos: dict[str, dict[str, Any]] = {
-            agent: {"action_mask": mask, "illegal": illegal} for agent, mask, illegal in told
-        }
+        told: list[dict[str, Any]] = self._of_those(table.told())
+        for info, mask, illegal in zip(told, masks, self._of_those(table.faults), strict=True):
+            info["action_mask"] = mask
+            info["illegal"] = illegal
         if table.ticks is None:
-            for info in infos.values():
+            for info in told:
                 info["active_agent"] = self.possible_agents[table.mover]
         if pairs is not None:
-            for info, pair in zip(infos.values(), self._of_those(pairs), strict=True):
+            for info, pair in zip(told, self._of_those(pairs), strict=True):
                 info["pair_mask"] = pair
-        if self.game.tell is not None:
-            for agent, info in infos.items():
-                info.update(table.told(self._seat[agent]))
-        return observations, infos
+        return observations, dict(zip(agents, told, strict=True))
 
     def _masks(self, exact: Mask) -> tuple[Any, Mask | None]:
         """One mask for each of ``agents``, and the exact ones of pairs [P, V, K] in games with verbs."""

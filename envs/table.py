@@ -175,14 +175,14 @@ class Table:
         self.rewards = self._rewards.tolist()
         self._count(status)
 
-    def tick(self, actions: Sequence[Action] | NDArray[np.int32]) -> None:
+    def tick(self, actions: Sequence[Action] | NDArray[Any]) -> None:
         """Everybody's action, in a simultaneous game. What a seat without a legal action answers is ignored."""
         ticks = self.ticks
         assert ticks is not None
         if self.limits.illegal == RAISE:
             for p in ticks.wrong(actions):
                 raise IllegalAction(self._complaint(actions[p], p, ticks.mask[p]))
-        ticks.tick(np.asarray(actions, np.int32))
+        ticks.tick(np.asarray(actions, np.int64))
         self.rewards, self.faults, self.status = ticks.rewards, ticks.faults, ticks.status
         self.cycles += 1
 
@@ -275,17 +275,17 @@ class Table:
         mask = self.mask(player) if asked else self.nothing_legal.copy()
         return {"observation": self.observation(player), "action_mask": self.masks(mask)[0]}
 
-    def info(self, player: Player, asked: bool) -> dict[str, Any]:
-        """A player's info: its mask, its illegal actions of this game, and what the game tells."""
+    def info(self, player: Player, asked: bool, told: dict[str, Any]) -> dict[str, Any]:
+        """A player's info: its mask, its illegal actions of this game, and what the game told."""
         mask, pairs = self.masks(self.mask(player) if asked else self.nothing_legal.copy())
         info = {"action_mask": mask, "illegal": self.faults[player]}
         if pairs is not None:
             info["pair_mask"] = pairs
-        return info | self.told(player)
+        return info | told
 
-    def told(self, player: Player) -> dict[str, Any]:
-        """What the game adds to a player's info."""
-        return self.game.tell(self.state, 0, player) if self.game.tell is not None else {}
+    def told(self) -> list[dict[str, Any]]:
+        """What the game adds to each player's info, in new dictionaries."""
+        return self.game.tell(self.state, 0) if self.game.tell is not None else [{} for _ in range(self.players)]
 
     def whole(self) -> dict[str, NDArray[Any]]:
         """The world as ``state()`` returns it, in new arrays.

@@ -12,10 +12,12 @@ import contextlib
 import copy
 import importlib.util
 import io
+import math
 import pickle
 import string
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,11 +27,13 @@ from ..aliases import RUNNING
 from ..errors import ActionError
 from .aec import AECGame
 from .core import Game
+from .drivers import is_world
 from .parallel import ParallelGame
 from .registry import list_envs, spec
 from .rng import below, episode_seed, word
 from .showing import render_modes
 from .state import from_bytes, layout_hash, take, to_bytes
+from .testing_worlds import check_world
 from .vec import VecEnv
 
 __all__ = ["CHECKS", "FARAMA_WARNINGS", "check_game", "transcript"]
@@ -79,6 +83,32 @@ def _random_actions(game: Game, state: Any, i: int, seed: int, turn: int) -> lis
     return chosen
 
 
+WORK = 200_000
+"""Answers that a check's random plays give at most on the bare kernels, which cost some microseconds each from Python.
+"""
+
+SEATS = 4
+"""Seats that are looked at closely in one tick of a world of many; other ones in the next."""
+
+
+def _seats(game: Game) -> int:
+    """How many answer in a turn."""
+    return game.info.players if game.info.simultaneous else 1
+
+
+def _plays(game: Game, plays: int) -> Iterator[Iterator[tuple[Any, list[int], np.ndarray[Any, Any] | None, int]]]:
+    """Random plays, seed by seed: fewer and shorter ones where many answer in a turn."""
+    plays = max(2, min(plays, WORK // (60 * _seats(game))))
+    turns = max(20, WORK // (plays * _seats(game)))
+    return (islice(_play(game, seed), turns) for seed in range(plays))
+
+
+def _looked_at(game: Game, turn: int) -> list[int]:
+    """Seats to look at in a turn: all of a few, in turn those of many."""
+    players = game.info.players
+    return list(range(players)) if players <= 8 else [(turn * SEATS + k) % players for k in range(SEATS)]
+
+
 def _play(game: Game, seed: int) -> Iterator[tuple[Any, list[int], np.ndarray[Any, Any] | None, int]]:
     """Random play on the bare kernels: (state, actions to come, rewards of the last step, status)."""
     state = game.new_state(1)
@@ -103,8 +133,8 @@ def check_rules(game: Game) -> None:
     info = game.info
     assert (game.mover(game.new_state(1), 0) == -1) == info.simultaneous, "mover is -1 in simultaneous games only"
     met: dict[int, Any] = {}
-    for seed in range(40):
-        for turn, (state, _, rewards, status) in enumerate(_play(game, seed)):
+    for play in _plays(game, 40):
+        for turn, (state, _, rewards, status) in enumerate(play):
             if turn >= 100 and turn % 7 and status == RUNNING:
                 continue
             movers = _movers(game, state)
@@ -115,7 +145,7 @@ def check_rules(game: Game) -> None:
                     f"two positions have the key {game.key(state, 0):016x}, but differ in who may play what: "
                     f"{met[game.key(state, 0)]} and {may}"
                 )
-            for p in range(info.players):
+            for p in _looked_at(game, turn):
                 mask = game.legal_mask(state, 0, p)
                 assert set(np.unique(mask)) <= {0, 1}, f"a mask holds other numbers than 0 and 1: {mask}"
                 full = np.full(info.num_actions, 7, np.int8)
@@ -131,6 +161,10 @@ def check_rules(game: Game) -> None:
             assert game.key(state, 0) == game.key(take(state), 0), "key is not a function of the row"
             assert to_bytes(game, state) == before, "looking at a state changed it"
             assert rewards is None or np.isfinite(rewards).all(), f"rewards are not finite: {rewards}"
+    vec = VecEnv(game, 2, seed=0, autoreset_mode="Disabled")
+    vec.reset()
+    vec.random_rollout(info.max_cycles, observe=False)
+    assert (vec.status != RUNNING).all(), f"the game goes on after max_cycles={info.max_cycles}"
 
 
 def _check_observation(game: Game, state: Any, player: int) -> None:
@@ -146,20 +180,25 @@ def _check_observation(game: Game, state: Any, player: int) -> None:
 
 
 def check_text(game: Game) -> None:
-    """Mask == legal list == what parse_action accepts; every legal action's text comes back as that action."""
+    """Mask == legal list == what parse_action accepts; every legal action's text comes back as that action.
+
+    ``parse_action`` does not know who answers: games whose rules let actions fail need not refuse what is none now.
+    """
     info = game.info
     asked = range(info.num_actions) if info.num_actions <= 64 else range(0, info.num_actions, info.num_actions // 64)
-    for seed in range(10):
-        for turn, (state, _, _, _) in enumerate(_play(game, seed)):
+    few = 10 if info.players <= 8 else 2
+    for play in _plays(game, few):
+        for turn, (state, _, _, _) in enumerate(play):
             if turn >= 30 and turn % 17:  # long games repeat themselves
                 continue
-            for p in _movers(game, state):
+            movers = _movers(game, state)
+            for p in [p for p in _looked_at(game, turn) if p in movers]:
                 legal = game.legal_actions(state, 0, p)
                 texts = [game.action_to_text(state, 0, a) for a in legal]
                 assert len(set(texts)) == len(texts), f"two legal actions are written alike: {texts}"
                 for a, text in zip(legal, texts, strict=True):
                     assert game.parse_action(state, 0, text) == a, f"{text!r} does not come back as {a}"
-                for a in set(asked) - set(legal):
+                for a in set(asked) - set(legal) if info.noop is None else ():
                     assert not _accepts(game, state, game.action_to_text(state, 0, a)), (
                         f"parse_action takes {a}, which is not legal"
                     )
@@ -187,19 +226,25 @@ def _cycle(env: AECGame, seed: int, turn: int) -> Any:
     observation, reward, terminated, truncated, info = env.last()
     action = None
     if not (terminated or truncated):
-        legal = np.flatnonzero(info["action_mask"])
-        action = int(legal[below(np.uint64(word(np.uint64(seed), turn)), len(legal))])
+        legal = np.flatnonzero(env.table.mask(env.possible_agents.index(env.agent_selection)))
+        drawn = below(np.uint64(word(np.uint64(seed), turn)), max(1, len(legal)))
+        action = _given(env, int(legal[drawn]) if len(legal) else 0)
     seen = (env.agent_selection, observation, reward, terminated, truncated, copy.deepcopy(info), action)
     env.step(action)
     return (*seen, dict(env.rewards), dict(env.terminations), list(env.agents))
 
 
+def _given(env: AECGame | ParallelGame, action: int) -> Any:
+    """An action number as the face takes it."""
+    return action if env.table.verbs is None else env.table.verbs.pair(action)
+
+
 def check_determinism(game: Game) -> None:
-    """500 cycles, resets in between: the same seed gives the same games."""
+    """500 cycles (ticks of up to 24 agents), resets in between: the same seed gives the same games."""
     first, second = AECGame(game), AECGame(game)
     for env in (first, second):
         env.reset(seed=7)
-    for turn in range(500):
+    for turn in range(500 * min(_seats(game), 24)):
         assert _equal(_cycle(first, 7, turn), _cycle(second, 7, turn)), f"the games differ in cycle {turn}"
         if not first.agents:
             first.reset()
@@ -211,15 +256,16 @@ def check_copies(game: Game) -> None:
     ways: list[Callable[[AECGame], AECGame]] = [AECGame.clone, copy.deepcopy, lambda e: _through_bytes(game, e)]
     if game.info.id in list_envs():
         ways.append(lambda e: pickle.loads(pickle.dumps(e)))
+    seats = min(_seats(game), 24)
     for way in ways:
-        for stop in range(6):
+        for stop in range(0, 6 * (1 + seats // 2), 1 + seats // 2):
             env = AECGame(game)
             env.reset(seed=3)
             for turn in range(stop):
                 if env.agents:
                     _cycle(env, 3, turn)
             twin = way(env)
-            for turn in range(stop, stop + 20):
+            for turn in range(stop, stop + 20 * (1 + seats // 4)):
                 if not env.agents:
                     break
                 assert _equal(_cycle(env, 3, turn), _cycle(twin, 3, turn)), f"a copy goes another way in cycle {turn}"
@@ -246,24 +292,32 @@ def check_batched(game: Game) -> None:
         seats = actions if info.simultaneous else np.repeat(actions[:, None], info.players, 1)
         _, rewards, terminated, truncated, _ = vec.step(actions)
         for i, env in enumerate(singles):
-            played = dict(zip(info.agents, seats[i].tolist(), strict=True))
+            here = _numbers(env)
+            played = dict(zip(env.agents, (_given(env, a) for a in seats[i, here].tolist()), strict=True))
             seen, won, ended, cut, _ = env.step(played)
-            assert [won[a] for a in info.agents] == rewards[i].tolist(), f"rewards differ in row {i}, turn {turn}"
-            assert [ended[a] for a in info.agents] == np.broadcast_to(terminated[i], info.players).tolist()
-            assert [cut[a] for a in info.agents] == np.broadcast_to(truncated[i], info.players).tolist()
+            assert list(won.values()) == rewards[i, here].tolist(), f"rewards differ in row {i}, turn {turn}"
+            assert list(ended.values()) == np.broadcast_to(terminated[i], info.players)[here].tolist()
+            assert list(cut.values()) == np.broadcast_to(truncated[i], info.players)[here].tolist()
             if not env.agents:
                 seen, _ = env.reset()
-            for p in range(info.players):
+                here = _numbers(env)
+            for p in here:
                 if info.simultaneous or p == vec.player[i]:
                     at = (i, p) if info.simultaneous else (i,)
-                    agent = seen[info.agents[p]]
-                    assert np.array_equal(agent["observation"], vec.observation[at]), f"observations differ in row {i}"
-                    assert np.array_equal(agent["action_mask"], vec.action_mask[at]), f"masks differ in row {i}"
+                    agent = seen[info.agents[p]]["observation"]
+                    assert np.array_equal(agent, vec.observation[at]), f"observations differ in row {i}"
+                    assert np.array_equal(env.table.mask(p), vec.action_mask[at]), f"masks differ in row {i}"
     _check_rollout(game)
 
 
+def _numbers(env: ParallelGame) -> list[int]:
+    """The seats of the agents that play."""
+    return [int(agent.rpartition("_")[2]) for agent in env.agents]
+
+
 def _check_rollout(game: Game) -> None:
-    n, steps = 600, 25
+    size = math.prod(game.info.observation_shape) * np.dtype(game.info.observation_dtype).itemsize * _seats(game)
+    n, steps = max(2, min(600, (20 << 20) // size)), 25
     stepped, rolled = VecEnv(game, n, seed=5), VecEnv(game, n, seed=5, num_threads=2)
     episodes, returns = 0, np.zeros(game.info.players)
     for vec in (stepped, rolled):
@@ -351,13 +405,17 @@ def check_pettingzoo(game: Game) -> None:
             parallel_seed_test,
             render_test,
             seed_test,
+            state_test,
         )
 
-        api_test(env(), num_cycles=200)
-        api_test(AECGame(game, checked=False), num_cycles=200)
-        seed_test(env, num_cycles=100)
-        parallel_api_test(parallel_env(), num_cycles=200)
-        parallel_seed_test(parallel_env, num_cycles=100)
+        cycles = max(2, 200 // max(1, _seats(game) // 4))
+        api_test(env(), num_cycles=cycles)
+        api_test(AECGame(game, checked=False), num_cycles=cycles)
+        seed_test(env, num_cycles=cycles // 2)
+        parallel_api_test(parallel_env(), num_cycles=cycles)
+        parallel_seed_test(parallel_env, num_cycles=cycles // 2)
+        if game.whole is not None:
+            state_test(env(), parallel_env(), num_cycles=10)
         if game.info.simultaneous and game.info.max_cycles > 4:
             max_cycles_test(SimpleNamespace(env=env, parallel_env=parallel_env))
         if "rgb_array" not in render_modes(draw) or importlib.util.find_spec("pygame"):
@@ -371,6 +429,7 @@ CHECKS: dict[str, Callable[[Game], None]] = {
     "copies": check_copies,
     "batched": check_batched,
     "state": check_state,
+    "world": check_world,
     "pettingzoo": check_pettingzoo,
 }
 """Every check by name."""
@@ -389,21 +448,24 @@ def check_game(game: Game) -> None:
 def transcript(game: Game, seeds: range = range(4)) -> str:
     """Random games in words: what every seat is told, what it plays, what it gets. Golden files are made of it.
 
-    Of long games every tenth turn is described, from the 40th on.
+    Of long games every tenth turn is described, from the 40th on. Of worlds: two games, 60 ticks of each, two seats a
+    tick in short, one in every tenth at length.
     """
+    world = is_world(game)
     lines = [game.rules]
-    for seed in seeds:
+    for seed in seeds[:2] if world else seeds:
         lines.append(f"# seed {seed}")
         first = int(episode_seed(np.uint64(seed), 0))
-        for turn, (state, actions, rewards, status) in enumerate(_play(game, first)):
+        for turn, (state, actions, rewards, status) in enumerate(islice(_play(game, first), 60 if world else None)):
             told = turn < 40 or turn % 10 == 0 or status != RUNNING
             if rewards is not None and (told or rewards.any()):
                 lines.append("rewards " + " ".join(f"{r:g}" for r in rewards.tolist()))
-            for p in range(game.info.players if told else 0):
+            seats = range(game.info.players)
+            for p in (sorted({turn % len(seats), (turn + 1) % len(seats)}) if world else seats) if told else ():
                 lines.append(f"{game.compact(state, 0, p)} key {game.key(state, 0):016x}")
             if status == RUNNING:
                 movers = _movers(game, state)
-                if told:
-                    lines.append(game.describe(state, 0, movers[0]))
+                if told and (not world or turn % 10 == 0):
+                    lines.append(game.describe(state, 0, movers[turn % len(movers) if world else 0]))
                 lines.append("plays " + " ".join(game.action_to_text(state, 0, actions[p]) for p in movers))
     return "\n".join(lines) + "\n"

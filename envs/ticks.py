@@ -92,13 +92,13 @@ class Ticks:
         b.terminated[0], b.truncated[0] = ends(status, b.alive[0], gone)
         self._keep(self.state)
 
-    def wrong(self, actions: Sequence[Action] | NDArray[np.int32]) -> list[Player]:
+    def wrong(self, actions: Sequence[Action] | NDArray[Any]) -> list[Player]:
         """Who of those that are asked chose an illegal action."""
         count = self.game.info.num_actions
         asked: list[bool] = self.mask.max(1).tolist()
         return [p for p, a in enumerate(actions) if asked[p] and not (0 <= a < count and self._arrays.mask[0, p, a])]
 
-    def tick(self, actions: NDArray[np.int32]) -> None:
+    def tick(self, actions: NDArray[np.int64]) -> None:
         """Everybody's action [P]. Under the policy ``raise`` they are legal."""
         b = self._arrays
         old, mask = self.observation, self.mask

@@ -31,11 +31,14 @@ def mover(world: World, i: int) -> Player:
     return -1
 
 
-def tell(world: World, i: int, player: Player) -> dict[str, Any]:
-    """Who an agent is, and whether its last action succeeded."""
-    agent = world.agents[i, player]
-    told: dict[str, Any] = {name: int(agent[name]) for name in ("id", "label", "mother", "father")}
-    return told | {"succeeded": bool(agent["succeeded"])}
+def tell(world: World, i: int) -> list[dict[str, Any]]:
+    """[S] who each agent is, and whether its last action succeeded."""
+    agents = world.agents[i]
+    columns = [agents[name].tolist() for name in ("id", "label", "mother", "father", "succeeded")]
+    return [
+        {"id": id, "label": label, "mother": mother, "father": father, "succeeded": succeeded != 0}
+        for id, label, mother, father, succeeded in zip(*columns, strict=True)
+    ]
 
 
 def gridworld(

@@ -226,7 +226,7 @@ def ring(players=6, cells=20, ticks=40, planes=2, side=7, pairs=False):
             {"at": cells - 1, "food": 1},
             read,
         ),
-        tell=lambda state, i, player: {"energy": int(state.energy[i, player])},
+        tell=lambda state, i: [{"energy": energy} for energy in state.energy[i].tolist()],
     )
 
 
