@@ -101,10 +101,11 @@ class _Ledger:
 
     def settle(self, own: Mapping[str, float], ended: Mapping[str, bool]) -> dict[str, float]:
         """The same, after a step in which some were terminated."""
-        playing = [agent for agent in own if agent not in self.gone]
-        fallen = {agent for agent in playing if ended.get(agent, False)}
-        if len(fallen) < len(playing):
-            self.gone |= fallen
+        if any(ended.values()):
+            playing = [agent for agent in own if agent not in self.gone]
+            fallen = {agent for agent in playing if ended.get(agent, False)}
+            if len(fallen) < len(playing):
+                self.gone |= fallen
         for agent, reward in own.items():
             self.totals[agent] = self.totals.get(agent, 0.0) + reward
         return self.shared(own)

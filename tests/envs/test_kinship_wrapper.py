@@ -281,6 +281,72 @@ def test_who_died_before_the_end_stays_dead():
     assert list(env.step({})[1].values()) == [3, 0, 3]
 
 
+WORLD = {
+    "api": "parallel",
+    "map": {
+        "height": 10,
+        "width": 10,
+        "agents": 8,
+        "objects": {"altar": 24, "wall": 0, "generator": 0, "converter": 0},
+    },
+    "objects": {"altar": {"energy_cost": 1, "cooldown": 0, "hp": 0}},
+    "agent": {"energy": 120, "hp": 2, "upkeep": 1},
+    "actions": {"costs": {"attack": 1}},
+    "death": {"energy": True, "hp": True},
+    "randomize": {"trait.upkeep": [1, 3]},
+    "max_steps": 100,
+}
+PATTERN = (np.arange(64).reshape(8, 8) % 7 + 1) / 8
+COUSINS = Pedigree.from_parents([(8, -1, -1), (9, -1, -1), *((k, 8 if k % 2 else 9, -1) for k in range(8))])
+
+
+@pytest.mark.parametrize(
+    ("rules", "mode"),
+    [
+        ({"mode": "teams", "size": 3, "share": 0.5}, lambda labels: Teams(size=3, p=0.5)),
+        ({"mode": "families", "size": 3, "share": 0.75}, lambda labels: Teams(labels, p=0.75)),
+        (
+            {"mode": "groups", "labels": [0, 1, 1, -1, 0, 2, 2, 2], "pct": [0.25, 0.5, 1.0]},
+            lambda labels: Groups([0, 1, 1, -1, 0, 2, 2, 2], [0.25, 0.5, 1.0]),
+        ),
+        ({"mode": "matrix", "matrix": PATTERN.tolist()}, lambda labels: Matrix(PATTERN)),
+        (
+            {
+                "mode": "relatedness",
+                "pedigree": [[k, *(-1 if p is None else p for p in COUSINS.parents[k])] for k in COUSINS.parents],
+            },
+            lambda labels: Relatedness(COUSINS.matrix(range(8))),
+        ),
+    ],
+    ids=lambda x: x["mode"] if isinstance(x, dict) else "",
+)
+def test_a_gridworld_shares_as_the_wrapper_does(rules, mode):
+    """The kernels in one world, share() around another that shares nothing: the same rewards, deaths included."""
+    nothing = {**rules, "share": 0.0} if rules["mode"] == "families" else {}  # drawing families takes random words
+    deaths, earned = 0, 0.0
+    for seed in range(4):
+        inside = coterie.make("gridworld", **WORLD, kinship=rules)
+        _, infos = inside.reset(seed=seed)
+        world = coterie.make("gridworld", **WORLD, kinship=nothing)
+        around = KinshipWrapper(world, mode([info["label"] for info in infos.values()]))
+        around.reset(seed=seed)
+        draw = np.random.default_rng(seed)
+        while inside.agents:
+            actions = {a: int(draw.choice(22, p=USING)) for a in inside.agents}
+            shared = inside.step(actions)
+            _, wrapped, ends, _, _ = around.step(actions)
+            assert wrapped == pytest.approx(shared[1], abs=1e-5)
+            deaths += sum(ends.values())
+            earned += sum(abs(r) for r in wrapped.values())
+        assert not around.agents
+    assert deaths > 10
+    assert earned > 20
+
+
+USING = np.full(22, 0.4 / 21)
+USING[7] = 0.6
+
+
 # -- prestige ----------------------------------------------------------------------------------------------------------
 
 
