@@ -43,29 +43,40 @@ class Play:
 
     Attributes:
         game: what is played; `coterie envs` lists the names.
+        who: short for --players, e.g. coterie play gridworld forager.
         players: who sits in which seat: a baseline (random, minimax, greedy, mcts:400, alphabeta:4, uci:PATH,
             equilibrium), human, a run folder or a model; by default human against random, or as in the file of --from.
             Where there are more than two seats, the last one named takes all that are left.
         games: how many; with more than one, only results are shown.
         seed: the same seed gives the same game.
         gif: draw the (first) game into this file.
-        window: play with the mouse, in a window.
+        mp4: the same as a film.
+        follow: films and windows of worlds: follow this agent.
+        ticks: leave each world after so many ticks; 0: at its end.
+        window: play with the mouse, in a window; worlds: watch, look into agents and take one over (h: all keys).
         save: add the games to this file: .json, and what else the game can be written in (chess .pgn, go .sgf).
         start: where the games begin, if not at the beginning, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".
         from_: go on with the last game of a file that --save or a closed window has left.
+        replay: play the games of such a file again and see that they lead where they led; with --window, --gif or
+            --mp4 the last of them is shown.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
     """
 
-    game: tyro.conf.Positional[str]
+    game: tyro.conf.Positional[str] = ""
+    who: tyro.conf.Positional[tuple[str, ...]] = ()
     players: tuple[str, ...] = ()
     games: int = 1
     seed: int = 0
     gif: Path | None = None
+    mp4: Path | None = None
+    follow: int = -1
+    ticks: int = 0
     window: bool = False
     save: Path | None = None
     start: tuple[str, ...] = ()
     from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    replay: Path | None = None
     set: tuple[str, ...] = ()
     preset: str = ""
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from .agents.core import Agent
 from .agents.human import HumanAgent
-from .agents.table import Match, follow, picture, tell, winner
+from .agents.table import Match, follow, tell, winner
 from .aliases import RUNNING
 from .arguments import Play, wanted
 from .envs.core import Game, GameRecord
-from .envs.record import SavedGame, read_games, write_json
+from .envs.packing import is_packed
+from .envs.record import SavedGame, read_games
 from .envs.registry import game_arguments, make_game, spec
 from .errors import UsageError, did_you_mean
+from .keeping import JSON, Keeper
+from .watching import PERSON, company, draw_films, in_terminal, in_window, show_replay
 
-__all__ = ["Keeper", "play"]
-
-PERSON = "human"
-JSON = (".json", ".jsonl")
-"""JSON lines; with one game in it, such a file is JSON as well."""
+__all__ = ["play"]
 
 
 def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
@@ -38,26 +34,19 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
         CoterieError: anything that cannot be played, drawn, read or written.
         PlayerLeft: the person at the terminal left; what was played is kept where ``--save`` said so.
     """
-    if asked.games < 1:
-        raise UsageError(f"--games is {asked.games}; it must be at least 1.")
+    _check(asked)
+    if asked.replay:
+        return show_replay(asked)
     found = spec(asked.game)
-    if asked.gif and not found.draw:
-        raise UsageError(f"{found.id} has no pictures, so there is nothing to put into {asked.gif}; leave --gif away.")
-    if asked.window:
-        from .renderers.board import load_pygame
-
-        load_pygame()  # before anything slow is loaded
     saved = _saved(asked) if asked.from_ else None
     game = saved.game if saved else make_game(found.id, **wanted(found.id, asked.set, asked.preset))
-    words = asked.players or (saved.words if saved else ()) or (PERSON, *["random"] * (game.info.players - 1))
-    if game.info.players > 2:
-        words = (*words, *words[-1:] * (game.info.players - len(words)))  # the last one takes the seats that are left
+    words = _words(asked, game, saved.words if saved else ())
     keeper = Keeper(asked.save or asked.from_, game, words, saved.record if saved else None)
     agents: list[Agent | None] = []
     try:
-        for word in words:
-            agents.append(_seat(word, game, player, asked.window))
-        names = [agent.name if agent else PERSON for agent in agents]
+        for agent in _seats(words, game, player, asked.window):
+            agents.append(agent)
+        names = [agent.name if agent and word != PERSON else PERSON for word, agent in zip(words, agents, strict=True)]
         seed = saved.seed if saved and saved.seed is not None and not asked.seed else asked.seed
         start = _start(game, asked)
 
@@ -68,23 +57,82 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
 
         begin(0)  # the wrong number of players is told first
         keeper.check()
-        if asked.window:
+        there = [agent for agent in agents if agent]
+        if is_packed(game) and asked.window:
+            in_window(asked, begin, there, words, keeper)
+        elif is_packed(game):
+            in_terminal(asked, begin, there, keeper)
+        elif asked.window:
             _in_window(asked, begin, agents, keeper, found.draw)
         else:
-            _in_terminal(asked, begin, [agent for agent in agents if agent], keeper, found.draw)
+            _in_terminal(asked, begin, there, keeper, found.draw)
     finally:
-        for agent in agents:  # engines are programs of their own
-            close = getattr(agent, "close", None)
-            if close:
+        for close in {id(agent): getattr(agent, "close", None) for agent in agents}.values():
+            if close:  # engines are programs of their own
                 close()
     return 0
 
 
-def _seat(word: str, game: Game, player: Callable[[str, Game], Agent], window: bool) -> Agent | None:
-    """Who sits there; None is a person at the window."""
-    if word != PERSON:
-        return player(word, game)
-    return None if window else HumanAgent(undo=True)
+def _check(asked: Play) -> None:
+    """See that the arguments go together, before anything slow is loaded.
+
+    Raises:
+        UsageError: they don't.
+        MissingExtra: the window, a film or a picture needs what is not installed.
+    """
+    for flag, number, least in (("games", asked.games, 1), ("ticks", asked.ticks, 0)):
+        if number < least:
+            raise UsageError(f"--{flag} is {number}; it must be at least {least}.")
+    if not asked.game and not asked.replay:
+        raise UsageError("Which game? For example: coterie play tictactoe; `coterie envs` lists them.")
+    if asked.who and asked.players:
+        raise UsageError(f"{' '.join(asked.who)} and --players both say who plays; leave one of them away.")
+    found = spec(asked.game) if asked.game else None
+    for flag, path in (("gif", asked.gif), ("mp4", asked.mp4)):
+        if path and found and not found.draw:
+            raise UsageError(f"{found.id} has no pictures, so nothing to put into {path}; leave --{flag} away.")
+        if path and path.suffix.lower() != f".{flag}":
+            raise UsageError(f"--{flag} {path} does not end in .{flag}.")
+    if asked.window:
+        from .renderers.board import load_pygame
+
+        load_pygame()
+    if asked.mp4:
+        from .renderers.film import need_mp4
+
+        need_mp4()
+
+
+def _words(asked: Play, game: Game, saved: Sequence[str]) -> tuple[str, ...]:
+    """Who sits in which seat, as it was typed, now or when a file was saved."""
+    typed = asked.players or asked.who or tuple(saved)
+    if is_packed(game):
+        return company(typed, game, asked.window)
+    words = typed or (PERSON, *["random"] * (game.info.players - 1))
+    if game.info.players > 2:
+        words = (*words, *words[-1:] * (game.info.players - len(words)))  # the last one takes the seats that are left
+    return words
+
+
+def _seats(
+    words: Sequence[str], game: Game, player: Callable[[str, Game], Agent], window: bool
+) -> Iterator[Agent | None]:
+    """Whoever sits there; None is a person at the window.
+
+    In worlds one agent serves all seats of its word, and a person at the window has a stand-in.
+    """
+    made: dict[str, Agent] = {}
+    stand_in = next((word for word in words if word != PERSON), "random")
+    for word in words:
+        if word == PERSON and window and not is_packed(game):
+            yield None
+        elif word == PERSON and not window:
+            yield HumanAgent(undo=True)
+        else:
+            word = stand_in if word == PERSON else word
+            if word not in made or not is_packed(game):
+                made[word] = player(word, game)
+            yield made[word]
 
 
 def _start(game: Game, asked: Play) -> Callable[[int], GameRecord] | None:
@@ -158,8 +206,8 @@ def _in_terminal(asked: Play, begin: Begin, agents: Sequence[Agent], keeper: Kee
         if shown:
             print(f"\n{game.describe(match.state, 0, told)}\n")
             print(_result(match))
-        if asked.gif and number == 0:
-            _draw(asked.gif, match, draw)
+        if number == 0:
+            draw_films(asked, match, draw)
     if asked.games > 1:
         for seat, agent in enumerate(agents):
             print(f"player_{seat} {agent.name:<28} won {won[seat]:>6} of {asked.games}")
@@ -171,14 +219,6 @@ def _result(match: Match) -> str:
     return "A draw." if seat is None else f"player_{seat} ({match.names[seat]}) wins."
 
 
-def _draw(path: Path, match: Match, draw: str | None) -> None:
-    """The game as a GIF, every position a frame."""
-    from .renderers.gif import write_gif
-
-    frames = [picture(draw or "", match.game, state, match.names) for state in match.positions()]
-    print(f"Drawn: {write_gif(path, frames)}")
-
-
 # -- window ------------------------------------------------------------------------------------------------------------
 
 
@@ -188,9 +228,9 @@ def _in_window(asked: Play, begin: Begin, agents: Sequence[Agent | None], keeper
     drawn: list[Match] = []
 
     def left(one: Match) -> None:
-        if asked.gif and not drawn:
+        if not drawn:
             drawn.append(one)
-            _draw(asked.gif, one, draw)
+            draw_films(asked, one, draw)
         if one.status != RUNNING:
             print(_result(one))
         person = any(agents[seat] is None for ply in one.plies for seat in ply.seats)
@@ -198,86 +238,3 @@ def _in_window(asked: Play, begin: Begin, agents: Sequence[Agent | None], keeper
             keeper.keep(one)
 
     Session(begin, agents, draw, games=asked.games, left=left).run()
-
-
-# -- keeping -----------------------------------------------------------------------------------------------------------
-
-
-class Keeper:
-    """Appends games to a file, in the format that its suffix names; the file and its folder are made when needed.
-
-    Args:
-        path: the file; None: one of its own for each game that is left in the middle.
-        game: what is played.
-        words: what was typed for each seat.
-        known: a game that stands in the file already: kept again only once it has gone on.
-
-    Raises:
-        UsageError: a suffix that this game cannot be written in.
-    """
-
-    def __init__(
-        self, path: Path | None, game: Game, words: Sequence[str] = (), known: GameRecord | None = None
-    ) -> None:
-        can = [*JSON, *sorted(game.formats)]
-        if path is not None and path.suffix.lower() not in can:
-            raise UsageError(f"{path} cannot be written: a game of {game.info.name} can be saved as {', '.join(can)}.")
-        self.path, self.game, self.words = path, game, tuple(words)
-        self._known = known
-        self._told: set[Path] = set()
-
-    def check(self) -> None:
-        """See that the file can be written, before anything is played.
-
-        Raises:
-            UsageError: it cannot.
-        """
-        if self.path is not None:
-            there = self.path.exists()
-            _append(self.path, "")
-            if not there:
-                self.path.unlink()
-
-    def keep(self, match: Match) -> None:
-        """Write a game, and say so; one that was left in the middle always in a form in which it can be gone on with.
-
-        Where the file cannot be written any more, the game goes to the folder for temporary files.
-
-        Raises:
-            UsageError: nothing can be written there either.
-        """
-        record = match.record()
-        if not match.plies or (self._known is not None and record.actions == self._known.actions):
-            return
-        name = f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON[0]}"
-        line = write_json(self.game, record, match.seed, self.words)
-        paths = [self.path or Path(name)]
-        if match.status == RUNNING and paths[0].suffix.lower() not in JSON:
-            paths.append(paths[0].with_suffix(JSON[0]))
-        try:
-            for path in paths:
-                suffix = path.suffix.lower()
-                _append(path, line if suffix in JSON else self.game.formats[suffix](record))
-        except UsageError as error:
-            print(error)
-            paths = [Path(tempfile.gettempdir()) / name]
-            _append(paths[0], line)
-        for path in paths:
-            if path not in self._told:
-                print(f"Saved: {path}")
-        self._told.update(paths)
-        if match.status == RUNNING:
-            print(f"Go on with it: coterie play {self.game.info.name} --from {paths[-1]}")
-
-
-def _append(path: Path, text: str) -> None:
-    """Add a text to a file; an empty line stands between games, except in JSON lines."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        begun = path.exists() and path.stat().st_size > 0
-        with path.open("a", encoding="utf-8") as file:
-            if begun and text and path.suffix.lower() not in JSON:
-                file.write("\n")
-            file.write(text.rstrip("\n") + "\n" if text else "")
-    except OSError as error:
-        raise UsageError(f"Cannot write the game to {path}: {error.strerror or error}.") from error

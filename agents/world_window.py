@@ -92,6 +92,7 @@ class WorldSession:
         agents: who sits in the slots. Also a slot that a person takes over has one, to hand it back to.
         window: ``"package.module:class"`` of the game's window.
         own: the slot that a person begins with; the world waits for its keys.
+        look: the slot that the camera follows at first.
         games: how many are played before the window rests.
         rate: ticks a second, one of RATES.
         left: is told every match that is left: it ended and a new one begins, or the window is closed.
@@ -99,6 +100,7 @@ class WorldSession:
     Attributes:
         own: the slot that a person has taken over.
         paused: nothing goes on by itself. With a slot taken over, each key is a tick then.
+        touched: a person has played in this match.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -112,6 +114,7 @@ class WorldSession:
         window: str,
         *,
         own: Player | None = None,
+        look: Player | None = None,
         games: int = 1,
         rate: int = 8,
         left: Callable[[Match], None] = lambda match: None,
@@ -130,12 +133,15 @@ class WorldSession:
         self.agents, self._left, self._games, self._played = list(agents), left, games, 0
         self.thinker = Thinker(self.agents)
         self.own, self.paused, self.rate = own, own is not None, rate
+        self.touched = False
         self._intention = ""  # of the person, for the next tick
         self._single = False
         self._version = 0
         self._due = time.monotonic()
         self._ended = 0.0
         self.window.show(self.scene())
+        if own is not None or look is not None:
+            self.window.look_at(own if look is None else look)
 
     @property
     def shown(self) -> Match | Replayed:
@@ -217,6 +223,7 @@ class WorldSession:
             decisions, after = said.decisions, said.random
         if self.own is not None and self.own in match.seats():
             decisions[self.own] = self._own_decision(match, self.own)
+            self.touched = True
         match.play(decisions)
         match.random = after
         if self.own is not None and self.own not in match.seats():
@@ -280,6 +287,7 @@ class WorldSession:
         self._left(self.match)
         self.thinker.forget()
         self._played += 1
+        self.touched = False
         self.match = self._begin(self._played)
 
     # -- what is to be seen --------------------------------------------------------------------------------------------

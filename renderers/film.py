@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +14,7 @@ from ..errors import MissingExtra, UsageError, did_you_mean
 from .board import Frame
 from .gif import write_gif
 
-__all__ = ["film", "write_mp4"]
+__all__ = ["film", "need_mp4", "write_mp4"]
 
 SUFFIXES: Final = (".gif", ".mp4")
 SLOWEST: Final = 10
@@ -48,12 +49,9 @@ def film(frames: Iterable[Frame], path: str | Path, seconds: float = 0.1, last: 
 
 def write_mp4(path: str | Path, frames: Iterable[Frame], seconds: float = 0.1, last: float = 1.0) -> Path:
     """Write frames as an MP4 (H.264); arguments and errors as ``film``. Odd sizes grow by a row or column."""
-    try:
-        import imageio.v2
-        import imageio_ffmpeg
-    except ModuleNotFoundError as error:
-        package = "imageio" if error.name == "imageio" else "imageio-ffmpeg"
-        raise MissingExtra("Writing an MP4", package, "render") from error
+    need_mp4()
+    import imageio.v2
+
     target, coming = Path(path), iter(frames)
     first = next(coming, None)
     if first is None:
@@ -65,7 +63,6 @@ def write_mp4(path: str | Path, frames: Iterable[Frame], seconds: float = 0.1, l
         target.open("wb").close()  # told here, not by a program of its own in twenty lines
     except OSError as error:
         raise UsageError(f"Cannot write the film to {target}: {error.strerror or error}.") from error
-    assert imageio_ffmpeg
     writer = imageio.v2.get_writer(
         target, format="FFMPEG", fps=rate, codec="libx264", quality=8, macro_block_size=1, ffmpeg_log_level="error"
     )
@@ -85,6 +82,19 @@ def write_mp4(path: str | Path, frames: Iterable[Frame], seconds: float = 0.1, l
     finally:
         writer.close()
     return target
+
+
+def need_mp4() -> None:
+    """See that MP4s can be written.
+
+    Raises:
+        MissingExtra: imageio or imageio-ffmpeg is not installed.
+    """
+    for module, package in (("imageio", "imageio"), ("imageio_ffmpeg", "imageio-ffmpeg")):
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            raise MissingExtra("Writing an MP4", package, "render") from error
 
 
 def _even(frame: Frame) -> Frame:

@@ -14,6 +14,7 @@ import numpy as np
 from ..aliases import Player, State
 from ..envs.core import Game
 from ..envs.gridworld.layout import GONE
+from ..errors import UsageError
 from .board import PALETTE
 from .gridworld import Camera, around, config_of, look_of, paint, whole
 from .gridworld_facts import at_cell
@@ -123,8 +124,18 @@ class GridworldWindow:
             *(scene.version, scene.own, scene.status, scene.controls),
         )
         if old is not None and scene.own is not None and old.own != scene.own:
-            self.slot, self.place, self.following = scene.own, None, True
+            self.look_at(scene.own)
         self._scene, self._stale = scene, self._stale or not same
+
+    def look_at(self, slot: Player) -> None:
+        """Look at an agent and follow it.
+
+        Raises:
+            UsageError: there is no such slot.
+        """
+        if not 0 <= slot < self.game.info.players:
+            raise UsageError(f"There is no agent {slot} to follow, only 0..{self.game.info.players - 1}.")
+        self.slot, self.place, self.following, self._stale = slot, None, True, True
 
     # -- where things are ----------------------------------------------------------------------------------------------
 

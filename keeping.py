@@ -1,0 +1,100 @@
+"""Games kept in files, in the format that the file's suffix names."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from .agents.table import Match
+from .aliases import RUNNING
+from .envs.core import Game, GameRecord
+from .envs.record import write_json
+from .errors import UsageError
+
+__all__ = ["JSON", "Keeper"]
+
+JSON: Final = (".json", ".jsonl")
+"""JSON lines; with one game in it, such a file is JSON as well."""
+
+
+class Keeper:
+    """Appends games to a file, in the format that its suffix names; the file and its folder are made when needed.
+
+    Args:
+        path: the file; None: one of its own for each game that is left in the middle.
+        game: what is played.
+        words: what was typed for each seat.
+        known: a game that stands in the file already: kept again only once it has gone on.
+
+    Raises:
+        UsageError: a suffix that this game cannot be written in.
+    """
+
+    def __init__(
+        self, path: Path | None, game: Game, words: Sequence[str] = (), known: GameRecord | None = None
+    ) -> None:
+        can = [*JSON, *sorted(game.formats)]
+        if path is not None and path.suffix.lower() not in can:
+            raise UsageError(f"{path} cannot be written: a game of {game.info.name} can be saved as {', '.join(can)}.")
+        self.path, self.game, self.words = path, game, tuple(words)
+        self._known = known
+        self._told: set[Path] = set()
+
+    def check(self) -> None:
+        """See that the file can be written, before anything is played.
+
+        Raises:
+            UsageError: it cannot.
+        """
+        if self.path is not None:
+            there = self.path.exists()
+            _append(self.path, "")
+            if not there:
+                self.path.unlink()
+
+    def keep(self, match: Match) -> None:
+        """Write a game, and say so; one that was left in the middle always in a form in which it can be gone on with.
+
+        Where the file cannot be written any more, the game goes to the folder for temporary files.
+
+        Raises:
+            UsageError: nothing can be written there either.
+        """
+        record = match.record()
+        if not match.plies or (self._known is not None and record.actions == self._known.actions):
+            return
+        name = f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON[0]}"
+        line = write_json(self.game, record, match.seed, self.words)
+        paths = [self.path or Path(name)]
+        if match.status == RUNNING and paths[0].suffix.lower() not in JSON:
+            paths.append(paths[0].with_suffix(JSON[0]))
+        try:
+            for path in paths:
+                suffix = path.suffix.lower()
+                _append(path, line if suffix in JSON else self.game.formats[suffix](record))
+        except UsageError as error:
+            print(error)
+            paths = [Path(tempfile.gettempdir()) / name]
+            _append(paths[0], line)
+        for path in paths:
+            if path not in self._told:
+                print(f"Saved: {path}")
+        self._told.update(paths)
+        if match.status == RUNNING:
+            print(f"Go on with it: coterie play {self.game.info.name} --from {paths[-1]}")
+
+
+def _append(path: Path, text: str) -> None:
+    """Add a text to a file; an empty line stands between games, except in JSON lines."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        begun = path.exists() and path.stat().st_size > 0
+        with path.open("a", encoding="utf-8") as file:
+            if begun and text and path.suffix.lower() not in JSON:
+                file.write("\n")
+            file.write(text.rstrip("\n") + "\n" if text else "")
+    except OSError as error:
+        raise UsageError(f"Cannot write the game to {path}: {error.strerror or error}.") from error
