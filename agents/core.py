@@ -14,6 +14,7 @@ import numpy as np
 
 from ..aliases import Action, Mask, Player, State
 from ..envs.core import Game
+from ..errors import IllegalAction
 
 __all__ = ["Agent", "Decision", "Tokens", "Turn"]
 
@@ -56,8 +57,16 @@ class Turn:
         return self.game.action_to_text(self.state, self.row, action)
 
     def parse_action(self, text: str) -> Action:
-        """The action that a text means; raises an ActionError."""
-        return self.game.parse_action(self.state, self.row, text)
+        """The action that a text means.
+
+        Raises:
+            ActionError: none is meant, or one that is not legal for this player.
+        """
+        action = self.game.parse_action(self.state, self.row, text)
+        if not self.mask[action]:  # games without turns read texts without knowing whose they are
+            legal = ", ".join(self.action_to_text(a) for a in self.legal_actions)
+            raise IllegalAction(f"{text!r} cannot succeed now. Legal: {legal or 'nothing'}.")
+        return action
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coterie.agents.core import Turn
 from coterie.envs import make_game
 from coterie.envs.gridworld.signs import make_signs
 from coterie.envs.gridworld.world import plane_names
@@ -390,6 +391,14 @@ def test_what_nobody_can_do_is_refused_with_the_reason():
     with pytest.raises(IllegalAction, match="too late: the episode ended after 1 ticks"):
         game.parse_action(state, 0, "use")
     assert game.describe(state, 0, 0).endswith("The episode is over.")
+
+
+def test_players_hear_when_an_action_cannot_succeed():
+    game, state = drawn("@.n")
+    turn = Turn(game, state, 0, 0, game.legal_mask(state, 0, 0), 0)
+    with pytest.raises(IllegalAction, match="'use' cannot succeed now"):
+        turn.parse_action("use")
+    assert turn.parse_action("turn right") == 6
 
 
 def test_one_item_needs_no_name_and_items_that_differ_in_case_alone_are_told_apart():
