@@ -105,7 +105,7 @@ def built(kind: type, **special: st.SearchStrategy[Any]) -> st.SearchStrategy[An
 
 
 REGIONS = built(Region, objects=COUNTS)
-LINES = st.lists(st.text("#.@ anc", min_size=1, max_size=6).map(str), min_size=1, max_size=4)
+LINES = st.lists(st.text("#.@ can", min_size=1, max_size=6).map(str), min_size=1, max_size=4)
 CONFIGS = built(
     GridworldConfig,
     items=st.lists(NAMES, max_size=4).map(tuple),
@@ -293,8 +293,8 @@ def shop(**what: Any) -> dict[str, Any]:
 FAULTS: list[tuple[dict[str, Any], str]] = [
     # names
     ({"max_stepz": 3}, r"field of a gridworld 'max_stepz'\. Did you mean 'max_steps'"),
-    ({"map": {"hieght": 3}}, r"field of map 'hieght'\. Did you mean 'height'"),
-    ({"map": {"regions": [{"hieght": 3}]}}, r"field of map.regions\[0\] 'hieght'"),
+    ({"map": {"heigt": 3}}, r"field of map 'heigt'\. Did you mean 'height'"),
+    ({"map": {"regions": [{"heigt": 3}]}}, r"field of map.regions\[0\] 'heigt'"),
     ({"actions": {"costs": {"attak": 3}}}, r"verb in actions.costs 'attak'\. Did you mean 'attack'"),
     (shop(inputs={"r9": 1}), r"item in objects.shop.inputs 'r9'.* Known: r1, r2, r3"),
     (shop(outputs={"gold": 1}), r"item in objects.shop.outputs 'gold'"),
@@ -309,7 +309,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"actions": {"space": "multi"}}, r"actions.space 'multi'.* Known: flat, verbs"),
     ({"observation": {"kind": "plane"}}, r"observation.kind 'plane'\. Did you mean 'planes'"),
     ({"observation": {"kind": "text"}}, r"text=True"),
-    ({"observation": {"hidden": ["agent.engery"]}}, r"observation.hidden 'agent.engery'\. Did you mean 'agent.energy'"),
+    ({"observation": {"hidden": ["agent.enrgy"]}}, r"observation.hidden 'agent.enrgy'\. Did you mean 'agent.energy'"),
     ({"observation": {"hidden": ["altar"]}}, r"observation.hidden 'altar'"),
     ({"randomize": {"agent.enrgy": [1, 2]}}, r"randomize 'agent.enrgy'\. Did you mean 'agent.energy'"),
     ({"randomize": {"objects.alter.cooldown": [1, 2]}}, r"'alter'\. Did you mean 'altar'"),
