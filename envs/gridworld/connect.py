@@ -38,7 +38,7 @@ def connect(world: World, i: int) -> None:
     work = world.work[i]
     for cell in range(height * width):
         work[cell] = _NOT_SEEN
-    searches = np.int64(0)
+    searches = origin = np.int64(0)
     for k in range(len(agents) + len(objects)):
         if k < len(agents):
             s = k
@@ -56,12 +56,20 @@ def connect(world: World, i: int) -> None:
             if k >= len(agents):
                 return  # nobody lives here
             searches += 1
+            origin = start
             _flood(ground, work, start)
         elif cut_off:
             here = _search(ground, work, start, searches, border)
             searches += 1
-            if here >= 0:
-                _open_way(ground, which, objects, work, start, here, axis)
+            if here < 0:
+                continue
+            _open_way(ground, which, objects, work, start, here, axis)
+            if axis < 0:
+                _flood(ground, work, here)
+            else:  # the images of the opened walls may lead somewhere as well
+                for cell in range(height * width):
+                    work[cell] = _NOT_SEEN
+                _flood(ground, work, origin)
 
 
 @kernel
@@ -136,21 +144,16 @@ def _search(ground: Ground, work: Work, start: int, number: int, border: int) ->
 def _open_way(
     ground: Ground, which: NDArray[np.int32], objects: Any, work: Work, start: int, here: int, axis: int
 ) -> None:
-    """Opens the walls from a cell back to where the search began, and floods what they shut off."""
+    """Opens the walls from a cell back to where the search began."""
     height, width = ground.shape
     while True:
-        row, col, way = here // width, here % width, work[here] % 4
-        if ground[row, col] == ROCK:
-            other = image(axis, height, width, here) if axis >= 0 else here
-            for cell in (here, other):
-                r, c = cell // width, cell % width
-                if ground[r, c] == ROCK:
-                    ground[r, c] = EMPTY
-                    objects[which[r, c]]["type"] = GONE
-            if other != here and _beside_reached(ground, work, other):
-                _flood(ground, work, other)
-        if work[here] != _REACHED and ground[row, col] <= AGENT_KIND:
-            _flood(ground, work, here)
+        other = image(axis, height, width, here) if axis >= 0 else here
+        for cell in (here, other):
+            row, col = cell // width, cell % width
+            if ground[row, col] == ROCK:
+                ground[row, col] = EMPTY
+                objects[which[row, col]]["type"] = GONE
         if here == start:
             return
-        here = (row - ROW_STEP[way]) * width + col - COLUMN_STEP[way]
+        way = work[here] % 4
+        here -= ROW_STEP[way] * width + COLUMN_STEP[way]
