@@ -347,6 +347,40 @@ USING = np.full(22, 0.4 / 21)
 USING[7] = 0.6
 
 
+def test_a_gridworld_turn_by_turn():
+    """AEC pays everybody in all what the parallel face pays, and PettingZoo finds nothing to say."""
+    with farama():
+        from pettingzoo.test import api_test
+    world = {key: value for key, value in WORLD.items() if key != "api"}
+    together = KinshipWrapper(coterie.make("gridworld", **WORLD), Teams(size=3, p=0.5))
+    turns = KinshipWrapper(coterie.make("gridworld", **world), Teams(size=3, p=0.5))
+    script = np.random.default_rng(2).choice(22, p=USING, size=(100, 8))
+    expected = dict.fromkeys(together.possible_agents, 0.0)
+    together.reset(seed=2)
+    for row in script:
+        actions = dict(zip(together.possible_agents, row.tolist(), strict=True))
+        for agent, reward in together.step({a: actions[a] for a in together.agents})[1].items():
+            expected[agent] += reward
+        if not together.agents:
+            break
+    paid, earned = dict.fromkeys(expected, 0.0), 0.0
+    ticks = dict.fromkeys(expected, 0)
+    turns.reset(seed=2)
+    for agent in turns.agent_iter():
+        _, reward, terminated, truncated, info = turns.last()
+        paid[agent] += reward
+        earned += info["own_reward"]
+        over = terminated or truncated
+        turns.step(None if over else int(script[ticks[agent], turns.possible_agents.index(agent)]))
+        ticks[agent] += 1
+    assert paid == pytest.approx(expected)
+    assert sum(paid.values()) == pytest.approx(earned)
+    assert earned > 5
+    assert len(set(ticks.values())) > 3, "they died at different times"
+    with farama():
+        api_test(turns, num_cycles=30)
+
+
 # -- prestige ----------------------------------------------------------------------------------------------------------
 
 
