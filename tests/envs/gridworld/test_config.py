@@ -293,8 +293,8 @@ def shop(**what: Any) -> dict[str, Any]:
 FAULTS: list[tuple[dict[str, Any], str]] = [
     # names
     ({"max_stepz": 3}, r"field of a gridworld 'max_stepz'\. Did you mean 'max_steps'"),
-    ({"map": {"heigt": 3}}, r"field of map 'heigt'\. Did you mean 'height'"),
-    ({"map": {"regions": [{"heigt": 3}]}}, r"field of map.regions\[0\] 'heigt'"),
+    ({"map": {"heiht": 3}}, r"field of map 'heiht'\. Did you mean 'height'"),
+    ({"map": {"regions": [{"heiht": 3}]}}, r"field of map.regions\[0\] 'heiht'"),
     ({"actions": {"costs": {"attak": 3}}}, r"verb in actions.costs 'attak'\. Did you mean 'attack'"),
     (shop(inputs={"r9": 1}), r"item in objects.shop.inputs 'r9'.* Known: r1, r2, r3"),
     (shop(outputs={"gold": 1}), r"item in objects.shop.outputs 'gold'"),
