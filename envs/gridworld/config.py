@@ -216,7 +216,7 @@ class MapRules:
     Attributes:
         terrain: ``"random"`` (nothing but the border), ``"rooms"``, ``"bsp"``, ``"maze"``, ``"radial_maze"``,
             ``"mean_distance"``, ``"mirror"``, ``"ascii"``, ``"caves"``, ``"bases"``.
-        height, width: cells, border included.
+        height, width: cells, border included. Where a map is drawn, words and files needn't say: the drawing tells.
         border: thickness of the wall around it.
         agents, objects: what is placed anywhere (rooms: in every room).
         regions: more of it, in rectangles.
@@ -294,10 +294,10 @@ class GridworldConfig:
     slots: int = 0
     items: tuple[str, ...] = ("r1", "r2", "r3")
     objects: Mapping[str, ObjectType] = field(default_factory=classic_objects)
-    agent: AgentRules = AgentRules()
-    actions: ActionRules = ActionRules()
-    death: DeathRules = DeathRules()
-    observation: ObservationRules = ObservationRules()
-    map: MapRules = MapRules()
-    kinship: KinshipRules = KinshipRules()
+    agent: AgentRules = field(default_factory=AgentRules)
+    actions: ActionRules = field(default_factory=ActionRules)
+    death: DeathRules = field(default_factory=DeathRules)
+    observation: ObservationRules = field(default_factory=ObservationRules)
+    map: MapRules = field(default_factory=MapRules)
+    kinship: KinshipRules = field(default_factory=KinshipRules)
     randomize: Mapping[str, tuple[float, float]] = field(default_factory=dict)

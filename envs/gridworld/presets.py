@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,13 +52,17 @@ def _area(name: str) -> int:
     return here.height * here.width
 
 
-@cache
 def preset(name: str) -> GridworldConfig:
-    """The configuration of a preset.
+    """The configuration of a preset, the caller's own.
 
     Raises:
         UnknownName: no such preset.
     """
+    return deepcopy(_preset(name))
+
+
+@cache
+def _preset(name: str) -> GridworldConfig:
     return _understood(_written(name), f"preset {name!r}")
 
 

@@ -83,6 +83,17 @@ def test_players_see_and_do_the_same_in_all_presets() -> None:
     assert len({tuple(plane_names(preset(name))) for name in list_presets()}) == 1
 
 
+def test_nobody_else_sees_what_one_does_to_a_configuration() -> None:
+    for make in (GridworldConfig, configure, lambda: preset("a5_25x25"), lambda: configure("a5_25x25")):
+        config = make()
+        config.objects.clear()
+        config.map.objects.clear()
+        config.actions.costs.clear()
+        assert make().objects
+        assert make().map.objects
+        assert make().actions.costs
+
+
 def test_an_unknown_preset_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'a5_25x25_simple'"):
         configure("a5_25x25_simpel")
