@@ -25,7 +25,7 @@ from coterie.envs.jit import kernel
 from coterie.envs.parallel import ParallelGame
 from coterie.envs.rng import below, mix64, word
 from coterie.envs.state import from_bytes, to_bytes
-from coterie.envs.testing import FARAMA_WARNINGS
+from coterie.envs.testing import CHECKS, FARAMA_WARNINGS, transcript
 from coterie.envs.vec import VecEnv
 from coterie.errors import IllegalAction, InvalidAction, UsageError
 
@@ -696,3 +696,86 @@ def test_everything_passes_pettingzoos_tests(pairs):
         parallel_seed_test(parallel_env, num_cycles=100)
         max_cycles_test(SimpleNamespace(env=env, parallel_env=parallel_env))
         state_test(env(), parallel_env(), num_cycles=20)
+
+
+# -- the conformance check ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("pairs", [False, True])
+def test_conformance(check, pairs):
+    CHECKS[check](ring(players=12, cells=40, ticks=60, pairs=pairs))
+
+
+def with_kernels(**kernels):
+    game = ring()
+    return dataclasses.replace(game, kernels=game.kernels._replace(**kernels))
+
+
+@kernel
+def step_that_pays_the_dead(state, i, actions, rewards):
+    status = step(state, i, actions, rewards)
+    for p in range(state.at.shape[1]):
+        if state.at[i, p] < 0:
+            rewards[p] += np.float32(1)
+    return status
+
+
+@kernel
+def step_that_raises_the_dead(state, i, actions, rewards):
+    status = step(state, i, actions, rewards)
+    if state.clock[i, 0] == 20 and state.at[i, 0] < 0:
+        state.at[i, 0] = 0
+        state.energy[i, 0] = 5
+    return status
+
+
+@kernel
+def legal_for_the_dead(state, i, player, mask):
+    for a in range(6):
+        mask[a] = a == 0 and state.clock[i, 0] < state.clock[i, 1]
+
+
+@pytest.mark.parametrize(
+    ("verb", "wrong", "words"),
+    [
+        ("step", step_that_pays_the_dead, "is paid"),
+        ("step", step_that_raises_the_dead, "back from the dead"),
+        ("legal", legal_for_the_dead, "a dead player has legal actions"),
+    ],
+)
+def test_wrong_deaths_are_found(verb, wrong, words):
+    with pytest.raises(AssertionError, match=words):
+        CHECKS["world"](with_kernels(**{verb: wrong}))
+
+
+def test_wrong_verbs_views_and_infos_are_found():
+    game, whole = ring(pairs=True), ring().whole
+    shared = np.zeros(6, np.int32)
+    for broken, words in (
+        (dataclasses.replace(game, verbs=VERBS[:2]), "there are 6 actions"),
+        (dataclasses.replace(game, verbs=(*VERBS, ("again", (0,)))), "several names"),
+        (dataclasses.replace(game, tell=lambda state, i: [{"energy": 1}] * 6), "twice"),
+        (dataclasses.replace(game, tell=lambda state, i: [{"at": state.at[i, 0]} for _ in range(6)]), "no plain data"),
+        (dataclasses.replace(game, tell=lambda state, i: [{"illegal": 1} for _ in range(6)]), "writes over"),
+        (dataclasses.replace(game, tell=lambda state, i: []), "one dictionary for each"),
+        (
+            dataclasses.replace(game, whole=dataclasses.replace(whole, high={"at": 0, "food": 0})),
+            "outside of its space",
+        ),
+        (
+            dataclasses.replace(
+                game, whole=dataclasses.replace(whole, read=lambda s, i: {"at": shared, "food": s.food[i]})
+            ),
+            "itself, not a copy",
+        ),
+    ):
+        with pytest.raises(AssertionError, match=words):
+            CHECKS["world"](broken)
+
+
+def test_transcripts_of_worlds_are_short():
+    told = transcript(ring(players=24, cells=80, ticks=5000)).splitlines()
+    assert sum(line.startswith("# seed") for line in told) == 2
+    assert 100 < len(told) < 600
+    assert told == transcript(ring(players=24, cells=80, ticks=5000)).splitlines()
