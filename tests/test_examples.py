@@ -75,6 +75,11 @@ def test_own_game_is_solved() -> None:
     assert solve(make_game("nim")).game_values.tolist() == [-1, 1]
 
 
+def test_gridworld_text_is_enough_to_live_on() -> None:
+    totals = load("gridworld_text").main()
+    assert totals["choose"] >= 5 > totals["guess"]
+
+
 @pytest.mark.slow
 def test_train_makes_a_player(tmp_path: Path) -> None:
     shares = load("train").main(run=str(tmp_path / "run"), updates=2, games=64)
