@@ -373,9 +373,9 @@ def _points(pygame: Any, look: Look, world: World, i: int, camera: Camera, width
     for row, col in np.argwhere(kind == AGENT_KIND).tolist():
         slot = int(world.which[i, rows[row], columns[col]])
         picture[row, col] = color_of(world.agents[i, slot])
-    if width < camera.columns:  # cells are smaller than pixels: agents are painted last and thickest elsewhere
+    if width < camera.columns:  # cells are smaller than pixels
         surface = pygame.surfarray.make_surface(picture.transpose(1, 0, 2))
         return pygame.transform.smoothscale(surface, (width, height))
-    ys = np.arange(height) * camera.rows // height
-    xs = np.arange(width) * camera.columns // width
+    ys = (2 * np.arange(height) + 1) * camera.rows // (2 * height)
+    xs = (2 * np.arange(width) + 1) * camera.columns // (2 * width)
     return pygame.surfarray.make_surface(picture[np.ix_(ys, xs)].transpose(1, 0, 2))

@@ -13,7 +13,12 @@ from coterie.envs.state import to_bytes
 from coterie.renderers.picking import Picker, nearest
 
 DRAWN = [id for id in list_envs() if spec(id).draw]
-CONFIGS = {"go-v0": [{"size": 9}, {"size": 19}], "hex-v0": [{}, {"size": 5}], "matrix-v0": [{}, {"rounds": 4}]}
+CONFIGS = {
+    "go-v0": [{"size": 9}, {"size": 19}],
+    "gridworld-v0": [{"preset": "a5_25x25"}, {"preset": "a3_11x11", "map": {"width": 9, "height": 21}}],
+    "hex-v0": [{}, {"size": 5}],
+    "matrix-v0": [{}, {"rounds": 4}],
+}
 CASES = [(id, config) for id in DRAWN for config in CONFIGS.get(id, [{}])]
 
 
