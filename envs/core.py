@@ -73,7 +73,8 @@ class Kernels(NamedTuple):
         mover: ``(state, i) -> int`` the seat to move (turn-based; simultaneous games return -1).
         legal: ``(state, i, player, mask [A] int8) -> None`` writes the whole mask; zeros for who is not to move.
         step: ``(state, i, actions [P] int32, rewards [P] float32) -> Status``; a turn-based game reads
-            ``actions[mover]``. The caller guarantees a legal action and a running game; rewards arrive zeroed and hold
+            ``actions[mover]``. The caller guarantees a legal action (any number 0..A-1 where ``GameInfo.noop`` says so)
+            and a running game; what a seat without a legal action plays means nothing. Rewards arrive zeroed and hold
             this transition's.
         observe: ``(state, i, player, out [observation_shape]) -> None`` writes the whole of ``out``.
         key: ``(state, i) -> uint64`` a hash of all that the future depends on (seed and history that no rule reads are

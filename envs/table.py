@@ -2,6 +2,8 @@
 
 A table keeps one row (N = 1), applies the policy for illegal actions exactly as the batched drivers do, counts cycles,
 draws and takes snapshots. It knows players by seat number; agents' names belong to the faces.
+
+The file is longer than most: it is one class, what ``ticks``, ``verbs``, ``spaces`` and ``showing`` do not do for it.
 """
 
 from __future__ import annotations

@@ -103,6 +103,15 @@ def test_the_name_knows_the_files_that_a_game_is_spread_over(monkeypatch):
         assert (jit.source_hash(game.kernels) != before) == noticed, name
 
 
+def test_the_name_knows_which_kernels_and_numbers():
+    """Two kernels of one file, and the numbers that are bound beside them, must not share what is on disk."""
+    kernels = make_game("tictactoe").kernels
+    before = jit.source_hash(kernels, 1, 2)
+    assert jit.source_hash(kernels._replace(observe=kernels.legal), 1, 2) != before
+    assert jit.source_hash(kernels, 1, 3) != before
+    assert jit.source_hash(kernels, 1, 2) == before
+
+
 GAME = """
 from coterie.envs.jit import kernel
 from {package}.tables import TABLE, deeper
