@@ -17,6 +17,14 @@ def config_of(game):
     return configure(words.pop("preset", None), words.pop("config", None), words)
 
 
+def drawn(text, seed=0, **fields):
+    """A world drawn by hand; agents look up."""
+    game = make_game("gridworld", config={"map": {"terrain": "ascii", "text": text}, **fields})
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(seed))
+    return game, state
+
+
 def scrambled(seed, **fields):
     """A game of one small crowded world, and that world, everything in it drawn at random."""
     game = make_game("gridworld", **{"map": CROWD, **fields})
