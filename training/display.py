@@ -120,7 +120,7 @@ class Display:
             if name in row:
                 self._writer.add_scalar(name, row[name], row["update"])
         for e in row.get("eval", ()):
-            for name in ("win", "draw", "loss", "solved", "sampled", "entropy", "exploitability"):
+            for name in ("win", "draw", "loss", "solved", "sampled", "entropy", "exploitability", "reward"):
                 if e.get(name) is not None:
                     self._writer.add_scalar(f"eval_{_title(e)}/{name}", e[name], row["update"])
 
@@ -157,6 +157,9 @@ class Display:
                     f"{_title(e)}, held out (greedy)", _percent(e["solved"], e["games"]), "", "", str(e["games"])
                 )
                 continue
+            if "player" in e:
+                body.add_row(f"{e['player']}, held-out worlds", _earned(e), "", "", str(e["worlds"]))
+                continue
             if "exploitability" in e:
                 body.add_row("itself (sampled)", "", "", "", _exploitable(e))
                 continue
@@ -188,6 +191,8 @@ def plain_line(row: Mapping[str, Any]) -> str:
                 f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if _title(b) == _title(e)
             )
             parts.append(f"{_title(e)} solved {_percent(e['solved'], e['games']).strip()}{start}")
+        elif "player" in e:
+            parts.append(f"{e['player']} {_earned(e)}")
         elif "exploitability" in e:
             parts.append(_exploitable(e))
         else:
@@ -197,6 +202,8 @@ def plain_line(row: Mapping[str, Any]) -> str:
 
 def _title(row: Mapping[str, Any]) -> str:
     """Whom or what a row of an evaluation is about."""
+    if "player" in row:
+        return "worlds"
     if "curriculum" not in row:
         return str(row["opponent"] or POLICY)
     return str(row["curriculum"]) + (f" against {row['opponent']}" if row["opponent"] else "")
@@ -215,6 +222,25 @@ def _clock(seconds: float) -> str:
 def _exploitable(row: Mapping[str, Any]) -> str:
     known = row["exploitability"]
     return "exploitability unknown" if known is None else f"exploitability {known:.4f}"
+
+
+def _earned(row: Mapping[str, Any]) -> str:
+    low, high = row["reward_interval"]
+    return f"reward {row['reward']:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _plot_worlds(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]]) -> None:
+    """What an agent earns in held-out worlds, over minutes, by player."""
+    names = list(dict.fromkeys(e["player"] for _, e in looked))
+    for name, colour in zip(names, ("#2a7f3f", "#888888", "#b63b3b", "#3b6fb6") * len(names), strict=False):
+        minutes = [m for m, e in looked if e["player"] == name]
+        rows = [e for _, e in looked if e["player"] == name]
+        bounds = [e["reward_interval"] for e in rows]
+        axis.plot(minutes, [e["reward"] for e in rows], color=colour, label=name)
+        axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color=colour, alpha=0.15)
+    axis.set(title=f"{looked[0][1]['worlds']} held-out worlds", xlabel="minutes", ylabel="reward of an agent")
+    axis.set_ylim(bottom=0.0)
+    axis.legend()
 
 
 def _plot_solved(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]], name: str) -> None:
@@ -254,6 +280,10 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         if "solved" in looked[0][1]:
             start = [(0.0, e) for row in rows for e in row.get("before", ()) if _title(e) == name]
             _plot_solved(axis, [*start, *looked], name)
+            continue
+        if "player" in looked[0][1]:
+            start = [(0.0, e) for row in rows for e in row.get("before", ()) if "player" in e]
+            _plot_worlds(axis, [*start, *looked])
             continue
         if "exploitability" in looked[0][1]:
             known = [(m, e["exploitability"]) for m, e in looked if e["exploitability"] is not None]

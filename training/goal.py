@@ -110,4 +110,4 @@ class Goal:
 
 def _about(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Rows of an opponent, of a curriculum or of the policy itself."""
-    return [row for row in rows if row.get("curriculum", row["opponent"] or POLICY) == name]
+    return [row for row in rows if (row.get("player") or row.get("curriculum", row.get("opponent") or POLICY)) == name]

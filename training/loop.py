@@ -38,6 +38,7 @@ from .records import Rollout
 from .rollout import rollout
 from .run import Run
 from .schemes import make_scheme
+from .worlds import compare_worlds
 
 __all__ = ["Outcome", "Trainer", "Watcher", "assign", "default_run", "train"]
 
@@ -197,6 +198,8 @@ class Trainer:
     def evaluate(self, games: int | None = None, seed: int | None = None) -> list[dict[str, Any]]:
         """Greedy play: held-out positions of the curriculum, else whole games against the evaluation opponents.
 
+        In worlds that many agents share, the sampled policy beside those opponents, each among its own kind.
+
         With ``budget.exact`` also the policy's own row, of the policy that training samples.
         """
         agent = LLMAgent(self.policy, self.scheme.learner, greedy=True)
@@ -204,6 +207,9 @@ class Trainer:
         at = self.config.seed + 1 if seed is None else seed
         if self.positions is not None:
             return self.held_out.measure(agent, self.judges, at) if self.held_out else []
+        if self.game.info.noop is not None:
+            sampled = LLMAgent(self.policy, self.scheme.learner, name=self.scheme.learner)
+            return compare_worlds(self.game, {self.scheme.learner: sampled, **self.judges}, number, at)
         rows = evaluate(self.game, agent, self.judges, number, at, exact=False)
         if self.config.budget.exact:
             rows += evaluate(self.game, LLMAgent(self.policy, self.scheme.learner), {}, 0, at)
@@ -386,7 +392,8 @@ def _loop(
     rows: list[dict[str, Any]] = []
     with _StopFlag() as stop:
         while trainer.updates < budget.updates:
-            start = trainer.evaluate() if trainer.held_out and not trainer.updates else []
+            begins = not trainer.updates and (trainer.held_out or trainer.game.info.noop is not None)
+            start = trainer.evaluate() if begins else []
             try:
                 row = trainer.step()
                 trainer.check(row)

@@ -64,6 +64,19 @@ _CARDS = dataclasses.replace(
     budget=BudgetConfig(updates=500, eval_every=20, exact=True),
 )
 
+# Many agents in one world: copies of one map are compared, seat by seat.
+_WORLDS = TrainConfig(
+    set=("preset=a3_11x11",),
+    rollout=RolloutConfig(games=64, num_generations=8, opening_plies=0, illegal_penalty=0.0),
+    credit=CreditConfig(credit="group", gamma=0.95),
+    loss=LossConfig(
+        num_iterations=1, num_mini_batches=4, entropy_coef=0.02, entropy_final=0.005, entropy_decay_updates=150
+    ),
+    optimizer=OptimizerConfig(learning_rate=1e-3, decay_updates=300),
+    scheme=SchemeConfig(scheme="self_play"),
+    budget=BudgetConfig(updates=1000, minutes=30.0, eval_vs="random,forager", eval_every=20, eval_games=64),
+)
+
 _ANY = TrainConfig(scheme=SchemeConfig(opponents="random=1,self=1"))
 
 PRESETS: dict[str, TrainConfig] = {
@@ -89,6 +102,7 @@ PRESETS: dict[str, TrainConfig] = {
     "chess:krk": _ENDGAME,
     "connect_four": _LONG,
     "go": _LONG,
+    "gridworld": _WORLDS,
     "hex": _LONG,
     "highest_number": _MIXED,
     "kuhn_poker": _CARDS,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agents.core import Agent, Decision, Turn
+from ..aliases import RUNNING
 from ..envs.core import Game
 from ..envs.registry import make_vec
 from ..envs.state import take
@@ -124,7 +125,7 @@ def rollout(
     Args:
         game: rules.
         agents: by the names that the seatings use.
-        seatings: one a group; the games of a group share opening, seats and opponents.
+        seatings: one a group; the games of a group share opening (map, deal), seats and opponents.
         seed: of the games' own randomness.
         rng: of openings and of the agents' choices.
         group_size: games a group.
@@ -155,7 +156,7 @@ def rollout(
     vec.reset(seed=seed)
     openings = np.zeros(len(seatings), np.int64)
     states = starts
-    if opening_plies:
+    if opening_plies or (group_size > 1 and starts is None):
         states, openings = opening_states(game, len(seatings), opening_plies, seed, rng, starts)
     if states is not None:
         vec.set_state(take(states, np.repeat(np.arange(len(seatings)), group_size)))
@@ -212,11 +213,11 @@ def _play(
                         decision.tokens,
                     )
                 )
-        _, rewards, terminated, truncated, info = vec.step(actions)
+        _, rewards, _, _, info = vec.step(actions)
         wrong = info["illegal"]
         for turn in turns:
             episodes[turn.row].illegal[turn.player] += bool(wrong[turn.row, turn.player] if seats else wrong[turn.row])
-        over = (terminated | truncated).reshape(len(episodes), -1).all(1)
+        over = vec.status != RUNNING
         for row in running.tolist():
             episode = episodes[row]
             episode.plies += 1
@@ -228,12 +229,15 @@ def _play(
 
 
 def _turns(game: Game, vec: Any, running: NDArray[np.int64]) -> tuple[list[Turn], bool]:
-    """Turns of all running rows, and whether every seat acts (simultaneous games)."""
+    """Turns of all running rows, and whether every seat acts (simultaneous games); the dead are asked nothing."""
     state, masks = vec.state, vec.action_mask
     rows = running.tolist()
     if game.info.simultaneous:
-        seats = range(game.info.players)
-        return [Turn(game, state, r, p, masks[r, p], game.key(state, r)) for r in rows for p in seats], True
+        able = masks.any(-1)
+        keys = {r: game.key(state, r) for r in rows}
+        return [
+            Turn(game, state, r, p, masks[r, p], keys[r]) for r in rows for p in np.flatnonzero(able[r]).tolist()
+        ], True
     movers = vec.player[running].tolist()
     key = game.kernels.key
     return [Turn(game, state, r, p, masks[r], int(key(state, r))) for r, p in zip(rows, movers, strict=True)], False
