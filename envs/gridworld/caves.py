@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..jit import kernel
-from .ground import ROCK, Ground, Rules, Work, chance
+from .ground import ROCK, Ground, Rules, Work, chance, i64
 from .layout import COLUMN_STEP, EMPTY, ROW_STEP
 
 __all__ = ["build_caves"]
@@ -26,8 +24,8 @@ def build_caves(ground: Ground, rules: Rules, work: Work) -> None:
                 ground[row, col] = ROCK
     for _ in range(rules["terrain_b"]):
         _smooth(ground, work)
-    _fill_small(ground, work, np.int64(rules["terrain_c"]))
-    _widen(ground, work, (high * wide * np.int64(rules["terrain_d"]) + 99) // 100)
+    _fill_small(ground, work, i64(rules["terrain_c"]))
+    _widen(ground, work, (high * wide * i64(rules["terrain_d"]) + 99) // 100)
 
 
 @kernel

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..jit import kernel
 from .config import Terrain
-from .ground import ROCK, Ground, Work
+from .ground import ROCK, Ground, Work, i64
 from .layout import AGENT_KIND, COLUMN_STEP, EMPTY, GONE, PAD, ROW_STEP, World
 from .placing import image
 
@@ -31,45 +31,45 @@ def connect(world: World, i: int) -> None:
     wall's image is opened as well.
     """
     rules, agents, objects, types = world.rules[i], world.agents[i], world.objects[i], world.types[i]
-    height, width, border = np.int64(rules["height"]), np.int64(rules["width"]), np.int64(rules["border"])
-    axis = np.int64(rules["terrain_a"]) if rules["terrain"] == _MIRROR else np.int64(-1)
+    height, width, border = i64(rules["height"]), i64(rules["width"]), i64(rules["border"])
+    axis = i64(rules["terrain_a"]) if rules["terrain"] == _MIRROR else i64(-1)
     ground = world.kind[i, PAD : PAD + height, PAD : PAD + width]
     which = world.which[i, PAD : PAD + height, PAD : PAD + width]
     work = world.work[i]
     for cell in range(height * width):
         work[cell] = _NOT_SEEN
-    searches = origin = np.int64(0)
+    searches = i64(0)
     for k in range(len(agents) + len(objects)):
         if k < len(agents):
             s = k
             if not agents[s]["alive"]:
                 continue
-            start = np.int64(agents[s]["row"]) * width + agents[s]["col"]
+            start = i64(agents[s]["row"]) * width + agents[s]["col"]
             cut_off = work[start] != _REACHED
         else:
             o = k - len(agents)
             if objects[o]["type"] == GONE or not types[objects[o]["type"]]["usable"]:
                 continue
-            start = np.int64(objects[o]["row"]) * width + objects[o]["col"]
+            start = i64(objects[o]["row"]) * width + objects[o]["col"]
             cut_off = not _beside_reached(ground, work, start)
         if searches == 0:
             if k >= len(agents):
                 return  # nobody lives here
             searches += 1
-            origin = start
             _flood(ground, work, start)
         elif cut_off:
             here = _search(ground, work, start, searches, border)
             searches += 1
-            if here < 0:
-                continue
-            _open_way(ground, which, objects, work, start, here, axis)
-            if axis < 0:
+            if here >= 0:
+                _open_way(ground, which, objects, work, start, here, axis)
                 _flood(ground, work, here)
-            else:  # the images of the opened walls may lead somewhere as well
+            elif k < len(agents):  # objects keep it from the others for ever; who is in here is joined to it
+                _flood(ground, work, start)
+            if axis >= 0:  # the images of opened walls may lead somewhere as well
                 for cell in range(height * width):
-                    work[cell] = _NOT_SEEN
-                _flood(ground, work, origin)
+                    free = work[cell] != _REACHED and ground[cell // width, cell % width] <= AGENT_KIND
+                    if free and _beside_reached(ground, work, cell):
+                        _flood(ground, work, i64(cell))
 
 
 @kernel
@@ -93,7 +93,7 @@ def _flood(ground: Ground, work: Work, start: int) -> None:
     first = start  # cells that wait, as a linked list
     while first >= 0:
         row, col = first // width, first % width
-        first = np.int64(work[links + first])
+        first = i64(work[links + first])
         for way in range(4):
             r, c = row + ROW_STEP[way], col + COLUMN_STEP[way]
             cell = r * width + c
@@ -115,12 +115,12 @@ def _search(ground: Ground, work: Work, start: int, number: int, border: int) ->
     mark = 4 * number
     work[start] = mark
     work[links + start] = -1
-    first, later = start, np.int64(-1)
+    first, later = start, i64(-1)
     while first >= 0 or later >= 0:
         if first < 0:
-            first, later = later, np.int64(-1)
+            first, later = later, i64(-1)
         here = first
-        first = np.int64(work[links + here])
+        first = i64(work[links + here])
         row, col = here // width, here % width
         for way in range(4):
             r, c = row + ROW_STEP[way], col + COLUMN_STEP[way]

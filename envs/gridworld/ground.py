@@ -15,7 +15,7 @@ from ..jit import kernel
 from ..rng import below, word
 from .layout import EMPTY, OBJECT_KIND, WALL
 
-__all__ = ["ONE", "ROCK", "Ground", "Rules", "Work", "chance", "clear", "dig", "open_line", "wall_up"]
+__all__ = ["ONE", "ROCK", "Ground", "Rules", "Work", "chance", "clear", "dig", "i64", "open_line", "wall_up"]
 
 Ground: TypeAlias = "NDArray[np.uint8]"
 Work: TypeAlias = "NDArray[np.int32]"
@@ -25,7 +25,10 @@ Rules: TypeAlias = Any
 ROCK = OBJECT_KIND + WALL
 """The value of ``kind`` where a wall is."""
 
-ONE = np.int64(1)
+i64: Any = np.int64
+"""The type of all numbers in the builders, so that no kernel is compiled for a narrower one as well."""
+
+ONE = i64(1)
 """A number that kernels are not compiled for anew, as they are for each literal."""
 
 
@@ -34,7 +37,7 @@ def chance(rules: Rules, n: int) -> int:
     """A number in 0..n-1 from the world's next random word."""
     drawn = word(rules["seed"], rules["draws"])
     rules["draws"] += 1
-    return int(below(drawn, np.int64(n)))
+    return int(below(drawn, i64(n)))
 
 
 @kernel

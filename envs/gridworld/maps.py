@@ -7,12 +7,11 @@ one needs a number in ``config.Terrain``, a row in ``terrain.OPTIONS`` and a lin
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..jit import kernel
 from .caves import build_caves
 from .config import Terrain
 from .connect import connect
+from .ground import i64
 from .layout import PAD, World
 from .mazes import build_maze, build_radial_maze
 from .placing import build_mean_distance, build_mirror
@@ -30,13 +29,13 @@ def build(world: World, i: int) -> None:
     """Writes row i's terrain into ``kind``, which is empty inside the border."""
     rules, work, counts = world.rules[i], world.work[i], world.counts[i, 0]
     terrain = rules["terrain"]
-    height, width = np.int64(rules["height"]), np.int64(rules["width"])
+    height, width = i64(rules["height"]), i64(rules["width"])
     if terrain == _ASCII:  # the drawing has a border of its own
         for row in range(height):
             for col in range(width):
                 world.kind[i, PAD + row, PAD + col] = world.plan[i, row, col]
         return
-    edge = PAD + np.int64(rules["border"])
+    edge = PAD + i64(rules["border"])
     ground = world.kind[i, edge : 2 * PAD + height - edge, edge : 2 * PAD + width - edge]
     if terrain == _ROOMS:
         build_rooms(ground, rules, world.regions[i])

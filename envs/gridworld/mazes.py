@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..jit import kernel
-from .ground import Ground, Rules, Work, chance, clear, dig, open_line, wall_up
+from .ground import Ground, Rules, Work, chance, clear, dig, i64, open_line, wall_up
 from .layout import COLUMN_STEP, EMPTY, ROW_STEP
 
 __all__ = ["build_maze", "build_radial_maze"]
@@ -19,8 +17,8 @@ def build_maze(ground: Ground, rules: Rules, work: Work) -> None:
     Options: a width of the passages, b wall between them, c branching, d per cent of the other walls that are opened.
     Source: Jamis Buck, "Mazes for Programmers", chapter 11.
     """
-    corridor, branching = np.int64(rules["terrain_a"]), np.int64(rules["terrain_c"])
-    wall, loops = np.int64(rules["terrain_b"]), np.int64(rules["terrain_d"])
+    corridor, branching = i64(rules["terrain_a"]), i64(rules["terrain_c"])
+    wall, loops = i64(rules["terrain_b"]), i64(rules["terrain_d"])
     step = corridor + wall
     rows, columns = (ground.shape[0] + wall) // step, (ground.shape[1] + wall) // step
     top = (ground.shape[0] - (rows * step - wall)) // 2
@@ -93,7 +91,7 @@ def build_radial_maze(ground: Ground, rules: Rules) -> None:
 
     Options: a number of arms, b their width, c how far they reach (0: to the border).
     """
-    arms, side, length = np.int64(rules["terrain_a"]), np.int64(rules["terrain_b"]), np.int64(rules["terrain_c"])
+    arms, side, length = i64(rules["terrain_a"]), i64(rules["terrain_b"]), i64(rules["terrain_c"])
     row, col = (ground.shape[0] - 1) // 2, (ground.shape[1] - 1) // 2
     down, right = _reach(ground.shape[0], side), _reach(ground.shape[1], side)
     if length:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import kernel
-from .ground import Ground, Rules, Work, chance
+from .ground import Ground, Rules, Work, chance, i64
 from .layout import AGENT_KIND, EMPTY, OBJECT_KIND
 
 __all__ = ["build_mean_distance", "build_mirror", "image"]
@@ -29,10 +29,10 @@ def build_mean_distance(ground: Ground, rules: Rules, counts: Counts) -> None:
     types = len(counts) - 1
     for step in range(types + 1):
         t = (step + types) % (types + 1)  # agents first, so that they get their places
-        least, ways = np.int64(0), np.int64(rules["terrain_c"]) + 1
+        least, ways = i64(0), i64(rules["terrain_c"]) + 1
         if t < types:
-            least = np.int64(rules["terrain_a"]) - np.int64(rules["terrain_b"])
-            ways = 2 * np.int64(rules["terrain_b"]) + 1
+            least = i64(rules["terrain_a"]) - i64(rules["terrain_b"])
+            ways = 2 * i64(rules["terrain_b"]) + 1
         for _ in range(counts[t]):
             wanted = least + chance(rules, ways)
             value = AGENT_KIND if t == types else OBJECT_KIND + t
@@ -90,7 +90,7 @@ def build_mirror(ground: Ground, rules: Rules, counts: Counts, work: Work) -> No
 
     Option: a axis.
     """
-    axis, types = np.int64(rules["terrain_a"]), len(counts) - 1
+    axis, types = i64(rules["terrain_a"]), len(counts) - 1
     high, wide = ground.shape
     pairs, middle, end = 0, 0, high * wide
     for cell in range(end):
@@ -103,11 +103,11 @@ def build_mirror(ground: Ground, rules: Rules, counts: Counts, work: Work) -> No
             work[end - middle] = cell
     for t in range(types + 1):
         value = AGENT_KIND if t == types else OBJECT_KIND + t
-        left = np.int64(counts[t])
+        left = i64(counts[t])
         while left > 0 and pairs + middle > 0:
             if pairs and (left > 1 or middle == 0):
                 k = chance(rules, pairs)
-                cell = np.int64(work[k])
+                cell = i64(work[k])
                 pairs -= 1
                 work[k] = work[pairs]
                 other = image(axis, high, wide, cell)
@@ -115,7 +115,7 @@ def build_mirror(ground: Ground, rules: Rules, counts: Counts, work: Work) -> No
                 left -= 2
             else:
                 k = end - 1 - chance(rules, middle)
-                cell = np.int64(work[k])
+                cell = i64(work[k])
                 work[k] = work[end - middle]
                 middle -= 1
                 left -= 1

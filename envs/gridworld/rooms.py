@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..jit import kernel
-from .ground import ONE, ROCK, Ground, Rules, Work, chance, clear, dig, wall_up
+from .ground import ONE, ROCK, Ground, Rules, Work, chance, clear, dig, i64, wall_up
 
 __all__ = ["build_bases", "build_bsp", "build_rooms"]
 
@@ -18,20 +16,20 @@ def build_rooms(ground: Ground, rules: Rules, regions: Any) -> None:
 
     Options: a rows, b columns, d width of the doors.
     """
-    border, door = np.int64(rules["border"]), np.int64(rules["terrain_d"])
-    rows, columns = np.int64(rules["terrain_a"]), np.int64(rules["terrain_b"])
+    border, door = i64(rules["border"]), i64(rules["terrain_d"])
+    rows, columns = i64(rules["terrain_a"]), i64(rules["terrain_b"])
     wall_up(ground)
     for g in range(rows * columns):
-        top, left = np.int64(regions[g]["top"]) - border, np.int64(regions[g]["left"]) - border
-        height, width = np.int64(regions[g]["height"]), np.int64(regions[g]["width"])
+        top, left = i64(regions[g]["top"]) - border, i64(regions[g]["left"]) - border
+        height, width = i64(regions[g]["height"]), i64(regions[g]["width"])
         clear(ground, top, left, height, width)
         if door and g % columns < columns - 1:
             wide, start = min(door, height), left + width
-            depth = np.int64(regions[g + 1]["left"]) - border - start
+            depth = i64(regions[g + 1]["left"]) - border - start
             clear(ground, top + chance(rules, height - wide + 1), start, wide, depth)
         if door and g // columns < rows - 1:
             wide, start = min(door, width), top + height
-            depth = np.int64(regions[g + columns]["top"]) - border - start
+            depth = i64(regions[g + columns]["top"]) - border - start
             clear(ground, start, left + chance(rules, width - wide + 1), depth, wide)
 
 
@@ -48,7 +46,7 @@ def build_bsp(ground: Ground, rules: Rules, work: Work) -> None:
     A room's sides are drawn from two thirds of what its part allows up to all of it.
     Options: a rooms, b shortest side of a room, c width of the corridors.
     """
-    least, corridor = np.int64(rules["terrain_b"]), np.int64(rules["terrain_c"])
+    least, corridor = i64(rules["terrain_b"]), i64(rules["terrain_c"])
     wall_up(ground)
     work[_TOP], work[_LEFT], work[_PARENT] = 0, 0, 0
     work[_HEIGHT], work[_WIDTH] = ground.shape[0] + 1, ground.shape[1] + 1
@@ -58,23 +56,23 @@ def build_bsp(ground: Ground, rules: Rules, work: Work) -> None:
     for k in range(parts):
         at = k * _FIELDS
         for axis in range(2):
-            most = np.int64(work[at + _HEIGHT + axis]) - 1
+            most = i64(work[at + _HEIGHT + axis]) - 1
             short = max(least, (2 * most + 2) // 3)
             length = short + chance(rules, most - short + 1)
             work[at + _TOP + axis] += chance(rules, most - length + 1)
             work[at + _HEIGHT + axis] = length
-        top, left = np.int64(work[at + _TOP]), np.int64(work[at + _LEFT])
-        clear(ground, top, left, np.int64(work[at + _HEIGHT]), np.int64(work[at + _WIDTH]))
+        top, left = i64(work[at + _TOP]), i64(work[at + _LEFT])
+        clear(ground, top, left, i64(work[at + _HEIGHT]), i64(work[at + _WIDTH]))
     for k in range(1, parts):
         # From the middle of a room to the middle of the one that it was cut off from, with one corner.
-        here, there = k * _FIELDS, np.int64(work[k * _FIELDS + _PARENT]) * _FIELDS
+        here, there = k * _FIELDS, i64(work[k * _FIELDS + _PARENT]) * _FIELDS
         row, to_row = work[here] + work[here + _HEIGHT] // 2, work[there] + work[there + _HEIGHT] // 2
         col, to_col = work[here + 1] + work[here + _WIDTH] // 2, work[there + 1] + work[there + _WIDTH] // 2
         across_first = chance(rules, 2) == 0
         for r in range(min(row, to_row), max(row, to_row) + 1):
-            dig(ground, r, np.int64(to_col if across_first else col), corridor)
+            dig(ground, r, i64(to_col if across_first else col), corridor)
         for c in range(min(col, to_col), max(col, to_col) + 1):
-            dig(ground, np.int64(row if across_first else to_row), c, corridor)
+            dig(ground, i64(row if across_first else to_row), c, corridor)
 
 
 @kernel
@@ -82,17 +80,17 @@ def _split(rules: Rules, work: Work, parts: int, least: int) -> bool:
     """Cuts the largest part that is large enough; the new half becomes part number ``parts``. False: there is none."""
     best, size = -1, 0
     for k in range(parts):
-        height, width = np.int64(work[k * _FIELDS + _HEIGHT]), np.int64(work[k * _FIELDS + _WIDTH])
+        height, width = i64(work[k * _FIELDS + _HEIGHT]), i64(work[k * _FIELDS + _WIDTH])
         if height * width > size and (height >= 2 * least or width >= 2 * least):
             best, size = k, height * width
     if best < 0:
         return False
     old, new = best * _FIELDS, parts * _FIELDS
-    height, width = np.int64(work[old + _HEIGHT]), np.int64(work[old + _WIDTH])
+    height, width = i64(work[old + _HEIGHT]), i64(work[old + _WIDTH])
     axis = 1
     if height >= 2 * least and (width < 2 * least or chance(rules, height + width) < height):
         axis = 0
-    length = np.int64(work[old + _HEIGHT + axis])
+    length = i64(work[old + _HEIGHT + axis])
     cut = least + chance(rules, length - 2 * least + 1)
     for field in range(_PARENT):
         work[new + field] = work[old + field]
@@ -112,7 +110,7 @@ def build_bases(ground: Ground, rules: Rules) -> None:
 
     Options: a side of the bases, b width of the doors, c side of the square in the middle; 0: none.
     """
-    size, door, centre = np.int64(rules["terrain_a"]), np.int64(rules["terrain_b"]), np.int64(rules["terrain_c"])
+    size, door, centre = i64(rules["terrain_a"]), i64(rules["terrain_b"]), i64(rules["terrain_c"])
     high, wide = ground.shape
     for k in range(5 if centre else 4):
         side = size if k < 4 else centre
