@@ -10,6 +10,7 @@ from ...aliases import Player
 from ..core import Game, GameInfo, Kernels
 from ..jit import kernel
 from .config import GridworldConfig
+from .drawing import put_map
 from .key import key
 from .layout import World
 from .legal import alive, legal
@@ -118,6 +119,7 @@ def gridworld(
         action_to_text=action_to_text(complete),
         parse_action=parse_action(complete),
         config=arguments(preset, config, changes),
+        options={"map": put_map(complete)},
         verbs=verbs(complete) if complete.actions.space == "verbs" else (),
         whole=whole(complete),
         tell=tell,

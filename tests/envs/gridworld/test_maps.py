@@ -16,6 +16,8 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+import coterie
+from coterie.envs import make_game
 from coterie.envs.gridworld.config import GridworldConfig, Terrain
 from coterie.envs.gridworld.drawing import draw_map, put_map, read_map
 from coterie.envs.gridworld.files import from_dict
@@ -660,3 +662,19 @@ def test_a_fault_s_place_is_told() -> None:
     with pytest.raises(NotationError) as caught:
         read_map(config, text)
     assert text.index("?") == caught.value.at
+
+
+def test_a_drawn_map_through_the_public_faces() -> None:
+    game = make_game("gridworld-v0", preset="a3_11x11")
+    env = coterie.make("gridworld-v0", api="parallel", preset="a3_11x11")
+    text = "\n".join(["#" * 11, "#@a......c#", *["#...#.....#"] * 7, "#........@#", "#" * 11])
+    seen, _ = env.reset(seed=1, options={"map": text})
+    assert len(env.agents) == 2
+    assert len(seen) == 2
+    vec = coterie.make_vec("gridworld-v0", 3, preset="a3_11x11")
+    vec.reset(seed=1, options={"map": text})
+    assert draw_map(game, vec.state, 2) == text
+    with pytest.raises(UsageError, match=r"3x3 cells, the world 11x11"):
+        vec.reset(seed=1, options={"map": "###\n#@#\n###"})
+    with pytest.raises(UsageError, match=r"this is a game of hex"):
+        draw_map(make_game("hex-v0"), vec.state)
