@@ -25,12 +25,13 @@ import yaml
 
 from ..agents.net import NetAgent, PolicyNet, load_net, save_net
 from ..envs.core import Game
+from ..envs.gridworld.presets import configured
 from ..envs.gridworld.world import plane_names
 from ..envs.registry import game_arguments, make_game
 from ..envs.vec import VecEnv
 from ..errors import RunError, UnknownName, UsageError
 from .ppo import PPO, PPOConfig
-from .shaping import configuration, means
+from .shaping import Dense
 from .worlds import compare_worlds
 
 __all__ = ["NetConfig", "is_net_run", "load_net_player", "new_net", "plot_net_curves", "read_net_config", "train_net"]
@@ -47,7 +48,8 @@ class NetConfig:
         threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
         worlds: games side by side.
         hidden: units of the GRU.
-        shaping: weight of the potential of what agents hold (see ``shaping``), 0 to below 1; scores never count it.
+        shaping: weight of the potential of what agents hold, 0 to below 1; scores never count it.
+        novelty: paid for each cell that an agent enters for the first time in an episode; scores never count it.
         init: a run, a folder with a net, or ``net`` for the one that ships: begin with its weights.
         minutes: stop after so many of training; 0: never.
         updates: stop after so many rollouts.
@@ -65,6 +67,7 @@ class NetConfig:
     worlds: int = 48
     hidden: int = 128
     shaping: float = 0.3
+    novelty: float = 0.02
     init: str = ""
     minutes: float = 20.0
     updates: int = 100_000
@@ -83,7 +86,7 @@ class NetConfig:
         for name in ("worlds", "hidden", "updates", "eval_worlds", "checkpoint_every"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        for name in ("seed", "threads", "minutes", "eval_every", "eval_ticks"):
+        for name in ("seed", "threads", "minutes", "novelty", "eval_every", "eval_ticks"):
             if getattr(self, name) < 0:
                 raise UsageError(f"{name} is {getattr(self, name)}; it must be 0 or more.")
         if not 0 <= self.shaping < 1:
@@ -132,7 +135,7 @@ def _write(path: Path, text: str) -> None:
 
 def plane_scale(game: Game) -> list[float]:
     """[C] about 1 / the largest value of each plane: energy 250, hit points 30, items 5, and so on."""
-    config = configuration(game)
+    config = configured(game.config)
     largest = {
         "energy": config.agent.max_energy,
         "frozen": config.agent.freeze,
@@ -223,14 +226,19 @@ class NetRun:
                     f"{other.hidden} hidden units; here it would be {list(net.shape)}, {net.actions}, {net.hidden}."
                 )
             net.load_state_dict(other.state_dict())
-        potential = means(self.game, config.shaping) if config.shaping else None
-        self.ppo = PPO(VecEnv(self.game, config.worlds), net, config.ppo, config.seed, potential)
+        self.ppo = PPO(VecEnv(self.game, config.worlds), net, config.ppo, config.seed, self._dense(self.game))
         self.elapsed = 0.0
         self.references: dict[str, Any] = {}
         if resume:
             self._reopen()
         else:
             self._create()
+
+    def _dense(self, game: Game) -> Dense | None:
+        config = self.config
+        if not (config.shaping or config.novelty):
+            return None
+        return Dense(game, config.worlds, config.shaping, config.novelty, config.ppo.gamma)
 
     def _create(self) -> None:
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):

@@ -15,17 +15,17 @@ Schulman et al. 2016, High-dimensional continuous control using generalized adva
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..agents.net import PolicyNet, masked
 from ..envs.vec import VecEnv
+from .shaping import Dense
 
 __all__ = ["PPO", "PPOConfig", "Rollout", "advantages", "ppo_loss"]
 
@@ -137,7 +137,7 @@ class PPO:
         net: made for it.
         config: how it learns.
         seed: of the action sampling and of the order of rows.
-        potential: optional, ``vec -> [B]``: its differences are paid beside the rewards; see ``shaping``.
+        dense: what is paid beside the rewards while learning, or None.
 
     Attributes:
         updates: rollouts learned from so far.
@@ -150,9 +150,9 @@ class PPO:
         net: PolicyNet,
         config: PPOConfig,
         seed: int = 0,
-        potential: Callable[[VecEnv], NDArray[np.float32]] | None = None,
+        dense: Dense | None = None,
     ) -> None:
-        self.vec, self.net, self.config, self.potential = vec, net, config, potential
+        self.vec, self.net, self.config, self.dense = vec, net, config, dense
         self.rows = vec.num_envs * vec.num_players
         self.optimizer = torch.optim.Adam(net.parameters(), lr=config.learning_rate, eps=1e-5)
         self.generator = torch.Generator().manual_seed(seed)
@@ -199,7 +199,8 @@ class PPO:
         action = self._draw(logits)
         logprob = logits.log_softmax(-1).gather(-1, action[:, None]).squeeze(-1)
         asked = mask.any(-1)
-        before = None if self.potential is None else torch.from_numpy(self.potential(vec))
+        if self.dense is not None:
+            self.dense.look(vec)
         answers = action.numpy().astype(np.int32).reshape(vec.num_envs, vec.num_players)
         _, rewards, terminated, truncated, info = vec.step(answers)
         reward = torch.from_numpy(rewards.reshape(-1).copy())
@@ -212,9 +213,8 @@ class PPO:
         over = np.repeat(info["_final_obs"], vec.num_players)
         self.fresh = torch.from_numpy(over)
         ended = self.fresh | torch.from_numpy((terminated | truncated).reshape(-1).copy())
-        if before is not None and self.potential is not None:
-            shaped = self.config.gamma * torch.from_numpy(self.potential(vec)) - before
-            reward += torch.where(ended, 0.0, shaped)  # what follows an end is another episode's
+        if self.dense is not None:
+            reward += torch.from_numpy(self.dense.pay(vec, info["_final_obs"]).reshape(-1))
         return observation, mask, action, logprob, value, reward, fresh, ended, asked.float()
 
     # -- learning ------------------------------------------------------------------------------------------------------
@@ -278,6 +278,7 @@ class PPO:
             "generator": self.generator.get_state(),
             "memory": self.memory,
             "fresh": self.fresh,
+            "visited": torch.from_numpy(self.dense.visited) if self.dense is not None else torch.zeros(0),
             "worlds": torch.frombuffer(bytearray(to_bytes(self.vec.game, self.vec.get_state())), dtype=torch.uint8),
             "updates": self.updates,
             "agent_steps": self.agent_steps,
@@ -289,5 +290,7 @@ class PPO:
         self.optimizer.load_state_dict(kept["optimizer"])
         self.generator.set_state(kept["generator"])
         self.memory, self.fresh = kept["memory"], kept["fresh"]
+        if self.dense is not None:
+            self.dense.visited[:] = kept["visited"].numpy()
         self.vec.set_state(kept["worlds"].numpy().tobytes())
         self.updates, self.agent_steps = int(kept["updates"]), int(kept["agent_steps"])
