@@ -104,10 +104,15 @@ class Train:
 class Eval:
     """Measure a player: matches against others from both seats, and the policy itself against exact play.
 
+    In worlds that many agents share (gridworld): what it earns on held-out maps when it sits in every seat, beside
+    others on the same maps. Models then sample, as in training.
+
     Attributes:
         run: a run folder (RUN, RUN:player, RUN:player@version), a model or any other player.
         vs: opponents; by default those of the game's preset.
-        games: games against each, half from either seat; with a curriculum, held-out positions.
+        games: games against each, half from either seat (1,000 by default); with a curriculum, held-out positions; in
+            worlds, how many of them (32 by default).
+        ticks: leave each world after so many ticks; 0: at its end.
         curriculum: count the held-out positions that it solves instead; a run that learned from one takes that by
             default where no --vs is said. A name (`coterie envs GAME` lists them) or [OPTION=]FILE.
         game: what is played; a run knows.
@@ -121,7 +126,8 @@ class Eval:
 
     run: tyro.conf.Positional[str]
     vs: tuple[str, ...] = ()
-    games: int = 1000
+    games: int = 0
+    ticks: int = 0
     curriculum: str = ""
     game: str = ""
     seed: int = 0

@@ -278,7 +278,7 @@ def _eval(words: list[str]) -> int:
     from .training.held_out import solve_held_out
 
     asked: Eval = parse(Eval, "eval", words)
-    if asked.games < 2:
+    if asked.games < 0 or asked.games == 1:
         raise UsageError(f"--games is {asked.games}; it must be at least 2, one from either seat.")
     trained = _trained_on(asked.run)
     if trained is None and not asked.game:
@@ -289,17 +289,40 @@ def _eval(words: list[str]) -> int:
     own = trained is not None and spec(trained.game).name == spec(played).name
     arguments = wanted(played, asked.set, asked.preset, trained.game_arguments if trained and own else None)
     game = make_game(played, **arguments)
-    agent = _player(asked.run, game, greedy=not asked.sample)
+    worlds = game.info.noop is not None
+    if asked.ticks and not worlds:
+        raise UsageError(f"--ticks is about worlds that many agents share; {game.info.id} is played to its end.")
+    agent = _player(asked.run, game, greedy=not asked.sample and not worlds)
     curriculum = asked.curriculum or (trained.rollout.curriculum if trained and not asked.vs else "")
     names = asked.vs or tuple(n for n in preset(game.info.name, curriculum).budget.eval_vs.split(",") if n)
     opponents = {name: _player(name, game) for name in names}
+    games = asked.games or (32 if worlds else 1000)
     if curriculum:
-        rows = solve_held_out(game, agent, opponents, curriculum, asked.games, asked.seed)
+        rows = solve_held_out(game, agent, opponents, curriculum, games, asked.seed)
+    elif worlds:
+        rows = _eval_worlds(game, {asked.run: agent, **opponents}, games, asked.seed, asked.ticks)
     else:
-        rows = evaluate(game, agent, opponents, asked.games, asked.seed)
+        rows = evaluate(game, agent, opponents, games, asked.seed)
     for row in rows:
         print(json.dumps(row) if asked.json else _row(row), flush=True)
     return 0
+
+
+def _eval_worlds(game: Game, agents: dict[str, Agent], worlds: int, seed: int, ticks: int) -> list[dict[str, Any]]:
+    """Every player in the same held-out worlds; how far it is, on a terminal."""
+    from .training.worlds import compare_worlds
+
+    last = min(ticks or game.info.max_cycles, game.info.max_cycles)
+    shown = sys.stderr.isatty()
+
+    def progress(name: str, tick: int) -> None:
+        if tick % max(1, last // 100) == 0 or tick == last:
+            print(f"\r\x1b[K{name}: tick {tick:,} of {last:,}", end="", file=sys.stderr, flush=True)
+
+    rows = compare_worlds(game, agents, worlds, seed, max_steps=ticks or None, progress=progress if shown else None)
+    if shown:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    return rows
 
 
 def _trained_on(name: str) -> TrainConfig | None:
@@ -314,7 +337,14 @@ def _trained_on(name: str) -> TrainConfig | None:
 
 
 def _row(row: dict[str, Any]) -> str:
-    """A row of ``evaluate`` or ``solve_held_out`` for people."""
+    """A row of ``evaluate``, ``solve_held_out`` or ``compare_worlds`` for people."""
+    if "player" in row:
+        low, high = row["reward_interval"]
+        parts = [f"{row['player']}, {row['worlds']} held-out worlds, {row['ticks']} ticks:"]
+        parts.append(f"reward of an agent {row['reward']:.3f} ({low:.3f} to {high:.3f})")
+        for name, (share, least, most) in row["share"].items():
+            parts.append(f"{share:.1%} of {name}'s ({100 * least:.1f} to {100 * most:.1f})")
+        return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])
     if "curriculum" in row:
         low, high = row["solved_interval"]
         against = f" against {row['opponent']}" if row["opponent"] else ""

@@ -289,6 +289,21 @@ def test_eval_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "exploitability" in said
 
 
+def test_eval_in_worlds(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["eval", "forager", "--game", "gridworld", "--preset", "a3_9x9", "--games", "4", "--ticks", "9"]
+    assert main([*words, "--vs", "random", "--json"]) == 0
+    said = capsys.readouterr()
+    rows = [json.loads(line) for line in said.out.splitlines()]
+    assert [(row["player"], row["worlds"], row["ticks"]) for row in rows] == [("forager", 4, 9), ("random", 4, 9)]
+    assert rows[0]["reward_interval"][0] <= rows[0]["reward"] <= rows[0]["reward_interval"][1]
+    assert not said.err  # no terminal, no progress
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[0] for line in lines] == ["forager", "random"]
+    assert "held-out worlds, 9 ticks:" in lines[0]
+    assert "of forager's" in lines[1]
+
+
 # -- bench -----------------------------------------------------------------------------------------------------------
 
 
@@ -355,6 +370,7 @@ def test_a_misspelt_word_gets_a_suggestion(
         (["train", "tictactoe", "--temperature", "0"], "temperature"),
         (["eval", "nowhere"], "no run folder"),
         (["eval", "random", "--game", "tictactoe", "--games", "1"], "at least 2"),
+        (["eval", "random", "--game", "tictactoe", "--ticks", "5"], "--ticks is about worlds"),
         (["play", "tictactoe", "--games", "0"], "at least 1"),
         (["play", "tictactoe", "--players", "random"], "has 2 players, but 1 came"),
         (["play", "tictactoe", "--players", "random", "no/such-folder/here"], "no/such-folder/here"),
