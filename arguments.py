@@ -41,18 +41,23 @@ class Envs:
 class Play:
     """Play a game and show it.
 
+    At the window of a world (gridworld): click an agent to look into it; Enter takes it over and hands it back. Then
+    arrows or WASD turn and go, Space uses, x or 1-9 attacks, g gives, f shields, v swaps, b steps back. Always: c
+    camera, wheel zoom, p pause, . one tick, + and - speed, o what it sees, Tab next agent, n new world, h all keys.
+
     Attributes:
         game: what is played; `coterie envs` lists the names.
         who: short for --players, e.g. coterie play gridworld forager.
         players: who sits in which seat: a baseline (random, minimax, greedy, mcts:400, alphabeta:4, uci:PATH,
-            equilibrium), human, a run folder or a model; by default human against random, or as in the file of --from.
-            Where there are more than two seats, the last one named takes all that are left.
+            equilibrium; forager, raider, altruist), human, a run folder or a model; by default human against random,
+            or as in the file of --from. Where there are more than two seats, the last one named takes all that are
+            left.
         games: how many; with more than one, only results are shown.
         seed: the same seed gives the same game.
         gif: draw the (first) game into this file.
         mp4: the same as a film.
         follow: films and windows of worlds: follow this agent.
-        ticks: leave each world after so many ticks; 0: at its end.
+        ticks: leave each game after so many turns (ticks); 0: at its end.
         window: play with the mouse, in a window; worlds: watch, look into agents and take one over (h: all keys).
         save: add the games to this file: .json, and what else the game can be written in (chess .pgn, go .sgf).
         start: where the games begin, if not at the beginning, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -18,7 +19,7 @@ from .envs.record import SavedGame, read_games
 from .envs.registry import game_arguments, make_game, spec
 from .errors import UsageError, did_you_mean
 from .keeping import JSON, Keeper
-from .watching import PERSON, company, draw_films, in_terminal, in_window, show_replay
+from .watching import PERSON, company, draw_films, followed, in_terminal, in_window, show_replay
 
 __all__ = ["play"]
 
@@ -41,6 +42,7 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     saved = _saved(asked) if asked.from_ else None
     game = saved.game if saved else make_game(found.id, **wanted(found.id, asked.set, asked.preset))
     words = _words(asked, game, saved.words if saved else ())
+    followed(asked, game)
     keeper = Keeper(asked.save or asked.from_, game, words, saved.record if saved else None)
     agents: list[Agent | None] = []
     try:
@@ -194,7 +196,7 @@ def _in_terminal(asked: Play, begin: Begin, agents: Sequence[Agent], keeper: Kee
     for number in range(asked.games):
         match = begin(number)
         try:
-            for moment in follow(match, agents):
+            for moment in itertools.islice(follow(match, agents), asked.ticks + 1 if asked.ticks else None):
                 if shown:
                     tell(moment, agents)
         finally:
@@ -215,6 +217,8 @@ def _in_terminal(asked: Play, begin: Begin, agents: Sequence[Agent], keeper: Kee
 
 
 def _result(match: Match) -> str:
+    if match.status == RUNNING:
+        return f"Left after {len(match.plies)} turns."
     seat = winner(match.returns)
     return "A draw." if seat is None else f"player_{seat} ({match.names[seat]}) wins."
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .keeping import Keeper
     from .renderers.board import Frame
 
-__all__ = ["PERSON", "company", "draw_films", "in_terminal", "in_window", "result", "show_replay"]
+__all__ = ["PERSON", "company", "draw_films", "followed", "in_terminal", "in_window", "result", "show_replay"]
 
 PERSON: Final = "human"
 
@@ -126,7 +126,9 @@ def in_window(
             keeper.keep(match)
 
     own = people[0] if people else None
-    session = WorldSession(begin, agents, _window(draw), own=own, look=_slot(asked), games=asked.games, left=left)
+    session = WorldSession(
+        begin, agents, _window(draw), own=own, look=followed(asked, keeper.game), games=asked.games, left=left
+    )
     session.run()
 
 
@@ -151,7 +153,7 @@ def draw_films(asked: Play, match: Match, draw: str | None) -> None:
             continue
         if match.world:
             every = 1 + (len(match.plies) - 1) // LONGEST_GIF if path.suffix.lower() == ".gif" else 1
-            frames = _world_frames(match.game, match.record(), str(draw), _slot(asked), max(1, every))
+            frames = _world_frames(match.game, match.record(), str(draw), followed(asked, match.game), max(1, every))
             print(f"Drawn: {film(frames, path, 0.1 if path.suffix.lower() == '.gif' else 0.05, 1.0)}")
         else:
             pictures = (picture(draw or "", match.game, state, match.names) for state in match.positions())
@@ -174,8 +176,19 @@ def _world_frames(game: Game, record: GameRecord, draw: str, slot: Player | None
         yield captioned(draws(game, state, 0, player=slot), [(words, PALETTE.text)])
 
 
-def _slot(asked: Play) -> Player | None:
-    return asked.follow if asked.follow >= 0 else None
+def followed(asked: Play, game: Game) -> Player | None:
+    """The slot that ``--follow`` names.
+
+    Raises:
+        UsageError: there is none, or it is no world.
+    """
+    if asked.follow < 0:
+        return None
+    if not is_packed(game):
+        raise UsageError(f"--follow is for worlds; {game.info.name} is always shown whole.")
+    if asked.follow >= game.info.players:
+        raise UsageError(f"There is no agent {asked.follow} to follow, only 0..{game.info.players - 1}.")
+    return asked.follow
 
 
 # -- replays ---------------------------------------------------------------------------------------------------------
@@ -208,6 +221,7 @@ def show_replay(asked: Play) -> int:
     if fault is not None:
         print(f"{asked.replay}, {fault}", file=sys.stderr)
     seed = saved.seed or 0
+    followed(asked, saved.game)
     match = Match(saved.game, saved.record.players, seed, record=saved.record)
     if (asked.gif or asked.mp4 or asked.window) and not spec(saved.game.info.id).draw:
         raise UsageError(f"{saved.game.info.id} has no pictures to show.")
@@ -231,7 +245,7 @@ def _replay_in_window(asked: Play, saved: SavedGame) -> None:
     if is_packed(game):
         from .agents.world_window import Replayed, WorldSession
 
-        WorldSession(Replayed(game, record), [], _window(draw), look=_slot(asked)).run()
+        WorldSession(Replayed(game, record), [], _window(draw), look=followed(asked, game)).run()
         return
     from .agents.window import Session
 

@@ -31,6 +31,9 @@ RATES: Final = (1, 2, 4, 8, 15, 30, 60, 120, 0)
 FRAME: Final = 1 / 40
 """Seconds of ticks between two pictures, at most."""
 
+REST: Final = 2.0
+"""Seconds that a world's end is shown before the next one begins."""
+
 KEPT: Final = 250
 """A replay keeps a state every so many ticks, so that it can go back."""
 
@@ -243,7 +246,7 @@ class WorldSession:
             self._ended = 0.0
         elif not self._ended:
             self._ended = time.monotonic()
-        elif not self.paused and self._played + 1 < self._games and time.monotonic() - self._ended > 2.0:
+        elif not self.paused and self._played + 1 < self._games and time.monotonic() - self._ended > REST:
             self._new()
 
     # -- controls ------------------------------------------------------------------------------------------------------

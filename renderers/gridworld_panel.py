@@ -153,7 +153,7 @@ class Panel:
             sheet.rule()
             sheet.text("In sight", DIM, right="relatedness")
             for s, _, near, away in facts.kin[:MOST_KIN]:
-                self._row(sheet, scene.state, s, f"{away} cells away", f"{near:.3g}")
+                self._row(sheet, scene.state, s, f"{away} cell{'s' * (away != 1)} away", f"{near:.3g}")
             if len(facts.kin) > MOST_KIN:
                 sheet.text(f"and {len(facts.kin) - MOST_KIN} more", DIM)
         sheet.rule()

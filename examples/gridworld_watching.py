@@ -1,0 +1,55 @@
+"""A world that is recorded while it is played, played again from the file, filmed, and seen in its window.
+
+Needs ``pip install 'coterie[render]'``. Usage: ``python examples/gridworld_watching.py [FOLDER]``.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+import coterie
+from coterie.agents.world_window import Replayed, WorldSession
+from coterie.envs.record import read_games, replay
+from coterie.envs.recording import Recorded
+from coterie.renderers.film import film
+from coterie.renderers.gridworld import draw
+
+WINDOW = "coterie.renderers.gridworld_window:GridworldWindow"
+
+
+def record(path: Path, ticks: int = 200) -> None:
+    """Two worlds of a batch under random hands; those of row 0 go into the file."""
+    env = Recorded(coterie.make_vec("gridworld", 2, preset="a5_25x25", max_steps=ticks), path, rows=[0])
+    env.reset(seed=0)
+    for _ in range(ticks):
+        env.step(env.sample_actions())
+    env.close()
+
+
+def screenshot(path: Path, seconds: float = 0.3) -> None:
+    """The window of a replay, with an agent that is looked at."""
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    saved = read_games(path)[-1]
+    session = WorldSession(Replayed(saved.game, saved.record), [], WINDOW, look=1)
+    session.replay.seek(120)
+    session.paused = True
+    session.step(wait=seconds)
+    Image.fromarray(session.window.picture()).save(path.with_suffix(".png"))
+    session.close()
+
+
+def main(folder: str = "pictures") -> None:
+    """Record, check, film, look."""
+    path = Path(folder) / "world.jsonl"
+    record(path)
+    saved = read_games(path)[-1]  # played again: every tick leads where it led
+    print(f"{len(saved.record.actions)} ticks in {path.stat().st_size} bytes, played again exactly")
+    states = (state for state, _, _ in replay(saved.game, saved.record))
+    print(film((draw(saved.game, state, 0, size=300) for state in states), path.with_suffix(".gif"), seconds=0.1))
+    screenshot(path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
