@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .agents.core import Agent
     from .envs.core import Game
     from .training.config import TrainConfig
+    from .training.net_run import NetConfig
 
 __all__ = ["main"]
 
@@ -42,12 +43,14 @@ Agents that learn by playing each other.
   coterie play chess --window                       you in a window, with the mouse
   coterie train tictactoe                           the built-in model learns it, in minutes on two cores
   coterie train tictactoe --run RUN --resume        goes on where it stopped
+  coterie train gridworld --policy net              a small net instead of a language model, by PPO
   coterie eval RUN --vs random minimax              how good it is
   coterie play tictactoe --players human RUN        you against it
   coterie bench envs                                how fast the games are here
 
-A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), human, a
-run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2, a folder, a hub id, a .gguf file).
+A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), forager,
+raider, altruist, net (gridworld), human, a run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2,
+a folder, a hub id, a .gguf file).
 `coterie COMMAND --help` lists every argument of a command.
 """
 
@@ -223,6 +226,12 @@ def _player(name: str, game: Game, greedy: bool = True) -> Agent:
 
 
 def _train(words: list[str]) -> int:
+    if any(word.startswith("--policy") or word == "--resume" for word in words):
+        from .training import net_cli
+
+        net, words = net_cli.asks_for_net(words)
+        if net:
+            return net_cli.train(words)
     from .envs.registry import spec
     from .training.config import TrainConfig, load_config, preset
 
@@ -290,17 +299,19 @@ def _eval(words: list[str]) -> int:
     arguments = wanted(played, asked.set, asked.preset, trained.game_arguments if trained and own else None)
     game = make_game(played, **arguments)
     worlds = game.info.noop is not None
-    if asked.ticks and not worlds:
-        raise UsageError(f"--ticks is about worlds that many agents share; {game.info.id} is played to its end.")
+    if (asked.ticks or asked.save) and not worlds:
+        flag = "ticks" if asked.ticks else "save"
+        raise UsageError(f"--{flag} is about worlds that many agents share; {game.info.id} is played to its end.")
     agent = _player(asked.run, game, greedy=not asked.sample and not worlds)
-    curriculum = asked.curriculum or (trained.rollout.curriculum if trained and not asked.vs else "")
+    rollout = getattr(trained, "rollout", None)  # nets have none
+    curriculum = asked.curriculum or (rollout.curriculum if rollout and not asked.vs else "")
     names = asked.vs or tuple(n for n in preset(game.info.name, curriculum).budget.eval_vs.split(",") if n)
     opponents = {name: _player(name, game) for name in names}
     games = asked.games or (32 if worlds else 1000)
     if curriculum:
         rows = solve_held_out(game, agent, opponents, curriculum, games, asked.seed)
     elif worlds:
-        rows = _eval_worlds(game, {asked.run: agent, **opponents}, games, asked.seed, asked.ticks)
+        rows = _eval_worlds(game, {asked.run: agent, **opponents}, games, asked)
     else:
         rows = evaluate(game, agent, opponents, games, asked.seed)
     for row in rows:
@@ -308,28 +319,41 @@ def _eval(words: list[str]) -> int:
     return 0
 
 
-def _eval_worlds(game: Game, agents: dict[str, Agent], worlds: int, seed: int, ticks: int) -> list[dict[str, Any]]:
+def _eval_worlds(game: Game, agents: dict[str, Agent], worlds: int, asked: Eval) -> list[dict[str, Any]]:
     """Every player in the same held-out worlds; how far it is, on a terminal."""
     from .training.worlds import compare_worlds
 
-    last = min(ticks or game.info.max_cycles, game.info.max_cycles)
+    last = min(asked.ticks or game.info.max_cycles, game.info.max_cycles)
     shown = sys.stderr.isatty()
 
     def progress(name: str, tick: int) -> None:
         if tick % max(1, last // 100) == 0 or tick == last:
             print(f"\r\x1b[K{name}: tick {tick:,} of {last:,}", end="", file=sys.stderr, flush=True)
 
-    rows = compare_worlds(game, agents, worlds, seed, max_steps=ticks or None, progress=progress if shown else None)
+    rows = compare_worlds(
+        game,
+        agents,
+        worlds,
+        asked.seed,
+        max_steps=asked.ticks or None,
+        progress=progress if shown else None,
+        save=asked.save,
+    )
     if shown:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     return rows
 
 
-def _trained_on(name: str) -> TrainConfig | None:
+def _trained_on(name: str) -> TrainConfig | NetConfig | None:
     """The configuration of the run that ``RUN``, ``RUN:player`` or ``RUN:player@version`` names; None: no run."""
     from .training.config import load_config
+    from .training.players import is_net
 
     player = name.partition("@")[0]
+    if is_net(player) and (Path(player) / "config.yaml").is_file():
+        from .training.net_run import read_net_config
+
+        return read_net_config(Path(player) / "config.yaml")
     for folder in (name, player, player.rpartition(":")[0]):
         if folder and (Path(folder) / "config.yaml").is_file():
             return load_config(Path(folder) / "config.yaml")

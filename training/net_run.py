@@ -47,6 +47,7 @@ class NetConfig:
         seed: of weights, worlds and actions.
         threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
         worlds: games side by side.
+        episode: ticks after which a world begins anew while learning, so that all of it is seen often; 0: as it says.
         hidden: units of the GRU.
         shaping: weight of the potential of what agents hold, 0 to below 1; scores never count it.
         novelty: paid for each cell that an agent enters for the first time in an episode; scores never count it.
@@ -65,13 +66,14 @@ class NetConfig:
     seed: int = 0
     threads: int = 0
     worlds: int = 48
+    episode: int = 400
     hidden: int = 128
     shaping: float = 0.3
     novelty: float = 0.02
     init: str = ""
     minutes: float = 20.0
     updates: int = 100_000
-    eval_every: int = 50
+    eval_every: int = 100
     eval_worlds: int = 8
     eval_ticks: int = 1000
     checkpoint_every: int = 25
@@ -86,15 +88,20 @@ class NetConfig:
         for name in ("worlds", "hidden", "updates", "eval_worlds", "checkpoint_every"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        for name in ("seed", "threads", "minutes", "novelty", "eval_every", "eval_ticks"):
+        for name in ("seed", "threads", "episode", "minutes", "novelty", "eval_every", "eval_ticks"):
             if getattr(self, name) < 0:
                 raise UsageError(f"{name} is {getattr(self, name)}; it must be 0 or more.")
         if not 0 <= self.shaping < 1:
             raise UsageError(f"shaping is {self.shaping}; it must be at least 0 and below 1.")
 
+    @property
+    def game_arguments(self) -> dict[str, Any]:
+        """``set`` as keyword arguments of the game."""
+        return game_arguments(self.set)
+
     def make_game(self) -> Game:
         """The game, configured."""
-        return make_game(self.game, **game_arguments(self.set))
+        return make_game(self.game, **self.game_arguments)
 
 
 def is_net_run(folder: Path) -> bool:
@@ -226,7 +233,13 @@ class NetRun:
                     f"{other.hidden} hidden units; here it would be {list(net.shape)}, {net.actions}, {net.hidden}."
                 )
             net.load_state_dict(other.state_dict())
-        self.ppo = PPO(VecEnv(self.game, config.worlds), net, config.ppo, config.seed, self._dense(self.game))
+        self.ppo = PPO(
+            VecEnv(self.game, config.worlds, max_cycles=config.episode or None),
+            net,
+            config.ppo,
+            config.seed,
+            self._dense(self.game),
+        )
         self.elapsed = 0.0
         self.references: dict[str, Any] = {}
         if resume:

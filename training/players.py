@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LARGE = 50_000_000
 """Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed where the processor knows it."""
 
-__all__ = ["as_recorded", "build_policy", "load_player", "make_player"]
+__all__ = ["as_recorded", "build_policy", "is_net", "load_player", "make_player"]
 
 
 def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed: int = 0) -> LoraPolicy:
@@ -126,12 +126,22 @@ def _split(spec: str) -> tuple[Path, str, int | None]:
     return Path(path or rest), player if path else "main", int(version.lstrip("v")) if version else None
 
 
+def is_net(name: str) -> bool:
+    """Whether a name means a small net: ``net`` (the one that ships), a run of one, or a folder that holds one."""
+    folder = Path(name)
+    if name == "net" or (folder / "net.json").is_file():
+        return True
+    config = folder / "config.yaml"
+    return config.is_file() and any(line.strip() == "policy: net" for line in config.read_text().splitlines())
+
+
 def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     """Whoever a name means.
 
     Args:
         spec: a baseline (``random``, ``mcts:400``, see ``make_baseline``), ``human``; a run folder
-            (``RUN:player@version``); else a model as it is, without adapter.
+            (``RUN:player@version``); ``net`` or a run of a net, which draws its actions; else a model as it is, without
+            adapter.
         game: what will be played.
         greedy: models take their likeliest answer.
 
@@ -147,6 +157,10 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
         from ..agents.human import HumanAgent
 
         return HumanAgent()
+    if is_net(spec.partition("@")[0]):
+        from .net_run import load_net_player
+
+        return load_net_player(spec, game)
     path, _, _ = _split(spec)
     if (path / "config.yaml").is_file():
         return load_player(spec, game, greedy=greedy)
@@ -155,7 +169,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     head, colon, _ = spec.partition(":")
     named = spec if not colon or path.exists() or "/" in head else head  # "mtcs:400", "ucci:/path/to/engine"
     if not (path.exists() or spec in model_names() or "/" in named or spec.startswith("tiny")):
-        raise UnknownName("player", named, [*BASELINES, "human", *model_names()])
+        raise UnknownName("player", named, [*BASELINES, "human", "net", *model_names()])
     from ..agents.llm import LLMAgent, LoraPolicy
     from ..agents.models import load_model
 

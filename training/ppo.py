@@ -47,13 +47,13 @@ class PPOConfig:
         max_grad_norm: gradients are shortened to it.
     """
 
-    ticks: int = 64
+    ticks: int = 32
     gamma: float = 0.99
     gae_lambda: float = 0.95
     clip: float = 0.2
-    epochs: int = 2
+    epochs: int = 3
     mini_batches: int = 4
-    learning_rate: float = 7e-4
+    learning_rate: float = 1e-3
     entropy_coef: float = 0.01
     value_coef: float = 0.5
     max_grad_norm: float = 0.5
