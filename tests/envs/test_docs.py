@@ -10,7 +10,10 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-PRINTED = [f"games/{game}.md" for game in ("tictactoe", "go", "gridworld", "kuhn_poker", "leduc_poker", "matrix")]
+PRINTED = [
+    f"games/{game}.md"
+    for game in ("tictactoe", "go", "gridworld", "gridworld-maps", "kuhn_poker", "leduc_poker", "matrix")
+]
 """Pages that show what their blocks print."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -678,3 +680,42 @@ def test_a_drawn_map_through_the_public_faces() -> None:
         vec.reset(seed=1, options={"map": "###\n#@#\n###"})
     with pytest.raises(UsageError, match=r"this is a game of hex"):
         draw_map(make_game("hex-v0"), vec.state)
+
+
+def test_threads_change_no_map() -> None:
+    """Episodes of three ticks, so that every row is built anew several times."""
+    one, eight = (
+        coterie.make_vec(
+            "gridworld-v0",
+            600,
+            num_threads=threads,
+            preset="a3_11x11",
+            max_steps=3,
+            map={"terrain": "caves", "connected": True, "agents": 2, "objects": {"wall": 3, "altar": 1}},
+        )
+        for threads in (1, 8)
+    )
+    for vec in (one, eight):
+        vec.reset(seed=5)
+        vec.random_rollout(10)
+    assert (one.state.kind == eight.state.kind).all()
+    assert len({row.tobytes() for row in one.state.kind}) > 590
+
+
+# -- the gallery -------------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[3] / "docs" / "games" / "gridworld-maps.md"
+
+
+def test_the_gallery_shows_every_terrain_and_option() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    shown = re.findall(r"^!\[.*?\]\((.*?)\)\n\n```yaml\n(.*?)^```$", text, re.M | re.S)
+    configs = [configure(config=yaml.safe_load(block)) for _, block in shown]
+    assert {config.map.terrain for config in configs} == set(OPTIONS)
+    assert all((PAGE.parent / picture).exists() for picture, _ in shown)
+    rows = {
+        f"| `{name}` | {option.default} | {option.low} to {option.high} | {option.about} |"
+        for options in OPTIONS.values()
+        for name, option in options.items()
+    }
+    assert {line for line in text.split("\n") if re.match(r"\| `\w+` \| \d", line)} == rows
