@@ -118,6 +118,7 @@ class Eval:
         games: games against each, half from either seat (1,000 by default); with a curriculum, held-out positions; in
             worlds, how many of them (32 by default).
         ticks: leave each world after so many ticks; 0: at its end.
+        save: worlds: add all that are played to this file of JSON lines; `coterie play --replay FILE` shows them.
         curriculum: count the held-out positions that it solves instead; a run that learned from one takes that by
             default where no --vs is said. A name (`coterie envs GAME` lists them) or [OPTION=]FILE.
         game: what is played; a run knows.
@@ -133,6 +134,7 @@ class Eval:
     vs: tuple[str, ...] = ()
     games: int = 0
     ticks: int = 0
+    save: Path | None = None
     curriculum: str = ""
     game: str = ""
     seed: int = 0

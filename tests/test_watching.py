@@ -313,3 +313,32 @@ def test_replays_of_other_games_at_the_window(monkeypatch: pytest.MonkeyPatch) -
         turns = [[actions[k % 2] for k, actions in enumerate(each)] for each in (states, record.actions)]
         assert turns[0] == turns[1]
         assert np.ndim(states) == 2
+
+
+# -- evaluation --------------------------------------------------------------------------------------------------------
+
+
+def test_worlds_of_an_evaluation_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "eval",
+        "forager",
+        "--game",
+        *WORLD,
+        "--vs",
+        "random",
+        "--games",
+        "2",
+        "--ticks",
+        "20",
+        "--save",
+        "e.jsonl",
+    ]
+    assert main(words) == 0
+    games = read_games(Path("e.jsonl"))
+    assert [game.record.players[0] for game in games] == ["forager", "forager", "random", "random"]
+    assert {len(game.record.actions) for game in games} == {20}
+    assert games[0].seed == games[2].seed
+    earned = float(np.mean([game.record.returns for game in games[:2]]))
+    assert f"reward of an agent {earned:.3f}" in capsys.readouterr().out
+    assert main(["eval", "random", "--game", "tictactoe", "--vs", "random", "--save", "e.jsonl"]) == 2
+    assert "--save is about worlds" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..agents.core import Agent, Turn
 from ..envs.core import Game
+from ..envs.recording import Recorded
 from ..envs.vec import VecEnv
 from ..errors import UsageError
 
@@ -78,6 +80,7 @@ def play_worlds(
     *,
     max_steps: int | None = None,
     progress: Callable[[int], None] | None = None,
+    save: Path | None = None,
 ) -> WorldScore:
     """One episode in each of N worlds, all seats played by one agent.
 
@@ -88,6 +91,7 @@ def play_worlds(
         seed: of the worlds (beyond ``HELD_OUT``) and of the agent's choices.
         max_steps: stop after so many ticks.
         progress: called with the number of ticks played.
+        save: every world is added to this file, to be watched (`coterie play --replay`).
 
     Raises:
         UsageError: no worlds, or a turn-based game.
@@ -96,7 +100,9 @@ def play_worlds(
         raise UsageError(f"{worlds} worlds came; play at least one.")
     if not game.info.simultaneous:
         raise UsageError(f"{game.info.id} is turn-based; measure it with matches.")
-    vec = VecEnv(game, worlds, autoreset_mode="Disabled", max_cycles=max_steps)
+    vec: Any = VecEnv(game, worlds, autoreset_mode="Disabled", max_cycles=max_steps)
+    if save is not None:
+        vec = Recorded(vec, save, rows=range(worlds), players=(agent.name,) * game.info.players)
     _, info = vec.reset(seed=HELD_OUT + seed)
     rng = np.random.default_rng(seed)
     there = info["alive"].copy()
@@ -120,6 +126,7 @@ def play_worlds(
         ticks += 1
         if progress is not None:
             progress(ticks)
+    vec.close()
     total[~there] = np.nan
     return WorldScore(total, ticks, wrong / max(1, asked))
 
@@ -132,6 +139,7 @@ def compare_worlds(
     *,
     max_steps: int | None = None,
     progress: Callable[[str, int], None] | None = None,
+    save: Path | None = None,
 ) -> list[dict[str, Any]]:
     """Rows for ``coterie eval``: every player in the same worlds.
 
@@ -142,6 +150,7 @@ def compare_worlds(
         seed: of the worlds.
         max_steps: stop after so many ticks.
         progress: called with the player's name and the ticks it has played.
+        save: every world of every player is added to this file.
 
     Returns:
         ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %),
@@ -156,6 +165,7 @@ def compare_worlds(
             seed,
             max_steps=max_steps,
             progress=None if progress is None else lambda t, n=name: progress(n, t),  # type: ignore[misc]
+            save=save,
         )
         for name, agent in agents.items()
     }
