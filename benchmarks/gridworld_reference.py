@@ -517,8 +517,8 @@ class Reference:
         rows = [[16 * middle[0] + middle[1], c, planes[c][middle[0]][middle[1]]] for c in wide]
         cells = [(y, x) for y in range(seen.height) for x in range(seen.width)]
         cells.sort(key=lambda cell: max(abs(cell[0] - middle[0]), abs(cell[1] - middle[1])))  # stable: row by row
-        narrow = [c for c in range(len(planes)) if c not in wide]
-        rows += [[16 * y + x, c, planes[c][y][x]] for y, x in cells for c in narrow]
+        for y, x in cells:
+            rows += [[16 * y + x, c, plane[y][x]] for c, plane in enumerate(planes) if plane[y][x] and c not in wide]
         rows = [row for row in rows if row[2]][: seen.tokens]
         return rows + [[255] * 3 for _ in range(seen.tokens - len(rows))]
 
