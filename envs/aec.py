@@ -13,7 +13,7 @@ from pettingzoo import AECEnv
 from ..aliases import RUNNING
 from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
-from .showing import RENDER_FPS, render_modes
+from .showing import fps, render_modes
 from .state import NONE, Snapshot
 from .table import Table, no_whole
 
@@ -54,7 +54,7 @@ class AECGame(AECEnv):
             "name": game.info.id.replace("-", "_"),
             "render_modes": render_modes(draw),
             "is_parallelizable": True,
-            "render_fps": RENDER_FPS,
+            "render_fps": fps(game),
         }
         self.render_mode = render_mode
         self.checked = checked

@@ -17,7 +17,7 @@ from ..aliases import RUNNING, Action, Mask
 from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
 from .loops import first_outside
-from .showing import RENDER_FPS, render_modes
+from .showing import fps, render_modes
 from .state import NONE, Snapshot
 from .table import NO_ANSWER, Table, no_whole
 
@@ -66,7 +66,7 @@ class ParallelGame(ParallelEnv):
             "name": game.info.id.replace("-", "_"),
             "render_modes": render_modes(draw),
             "is_parallelizable": True,
-            "render_fps": RENDER_FPS,
+            "render_fps": fps(game),
         }
         self.render_mode = render_mode
         self.possible_agents = game.info.agents

@@ -13,12 +13,14 @@ from ..aliases import State
 from ..errors import MissingExtra
 from .core import Game
 
-__all__ = ["RENDER_FPS", "close_window", "in_window", "picture", "render_modes"]
-
-RENDER_FPS = 2
-"""Turns a second in a window."""
+__all__ = ["close_window", "fps", "in_window", "picture", "render_modes"]
 
 _SCREEN = f"{__name__.rsplit('.', 2)[0]}.renderers.screen"
+
+
+def fps(game: Game) -> int:
+    """Turns (ticks) a second in a window: worlds last thousands of them."""
+    return 2 if game.info.noop is None else 10
 
 
 def render_modes(draw: str | None) -> list[str]:
@@ -42,7 +44,7 @@ def in_window(draw: str | None, game: Game, state: State) -> bool:
     except MissingExtra:
         return False
     screen: Any = importlib.import_module(_SCREEN)
-    return bool(screen.show_frame(frame, game.info.id, seconds=1 / RENDER_FPS))
+    return bool(screen.show_frame(frame, game.info.id, seconds=1 / fps(game)))
 
 
 def close_window() -> None:

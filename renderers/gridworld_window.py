@@ -279,6 +279,8 @@ class GridworldWindow:
 
     def close(self) -> None:
         """Close the window."""
+        if self.screen.open:
+            self.pygame.key.set_repeat()  # no other window wants it
         self.screen.close()
 
     def picture(self) -> Any:
@@ -294,7 +296,7 @@ class GridworldWindow:
             return self._key(event)
         if event.type == pygame.MOUSEMOTION:
             self._hover, self._stale = tuple(event.pos), True
-            if event.buttons[0] and self.scene.replay:
+            if self.scene.replay and getattr(event, "buttons", (0,))[0]:
                 return self._press(event.pos[0], event.pos[1], only="seek")
         elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
             self._stale = True

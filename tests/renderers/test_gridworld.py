@@ -314,3 +314,9 @@ def test_render_modes(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
         env.close()
     with pytest.raises(UsageError):
         make("gridworld", api=api, render_mode="rgb")
+
+
+def test_a_world_is_shown_faster_than_a_board() -> None:
+    for api in ("aec", "parallel"):
+        rates = [make(id, api=api).metadata["render_fps"] for id in ("tictactoe", "gridworld")]
+        assert rates == [2, 10]
