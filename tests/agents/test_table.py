@@ -11,6 +11,7 @@ from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Decision, Tokens, Turn
 from coterie.agents.table import Match, TakeBack, can_undo, follow, picture, tell, watch, winner
 from coterie.aliases import RUNNING, TERMINATED
+from coterie.envs.core import GameRecord
 from coterie.envs.registry import make_game
 from coterie.envs.state import to_bytes
 from coterie.errors import UsageError
@@ -197,3 +198,59 @@ def test_agents_may_take_back() -> None:
     assert [ply.actions[ply.seats[0]] for ply in match.plies] == [4, 8, 3, 2, 5]
     assert [m.actions for m in moments if not m.decisions] == [{}] * 3
     assert match.returns.tolist() == [1, -1]
+
+
+# -- worlds ------------------------------------------------------------------------------------------------------------
+
+
+WORLD = make_game("gridworld", preset="a3_11x11")
+
+
+class Many:
+    """Sits in several seats; answers the same action, or none."""
+
+    def __init__(self, name: str, action: int | None) -> None:
+        self.name, self.action, self.asked = name, action, []
+
+    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        self.asked.append([turn.player for turn in turns])
+        assert len({id(turn.state) for turn in turns}) == 1, "one copy of the state for all"
+        return [Decision(self.action, "what?") for _ in turns]
+
+
+def test_an_agent_in_several_seats_is_asked_once() -> None:
+    one, two = Many("one", 3), Many("two", 4)
+    match = Match(WORLD, ["one", "two", "one"], 0)
+    moments = list(follow(match, [one, two, one]))
+    assert (len(moments), len(match.plies)) == (41, 40)
+    assert one.asked == [[0, 2]] * 40
+    assert two.asked == [[1]] * 40
+    assert {tuple(ply.actions) for ply in match.plies} == {(3, 4, 3)}
+    assert all(ply.before is None for ply in match.plies), "thousands of states are not kept"
+
+
+def test_nothing_that_is_answered_ends_a_world() -> None:
+    match = Match(WORLD, ["a", "b", "c"], 0)
+    moment = match.play({0: Decision(None, "I think"), 1: Decision(99, "99"), 2: Decision(7, "use")})
+    assert (match.status, match.illegal, moment.rewards.tolist()) == (RUNNING, None, [0, 0, 0])
+    assert match.plies[0].actions == [0, 0, 7]
+    assert moment.actions == {0: "", 1: "", 2: "use"}
+    assert match.record().comments == {0: "player_0: I think"}
+
+
+def test_the_record_of_a_world_knows_every_state() -> None:
+    match = Match(WORLD, ["a", "b", "c"], 5)
+    agent = make_baseline("random", WORLD)
+    seen = [to_bytes(WORLD, moment.state) for moment in follow(match, [agent] * 3)]
+    record = match.record()
+    assert len(record.keys) == len(record.actions) + 1 == 41
+    assert [to_bytes(WORLD, state) for state in match.positions()] == seen
+    half = GameRecord(record.start, record.actions[:20], record.players, (0.0,) * 3, RUNNING, keys=record.keys[:21])
+    other = Match(WORLD, ["a", "b", "c"], 5, record=half)
+    assert to_bytes(WORLD, other.state) == seen[20]
+    for ply in match.plies[20:]:
+        other.play({p: Decision(action) for p, action in enumerate(ply.actions)})
+    again = other.record()
+    for name in ("actions", "returns", "status", "comments", "keys"):
+        assert getattr(again, name) == getattr(record, name), name
+    assert not match.undo([0])
