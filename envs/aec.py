@@ -183,12 +183,12 @@ class AECGame(AECEnv):
             self._end()
         after = self.possible_agents[table.mover]
         self.agent_selection = after
-        if self.game.tell is not None:
+        if not table.plain:
             self._tell()
             return
         if after != agent:
-            self.infos[agent] = self._info(agent)
-        self.infos[after] = self._info(after)
+            self.infos[agent] = {"action_mask": table.nothing_legal.copy(), "illegal": table.faults[self._seat[agent]]}
+        self.infos[after] = {"action_mask": table.mask(table.mover), "illegal": table.faults[table.mover]}
 
     def _tick(self, action: int) -> None:
         table, agent = self.table, self.agent_selection

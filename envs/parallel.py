@@ -213,6 +213,8 @@ class ParallelGame(ParallelEnv):
     def _seen(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Observations and infos of ``agents``: views of arrays that nobody else holds."""
         table, agents = self.table, self.agents
+        if table.ticks is None and table.plain and not table.text:
+            return self._seen_in_turn()
         boards, exact = table.everything()
         masks, pairs = self._masks(exact)
         if table.text:
@@ -231,6 +233,19 @@ class ParallelGame(ParallelEnv):
             for info, pair in zip(told, self._of_those(pairs), strict=True):
                 info["pair_mask"] = pair
         return observations, dict(zip(agents, told, strict=True))
+
+    def _seen_in_turn(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """``_seen`` of turn-based games, whose players all stay to the end."""
+        table = self.table
+        active = self.possible_agents[table.mover]
+        seats = list(enumerate(self.agents))
+        observations: dict[str, Any] = {
+            agent: {"observation": table.observation(p), "action_mask": table.mask(p)} for p, agent in seats
+        }
+        return observations, {
+            agent: {"action_mask": table.mask(p), "illegal": table.faults[p], "active_agent": active}
+            for p, agent in seats
+        }
 
     def _masks(self, exact: Mask) -> tuple[Any, Mask | None]:
         """One mask for each of ``agents``, and the exact ones of pairs [P, V, K] in games with verbs."""

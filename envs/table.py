@@ -78,6 +78,7 @@ class Table:
         self.ticks = Ticks(game, self.state, self.limits) if info.simultaneous else None
         self.verbs = verbs_of(game)
         self.state_space = state_space(game)
+        self.plain = not game.verbs and game.tell is None  # infos hold a mask and a count, and nothing else
 
     def observation_space(self) -> gymnasium.Space[Any]:
         """A new space of one player's observations."""
@@ -275,11 +276,17 @@ class Table:
         if self.text:
             return self.describe(player)
         mask = self.mask(player) if asked else self.nothing_legal.copy()
-        return {"observation": self.observation(player), "action_mask": self.masks(mask)[0]}
+        return {
+            "observation": self.observation(player),
+            "action_mask": mask if self.verbs is None else self.masks(mask)[0],
+        }
 
     def info(self, player: Player, asked: bool, told: dict[str, Any]) -> dict[str, Any]:
         """A player's info: its mask, its illegal actions of this game, and what the game told."""
-        mask, pairs = self.masks(self.mask(player) if asked else self.nothing_legal.copy())
+        exact = self.mask(player) if asked else self.nothing_legal.copy()
+        if self.plain:
+            return {"action_mask": exact, "illegal": self.faults[player]}
+        mask, pairs = self.masks(exact)
         info = {"action_mask": mask, "illegal": self.faults[player]}
         if pairs is not None:
             info["pair_mask"] = pairs
