@@ -47,7 +47,9 @@ class NetConfig:
         seed: of weights, worlds and actions.
         threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
         worlds: games side by side.
-        episode: ticks after which a world begins anew while learning, so that all of it is seen often; 0: as it says.
+        episode: ticks after which a world begins anew while learning, so that beginnings are seen often; 0: as it says.
+        long_episode: the same later on, so that what comes after is seen too.
+        long_after: the part of the budget after which that is.
         hidden: units of the GRU.
         shaping: weight of the potential of what agents hold, 0 to below 1; scores never count it.
         novelty: paid for each cell that an agent enters for the first time in an episode; scores never count it.
@@ -67,6 +69,8 @@ class NetConfig:
     threads: int = 0
     worlds: int = 48
     episode: int = 400
+    long_episode: int = 2500
+    long_after: float = 0.4
     hidden: int = 128
     shaping: float = 0.3
     novelty: float = 0.02
@@ -88,7 +92,17 @@ class NetConfig:
         for name in ("worlds", "hidden", "updates", "eval_worlds", "checkpoint_every"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        for name in ("seed", "threads", "episode", "minutes", "novelty", "eval_every", "eval_ticks"):
+        for name in (
+            "seed",
+            "threads",
+            "episode",
+            "long_episode",
+            "long_after",
+            "minutes",
+            "novelty",
+            "eval_every",
+            "eval_ticks",
+        ):
             if getattr(self, name) < 0:
                 raise UsageError(f"{name} is {getattr(self, name)}; it must be 0 or more.")
         if not 0 <= self.shaping < 1:
@@ -234,18 +248,27 @@ class NetRun:
                 )
             net.load_state_dict(other.state_dict())
         self.ppo = PPO(
-            VecEnv(self.game, config.worlds, max_cycles=config.episode or None),
+            self._worlds(config.episode),
             net,
             config.ppo,
             config.seed,
+            config.episode,
             self._dense(self.game),
         )
-        self.elapsed = 0.0
+        self.elapsed, self.long = 0.0, False
         self.references: dict[str, Any] = {}
         if resume:
             self._reopen()
         else:
             self._create()
+
+    def _worlds(self, episode: int) -> VecEnv:
+        return VecEnv(self.game, self.config.worlds, max_cycles=episode or None)
+
+    def _lengthen(self) -> None:
+        """Go over to long episodes."""
+        self.long = True
+        self.ppo.enter(self._worlds(self.config.long_episode), self.config.seed + 1, self.config.long_episode)
 
     def _dense(self, game: Game) -> Dense | None:
         config = self.config
@@ -266,6 +289,8 @@ class NetRun:
         for path in reversed(self._checkpoints()):
             try:
                 kept = torch.load(path, weights_only=True)
+                if kept["long"]:
+                    self._lengthen()
                 self.ppo.load_state_dict(kept["ppo"])
             except (OSError, RuntimeError, KeyError, ValueError, EOFError) as error:
                 self.tell(f"{path} is not whole ({' '.join(str(error).split())[:80]}); the one before it is used.")
@@ -296,7 +321,9 @@ class NetRun:
         folder.mkdir(exist_ok=True)
         path = folder / f"{self.ppo.updates:06d}.pt"
         try:
-            torch.save({"ppo": self.ppo.state_dict(), "elapsed": self.elapsed}, path.with_suffix(".partial"))
+            torch.save(
+                {"ppo": self.ppo.state_dict(), "elapsed": self.elapsed, "long": self.long}, path.with_suffix(".partial")
+            )
             os.replace(path.with_suffix(".partial"), path)
             facts = {"game": self.game.info.id, "set": list(self.config.set), "agent_steps": self.ppo.agent_steps}
             save_net(self.ppo.net, self.folder / "players" / "main" / f"v{self.ppo.updates:06d}", facts)
@@ -328,6 +355,8 @@ class NetRun:
                 spent = ppo.updates / config.updates
                 if config.minutes:
                     spent = max(spent, self.elapsed / (60 * config.minutes))
+                if spent >= config.long_after and not self.long:
+                    self._lengthen()
                 rate = config.ppo.learning_rate * (1 - 0.9 * min(1.0, spent))
                 row: dict[str, Any] = {"update": ppo.updates, **ppo.update(rate), "learning_rate": rate}
                 looked = time.monotonic()

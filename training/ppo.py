@@ -136,7 +136,8 @@ class PPO:
         vec: the worlds; a simultaneous game with plane observations, autoreset in the same step.
         net: made for it.
         config: how it learns.
-        seed: of the action sampling and of the order of rows.
+        seed: of the worlds, the action sampling and the order of rows.
+        episode: see ``enter``.
         dense: what is paid beside the rewards while learning, or None.
 
     Attributes:
@@ -150,17 +151,31 @@ class PPO:
         net: PolicyNet,
         config: PPOConfig,
         seed: int = 0,
+        episode: int = 0,
         dense: Dense | None = None,
     ) -> None:
         self.vec, self.net, self.config, self.dense = vec, net, config, dense
         self.rows = vec.num_envs * vec.num_players
         self.optimizer = torch.optim.Adam(net.parameters(), lr=config.learning_rate, eps=1e-5)
         self.generator = torch.Generator().manual_seed(seed)
-        self.memory = net.begin(self.rows)
-        self.fresh = torch.ones(self.rows, dtype=torch.bool)
         self.updates = self.agent_steps = 0
         self.earned = 0.0
+        self.enter(vec, seed, episode)
+
+    def enter(self, vec: VecEnv, seed: int, episode: int = 0) -> None:
+        """Begin in new worlds of the same kind, out of step with each other: world i is i / N of an episode old.
+
+        Args:
+            vec: the worlds.
+            seed: of them.
+            episode: ticks after which they begin anew, where they do.
+        """
+        self.vec = vec
+        self.memory, self.fresh = self.net.begin(self.rows), torch.ones(self.rows, dtype=torch.bool)
         vec.reset(seed=seed)
+        begun = vec.get_state()
+        begun.cycles[:] = np.arange(vec.num_envs) * episode // vec.num_envs
+        vec.set_state(begun)
 
     # -- playing -------------------------------------------------------------------------------------------------------
 
