@@ -84,6 +84,9 @@ class RolloutConfig:
             one a line: [OPTION=]FILE[,HELD_OUT_FILE], such as fen=mine.txt. The learner moves first.
         max_plies: a game that isn't over after so many plies counts as it stands; 0: as the curriculum says, without
             one never.
+        shaping: gridworlds: learners are paid for what they come to hold, so much of its worth in rewards (0 to below
+            1); evaluations never count it.
+        novelty: gridworlds: learners are paid this for each cell that they enter for the first time; nor this.
     """
 
     games: int = 1024
@@ -92,6 +95,8 @@ class RolloutConfig:
     illegal_penalty: float = -1.0
     curriculum: str = ""
     max_plies: int = 0
+    shaping: float = 0.0
+    novelty: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -100,14 +105,15 @@ class CreditConfig:
 
     Attributes:
         credit: state (against all visits of the same position and seat), group (GRPO: same opening, seat and opponent),
-            sibling (first decisions from the shared opening only), rae (running mean a role), constant.
-        scale_rewards: divide by the deviation of the group, of the batch, or by nothing (group credit).
+            turn (the same for each turn by itself: what was still to come, against the group at the same turn), sibling
+            (first decisions from the shared opening only), rae (running mean a role), constant.
+        scale_rewards: divide by the deviation of the group, of the batch, or by nothing (group and turn credit).
         min_visits: state credit: fewest visits for a mean of its own.
         gamma: discount a decision.
         rae_decay: of the running mean.
     """
 
-    credit: Literal["state", "group", "sibling", "rae", "constant"] = "state"
+    credit: Literal["state", "group", "turn", "sibling", "rae", "constant"] = "state"
     scale_rewards: Literal["group", "batch", "none"] = "none"
     min_visits: int = 3
     gamma: float = 1.0
@@ -273,6 +279,8 @@ _BOUNDS = (
     ("rollout", "num_generations", "at least 1"),
     ("rollout", "opening_plies", "0 or more"),
     ("rollout", "max_plies", "0 or more"),
+    ("rollout", "shaping", "at least 0 and below 1"),
+    ("rollout", "novelty", "0 or more"),
     ("policy", "temperature", "more than 0"),
     ("policy", "lora_r", "at least 1"),
     ("policy", "lora_alpha", "at least 1"),

@@ -25,7 +25,7 @@ from ..agents.core import Agent
 from ..agents.llm import LLMAgent
 from ..envs.registry import make_game
 from ..envs.state import take
-from ..errors import CollapseError
+from ..errors import CollapseError, UsageError
 from . import credit as credits
 from .config import CreditConfig, TrainConfig
 from .curriculum import Positions, find_curriculum, read_positions
@@ -38,6 +38,7 @@ from .records import Rollout
 from .rollout import rollout
 from .run import Run
 from .schemes import make_scheme
+from .shaping import Dense
 from .worlds import compare_worlds
 
 __all__ = ["Outcome", "Trainer", "Watcher", "assign", "default_run", "train"]
@@ -89,13 +90,14 @@ class Trainer:
 
         if config.threads:
             torch.set_num_threads(config.threads)
-        self.run = run
+        self.run, self.config = run, config
         self.game = make_game(config.game, **config.game_arguments)
         self.positions: Positions | None = None
         self.held_out: HeldOut | None = None
         self.max_plies = config.rollout.max_plies
         if config.rollout.curriculum:
             self._read_curriculum(config)
+        self._dense()  # refuses what this game has none of
         self.scheme = make_scheme(config.scheme, self.game.info.players)
         names = [n for n in (part.strip() for part in config.budget.eval_vs.split(",")) if n]
         self.goal = Goal.parse(config.budget.goal)
@@ -131,6 +133,20 @@ class Trainer:
             kept = read_positions(self.game, source, source.test, config.budget.eval_games)
             self.held_out = HeldOut(self.game, kept, self.max_plies)
 
+    def _dense(self) -> Dense | None:
+        """New dense signals for one rollout, if the run wants any.
+
+        Raises:
+            UsageError: the game is no gridworld.
+        """
+        config = self.config.rollout
+        if not config.shaping and not config.novelty:
+            return None
+        if self.game.info.name != "gridworld":
+            name = "shaping" if config.shaping else "novelty"
+            raise UsageError(f"{name} pays for what agents hold and find in gridworlds; for {self.game.info.id} say 0.")
+        return Dense(self.game, config.games, config.shaping, config.novelty, self.config.credit.gamma)
+
     # -- one update
 
     def step(self) -> dict[str, Any]:
@@ -154,6 +170,7 @@ class Trainer:
             illegal_penalty=config.rollout.illegal_penalty,
             starts=starts,
             max_plies=self.max_plies,
+            dense=self._dense(),
         )
         played = time.perf_counter()
         credit = assign(batch, config.credit, self.baseline, self.game.info.id)
@@ -321,9 +338,13 @@ def assign(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline,
     if config.credit == "group":
         # Whole games are compared, each counted once; decisions far from the end then take their discounted part.
         index = credits.group_index([(episodes[v.episode].group, v.seat, episodes[v.episode].players) for v in visits])
-        totals = np.array([episodes[v.episode].returns[v.seat] for v in visits], np.float64)
+        paid = [episode.paid for episode in episodes]
+        totals = np.array([paid[v.episode][v.seat] for v in visits], np.float64)
         found = credits.grpo(totals, index, scale=config.scale_rewards, trajectories=who)
         return dataclasses.replace(found, advantages=found.advantages * config.gamma ** batch.decisions_left())
+    if config.credit == "turn":
+        turns = [(episodes[v.episode].group, v.seat, episodes[v.episode].players, v.ply) for v in visits]
+        return credits.grpo(returns, credits.group_index(turns), scale=config.scale_rewards)
     if config.credit == "sibling":
         first = [v.ply == episodes[v.episode].opening_plies for v in visits]
         index = credits.group_index([(episodes[v.episode].group, v.seat) for v in visits])

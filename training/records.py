@@ -25,7 +25,7 @@ class Visit:
         ply: how many turns had been played before (opening included).
         key: hash of the position.
         action: what was played; None if the answer was illegal.
-        before: what the seat had been paid before this decision.
+        before: what the seat had been paid before this decision, dense signals included.
         tokens: the record that the loss needs.
     """
 
@@ -48,7 +48,8 @@ class Episode:
         learners: which seats learn from it.
         opening_plies: random plies before the players took over.
         plies: turns played by the players.
-        returns: P totals.
+        returns: P totals, as the game paid them.
+        dense: P totals of what training paid besides (``shaping.Dense``); empty: nothing.
         illegal: answers that were no legal action, a seat.
         actions: what was played, in order, where the rollout was told to keep it; -1: an answer that named no legal
             action. Simultaneous games: a list a tick.
@@ -60,8 +61,14 @@ class Episode:
     opening_plies: int = 0
     plies: int = 0
     returns: list[float] = field(default_factory=list)
+    dense: list[float] = field(default_factory=list)
     illegal: list[int] = field(default_factory=list)
     actions: list[object] = field(default_factory=list)
+
+    @property
+    def paid(self) -> list[float]:
+        """P totals that learning goes by."""
+        return [a + b for a, b in zip(self.returns, self.dense, strict=True)] if self.dense else self.returns
 
 
 @dataclass
@@ -80,7 +87,8 @@ class Rollout:
 
     def returns(self) -> NDArray[np.float64]:
         """[D] what the deciding seat got from each decision on."""
-        return np.array([self.episodes[v.episode].returns[v.seat] - v.before for v in self.visits], np.float64)
+        paid = [episode.paid for episode in self.episodes]
+        return np.array([paid[v.episode][v.seat] - v.before for v in self.visits], np.float64)
 
     def trajectories(self) -> NDArray[np.int64]:
         """[D] which seat of which episode decided, as one number."""

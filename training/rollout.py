@@ -20,6 +20,7 @@ from ..envs.registry import make_vec
 from ..envs.state import take
 from ..errors import UsageError
 from .records import Episode, Rollout, Visit
+from .shaping import Dense
 
 __all__ = ["Seating", "ask", "opening_states", "rollout", "seated"]
 
@@ -119,6 +120,7 @@ def rollout(
     keep_actions: bool = False,
     starts: Any = None,
     max_plies: int = 0,
+    dense: Dense | None = None,
 ) -> Rollout:
     """Play ``len(seatings) * group_size`` games to their ends, or for ``max_plies``.
 
@@ -135,6 +137,7 @@ def rollout(
         starts: one row a group to begin from instead of the game's beginning; a group's seating goes round so that a
             learner moves first.
         max_plies: games that aren't over after so many plies of the players count as they stand; 0: play to the end.
+        dense: what learners are paid besides, in gridworlds; made for as many worlds as are played.
 
     Raises:
         UsageError: a name that no agent has.
@@ -173,7 +176,7 @@ def rollout(
         )
         for row in range(total)
     ]
-    return _play(game, vec, agents, episodes, rng, keep_actions, max_plies)
+    return _play(game, vec, agents, episodes, rng, keep_actions, max_plies, dense)
 
 
 def _play(
@@ -184,9 +187,12 @@ def _play(
     rng: np.random.Generator,
     keep: bool,
     max_plies: int,
+    dense: Dense | None,
 ) -> Rollout:
     visits: list[Visit] = []
     made = 0
+    besides = np.zeros((len(episodes), game.info.players))
+    none_begun = np.zeros(len(episodes), np.bool_)
     running = np.arange(len(episodes))
     actions = np.zeros_like(vec.sample_actions())
     plies = 0
@@ -209,11 +215,15 @@ def _play(
                         ply,
                         turn.key,
                         decision.action,
-                        episode.returns[turn.player],
+                        episode.returns[turn.player] + float(besides[turn.row, turn.player]),
                         decision.tokens,
                     )
                 )
+        if dense is not None:
+            dense.look(vec)
         _, rewards, _, _, info = vec.step(actions)
+        if dense is not None:
+            besides[running] += dense.pay(vec, none_begun)[running]
         wrong = info["illegal"]
         for turn in turns:
             episodes[turn.row].illegal[turn.player] += bool(wrong[turn.row, turn.player] if seats else wrong[turn.row])
@@ -225,6 +235,9 @@ def _play(
             if keep:
                 episode.actions.append(actions[row].tolist())
         running = running[~over[running]]
+    if dense is not None:
+        for episode, paid in zip(episodes, besides.tolist(), strict=True):
+            episode.dense = paid
     return Rollout(episodes, visits, made)
 
 

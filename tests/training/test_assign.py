@@ -46,6 +46,15 @@ def test_a_group_judges_whole_games_where_games_pay_on_the_way():
     assert advantages(batch(*games), credit="group", gamma=0.5) == [0.5, 1.0, -0.5, -1.0]
 
 
+def test_turns_are_compared_one_by_one_by_what_was_still_to_come():
+    games = [(0, (3.0, 0.0), [(0, 0.0), (0, 2.0)]), (0, (1.0, 0.0), [(0, 0.0), (0, 1.0)])]
+    # Still to come: 3, 1 and 1, 0; a half of what comes later: 2.5, 1 and 1, 0.
+    assert advantages(batch(*games), credit="turn") == [1.0, 0.5, -1.0, -0.5]
+    assert advantages(batch(*games), credit="turn", gamma=0.5) == [0.75, 0.5, -0.75, -0.5]
+    apart = [(0, (3.0, 0.0), [(0, 0.0)]), (1, (1.0, 0.0), [(0, 0.0)])]
+    assert advantages(batch(*apart), credit="turn") == [0.0, 0.0]
+
+
 def test_siblings_of_a_simultaneous_game_are_the_same_seat_s():
     games = [(0, (1.0, -1.0), [(0, 0.0), (1, 0.0)]), (0, (1.0, -1.0), [(0, 0.0), (1, 0.0)])]
     played = assign(batch(*games, simultaneous=True), CreditConfig(credit="sibling"), RoleBaseline(), "toy-v0")
