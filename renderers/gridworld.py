@@ -267,9 +267,11 @@ class _View(NamedTuple):
         """Put a sprite on a cell of the camera; returns the cell's x, y, w, h."""
         x, y = self.xs[col], self.ys[row]
         w, h = self.xs[col + 1] - x, self.ys[row + 1] - y
-        more = round(SPILL * w) if w < SMALL and kind not in FILLING else 0
-        piece = sprite(kind, w + 2 * more, h + 2 * more, *what)
-        self.pieces.append((piece, (x - more, y - more), None, self.blend))
+        wide, high = w, h
+        if w < SMALL and kind not in FILLING:  # all alike, though some cells are a pixel wider
+            wide = high = round((1 + 2 * SPILL) * self.xs[-1] / self.camera.columns)
+        at = (x + (w - wide) // 2, y + (h - high) // 2)
+        self.pieces.append((sprite(kind, wide, high, *what), at, None, self.blend))
         return x, y, w, h
 
     def bar(self, box: tuple[int, int, int, int], part: float, color: Color) -> None:
