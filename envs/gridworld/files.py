@@ -69,7 +69,8 @@ def from_dict(data: Mapping[str, Any]) -> GridworldConfig:
 def merge(base: GridworldConfig, changes: Mapping[str, Any]) -> GridworldConfig:
     """Another configuration with some entries changed.
 
-    A type of object that is taken away leaves the map and ``randomize`` with it.
+    A type of object that is taken away leaves the map and ``randomize`` with it; another terrain begins with its own
+    options.
 
     Args:
         base: stays as it is.
@@ -223,6 +224,8 @@ def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -
         raise _wrong(path, value, f"a section with fields: {', '.join(hints)}")
     if kind is MapRules and isinstance(value.get("text"), str) and value["text"].strip():
         base = _drawn(value["text"])
+    if merging and kind is MapRules and value.get("terrain", base.terrain) != base.terrain:
+        base = dataclasses.replace(base, terrain_options={})  # they were another terrain's
     found = {}
     for name, one in value.items():
         if name not in hints:

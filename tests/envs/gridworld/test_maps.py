@@ -1,4 +1,7 @@
-"""Terrains, walls that open, drawn maps: what each promises, looked at as characters."""
+"""Terrains, walls that open, drawn maps: what each promises, looked at as characters.
+
+Longer than most files: a section for each terrain, and all read maps in the same way.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +31,16 @@ from coterie.envs.gridworld.presets import configure
 from coterie.envs.gridworld.reset import reset
 from coterie.envs.gridworld.terrain import OPTIONS, minimum, open_cells, terrain_regions
 from coterie.envs.gridworld.world import new_world
+from coterie.envs.jit import disabled
 from coterie.errors import NotationError, UsageError
 
 Lines = list[str]
 Cell = tuple[int, int]
 
+EXAMPLES = 6 if disabled() else 60
 SEEDS = st.integers(0, 2**64 - 1)
 SLOW = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -224,6 +229,15 @@ def test_things_that_do_not_fit_are_told() -> None:
         world_of("random", 9, 9, regions=[{"top": 1, "left": 1, "height": 2, "width": 2, "objects": {"altar": 5}}])
 
 
+def test_another_terrain_begins_with_its_own_options() -> None:
+    rooms = {"rows": 2, "columns": 2}
+    assert configure("a20_r4_40x40").map.terrain_options == rooms
+    assert configure("a20_r4_40x40", overrides={"map": {"terrain": "maze"}}).map.terrain_options == {}
+    assert configure("a20_r4_40x40", overrides={"map": {"terrain": "rooms"}}).map.terrain_options == rooms
+    changes = {"terrain": "maze", "terrain_options": {"corridor": 2}}
+    assert configure("a20_r4_40x40", overrides={"map": changes}).map.terrain_options == {"corridor": 2}
+
+
 def test_at_most_four_options_each() -> None:
     assert {terrain.name.lower() for terrain in Terrain} == set(OPTIONS)
     assert all(len(options) <= 4 for options in OPTIONS.values())
@@ -288,7 +302,7 @@ def test_a_seed_is_a_map_and_others_are_others(terrain: str) -> None:
 
 
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 def test_rooms_have_equal_floors_and_a_door_in_each_shared_wall(
     rows: int, columns: int, wall: int, door: int, seed: int
 ) -> None:
@@ -322,7 +336,7 @@ def test_rooms_hold_the_map_s_things_each() -> None:
 
 
 @given(st.integers(1, 12), st.integers(2, 5), st.integers(1, 2), SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 def test_bsp_rooms_are_joined(rooms: int, least: int, corridor: int, seed: int) -> None:
     lines = drawn("bsp", 24, 31, seed, terrain_options={"rooms": rooms, "min_room": least, "corridor": corridor})
     assert len(parts_of(cells_of(lines, ".@"))) == 1
@@ -351,7 +365,7 @@ def test_bsp_makes_as_many_rooms_as_fit() -> None:
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(0, 100), st.integers(0, 9), st.integers(0, 9), SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 @example(1, 1, 0, 0, 0, 0)
 def test_mazes_are_perfect(corridor: int, wall: int, branching: int, more: int, wider: int, seed: int) -> None:
     """The maze's cells and the passages between them are a tree that holds them all."""
@@ -408,7 +422,7 @@ def test_radial_mazes_have_arms_all_around() -> None:
 
 
 @given(st.integers(1, 12), st.integers(0, 12), st.integers(0, 4), SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 def test_objects_lie_at_their_distance(distance: int, spread: int, near: int, seed: int) -> None:
     spread = min(spread, distance)
     side = max(distance + spread, near) + 6
@@ -451,7 +465,7 @@ def turned(lines: Lines, axis: int) -> Lines:
 
 
 @given(st.integers(0, 2), st.integers(5, 12), st.integers(5, 12), st.integers(1, 6), st.booleans(), SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 def test_mirrored_maps_are_fair(axis: int, high: int, wide: int, agents: int, connected: bool, seed: int) -> None:
     middle = ((high - 2) * (wide % 2), (wide - 2) * (high % 2), (wide % 2) * (high % 2))[axis]
     fields = {"agents": agents, "objects": {"wall": 6, "altar": 1}, "terrain_options": {"axis": axis}}
@@ -467,7 +481,7 @@ def test_mirrored_maps_are_fair(axis: int, high: int, wide: int, agents: int, co
 
 
 @given(st.integers(5, 30), st.integers(5, 30), st.integers(0, 100), st.integers(0, 6), SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 @example(12, 12, 100, 4, 0)
 @example(12, 12, 0, 0, 0)
 def test_caves_are_open_as_far_as_asked(high: int, wide: int, rock: int, steps: int, seed: int) -> None:
@@ -504,7 +518,7 @@ def test_one_step_of_the_automaton_is_as_told() -> None:
 
 
 @given(st.integers(1, 6), st.integers(0, 4), st.integers(0, 5), st.integers(0, 2), SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=EXAMPLES // 2, deadline=None)
 def test_bases_lie_in_the_corners(size: int, door: int, centre: int, border: int, seed: int) -> None:
     options = {"size": size, "door": door, "centre": centre}
     high, wide = minimum("bases", options, border)
@@ -607,7 +621,7 @@ def test_many_cut_off_are_joined_by_few_walls() -> None:
 
 
 @given(any_map(), SEEDS)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_drawing_reads_back_as_the_same_map(fields: dict[str, Any], seed: int) -> None:
     config = built(fields)
     world = build(config, seed)
@@ -682,6 +696,7 @@ def test_a_drawn_map_through_the_public_faces() -> None:
         draw_map(make_game("hex-v0"), vec.state)
 
 
+@pytest.mark.skipif(disabled(), reason="threads change nothing where nothing is compiled")
 def test_threads_change_no_map() -> None:
     """Episodes of three ticks, so that every row is built anew several times."""
     one, eight = (
