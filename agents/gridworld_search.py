@@ -111,6 +111,16 @@ def _need(world: World, i: int, memory: Memory) -> None:
 
 
 @kernel
+def _price(world: World, i: int) -> int:
+    """Energy that the cheapest reward costs."""
+    price = 1 << 30
+    for t in range(world.types.shape[1]):
+        if world.types[i, t]["reward"] > 0:
+            price = min(price, world.types[i, t]["energy_cost"] + world.rules[i]["use_cost"])
+    return price
+
+
+@kernel
 def _worth(world: World, i: int, s: int, t: int, memory: Memory) -> bool:
     """Whether player s should use an object of type t as it stands."""
     kind, me, rules = world.types[i, t], world.agents[i, s], world.rules[i]
@@ -126,7 +136,7 @@ def _worth(world: World, i: int, s: int, t: int, memory: Memory) -> bool:
     if kind["reward"] < 0:
         return False
     gain = kind["energy_gain"]
-    if gain > cost and (me["energy"] - cost + gain <= me["max_energy"] or me["energy"] < me["max_energy"] // 2):
+    if gain > cost and (me["energy"] - cost + gain <= me["max_energy"] or me["energy"] < _price(world, i)):
         return True
     for j in range(items):
         out = world.recipes[i, t, 1, j]
