@@ -16,7 +16,7 @@ from .layout import World
 from .legal import alive, legal
 from .planes import observe_planes
 from .presets import arguments, configure
-from .reset import reset
+from .reset import reset, reset_open
 from .rules import step
 from .text import action_to_text, compact, describe, parse_action, rules
 from .tokens import observe_tokens
@@ -96,6 +96,7 @@ def gridworld(
     complete = configure(preset, config, changes)
     size, seen = sizes(complete), complete.observation
     tokens = seen.kind == "tokens"
+    plain = complete.map.terrain == "random" and not complete.map.connected
     return Game(
         info=GameInfo(
             "gridworld",
@@ -111,7 +112,15 @@ def gridworld(
             hidden=True,
             noop=0,
         ),
-        kernels=Kernels(reset, mover, legal, step, observe_tokens if tokens else observe_planes, key, alive=alive),
+        kernels=Kernels(
+            reset_open if plain else reset,
+            mover,
+            legal,
+            step,
+            observe_tokens if tokens else observe_planes,
+            key,
+            alive=alive,
+        ),
         new_state=lambda n: new_world(complete, n),
         rules=rules(complete),
         describe=describe(complete),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...aliases import Mask
 from ..jit import kernel
 from .layout import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
@@ -21,7 +23,7 @@ def legal(world: World, i: int, player: int, mask: Mask) -> None:
     """Writes the whole mask [A]. After the last tick nobody has a choice."""
     mask[:] = 0
     rules, agent = world.rules[i], world.agents[i, player]
-    now = rules["clock"] + 1
+    now = np.int64(rules["clock"]) + 1
     if not agent["alive"] or now > rules["max_steps"]:
         return
     mask[NOOP] = 1

@@ -1,7 +1,7 @@
 """Whether an action would succeed: the conditions that the rules and the masks share.
 
 Every kernel here asks about one verb of the agent in slot s of world i, which is alive and not frozen, in tick
-``now``. None of them changes anything.
+``now``. None of them changes anything. Numbers come as int64, so that each is compiled once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import part
 from .layout import AGENT_KIND, COLUMN_STEP, EMPTY, OBJECT_KIND, OUTSIDE, PAD, ROW_STEP, World
 
 __all__ = ["may_attack", "may_gift", "may_loot", "may_move", "may_rotate", "may_shield", "may_swap", "may_use", "place"]
@@ -19,31 +19,31 @@ LEFT_OF = np.array([2, 3, 1, 0], np.int64)
 """Direction -> the one to the left of who looks that way."""
 
 
-@kernel
+@part
 def place(world: World, i: int, s: int, ahead: int, left: int) -> Any:
     """Where ``kind`` and ``which`` have the cell so many cells ahead and to the left: (row, column)."""
     agent = world.agents[i, s]
-    facing = agent["facing"]
+    facing = np.int64(agent["facing"])
     side = LEFT_OF[facing]
     row = agent["row"] + PAD + ahead * ROW_STEP[facing] + left * ROW_STEP[side]
     column = agent["col"] + PAD + ahead * COLUMN_STEP[facing] + left * COLUMN_STEP[side]
     return row, column
 
 
-@kernel
+@part
 def may_move(world: World, i: int, s: int, way: int) -> bool:
     """Forward (way 1) or back (-1)."""
     row, column = place(world, i, s, way, 0)
     return world.kind[i, row, column] == EMPTY and world.agents[i, s]["energy"] >= world.rules[i]["move_cost"]
 
 
-@kernel
+@part
 def may_rotate(world: World, i: int, s: int) -> bool:
     """To any direction."""
     return bool(world.agents[i, s]["energy"] >= world.rules[i]["rotate_cost"])
 
 
-@kernel
+@part
 def may_loot(world: World, i: int, s: int, target: int) -> bool:
     """Whether s has room for anything that the target holds."""
     limit = world.agents[i, s]["max_items"]
@@ -53,7 +53,7 @@ def may_loot(world: World, i: int, s: int, target: int) -> bool:
     return found
 
 
-@kernel
+@part
 def _gains(world: World, i: int, s: int, t: int, energy: int) -> bool:
     """Whether a use of type t would give anything to s, which then has so much energy left."""
     agent, kind = world.agents[i, s], world.types[i, t]
@@ -66,7 +66,7 @@ def _gains(world: World, i: int, s: int, t: int, energy: int) -> bool:
     return False
 
 
-@kernel
+@part
 def may_use(world: World, i: int, s: int, now: int) -> bool:
     """The object ahead; or, where looting is a use, the frozen agent ahead."""
     row, column = place(world, i, s, 1, 0)
@@ -74,25 +74,25 @@ def may_use(world: World, i: int, s: int, now: int) -> bool:
     if not EMPTY < found < OUTSIDE:
         return False
     rules, energy = world.rules[i], world.agents[i, s]["energy"]
-    other = world.which[i, row, column]
+    other = np.int64(world.which[i, row, column])
     if found == AGENT_KIND:
         if not rules["loot_by_use"] or energy < rules["use_cost"] or now > world.agents[i, other]["frozen_until"]:
             return False
         return may_loot(world, i, s, other)
-    t = found - OBJECT_KIND
+    t = np.int64(found) - OBJECT_KIND
     kind = world.types[i, t]
     if not kind["usable"] or now <= world.objects[i, other]["busy_until"] or world.objects[i, other]["stock"] == 0:
         return False
-    energy -= rules["use_cost"] + kind["energy_cost"]
-    if energy < 0:
+    left = np.int64(energy) - rules["use_cost"] - kind["energy_cost"]
+    if left < 0:
         return False
     for j in range(world.items.shape[2]):
         if world.items[i, s, j] < world.recipes[i, t, 0, j]:
             return False
-    return _gains(world, i, s, t, energy)
+    return _gains(world, i, s, t, left)
 
 
-@kernel
+@part
 def may_attack(world: World, i: int, s: int, k: int) -> bool:
     """Attack k, 1..9."""
     rules = world.rules[i]
@@ -105,14 +105,14 @@ def may_attack(world: World, i: int, s: int, k: int) -> bool:
     return bool(EMPTY < found < OUTSIDE and world.types[i, found - OBJECT_KIND]["hp"] > 0)
 
 
-@kernel
+@part
 def may_shield(world: World, i: int, s: int) -> bool:
     """On or off."""
     rules = world.rules[i]
     return bool(rules["shield"] and world.agents[i, s]["energy"] >= rules["shield_cost"])
 
 
-@kernel
+@part
 def may_swap(world: World, i: int, s: int, now: int) -> bool:
     """With the frozen agent ahead."""
     rules = world.rules[i]
@@ -124,7 +124,7 @@ def may_swap(world: World, i: int, s: int, now: int) -> bool:
     return bool(now <= world.agents[i, world.which[i, row, column]]["frozen_until"])
 
 
-@kernel
+@part
 def may_gift(world: World, i: int, s: int, j: int) -> bool:
     """Item j to the agent ahead."""
     rules = world.rules[i]
@@ -133,5 +133,5 @@ def may_gift(world: World, i: int, s: int, j: int) -> bool:
     row, column = place(world, i, s, 1, 0)
     if world.kind[i, row, column] != AGENT_KIND:
         return False
-    other = world.which[i, row, column]
+    other = np.int64(world.which[i, row, column])
     return bool(world.items[i, other, j] < world.agents[i, other]["max_items"])

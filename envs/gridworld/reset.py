@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import kernel, part
 from ..rng import Word, below
 from ..sharing import partition
 from .config import RANGES, Sharing
@@ -14,7 +14,7 @@ from .layout import AGENT_KIND, EMPTY, GONE, OBJECT_KIND, PAD, UP, WALL, World
 from .maps import build, connect
 from .rules import draw
 
-__all__ = ["reset", "settle"]
+__all__ = ["reset", "reset_open", "settle"]
 
 TRIES = 32
 """So often a cell is drawn before the free ones are counted."""
@@ -30,14 +30,14 @@ COST, GAIN, COOLDOWN = RANGES["objects.energy_cost"], RANGES["objects.energy_gai
 STOCK, HP = RANGES["objects.stock"], RANGES["objects.hp"]
 
 
-@kernel
+@part
 def _between(world: World, i: int, q: int) -> Any:
     """A number of range q."""
     ends = world.ranges[i, q]
-    return ends["low"] + below(draw(world, i), ends["high"] - ends["low"] + 1)
+    return ends["low"] + below(draw(world, i), np.int64(ends["high"]) - ends["low"] + 1)
 
 
-@kernel
+@part
 def _draw_type(world: World, i: int, t: int, code: int, value: int) -> None:
     kind = world.types[i, t]
     if code == COST:
@@ -52,7 +52,7 @@ def _draw_type(world: World, i: int, t: int, code: int, value: int) -> None:
         kind["hp"] = value
 
 
-@kernel
+@part
 def _draw_trait(world: World, i: int, s: int, code: int, value: int) -> None:
     agent = world.agents[i, s]
     if code in (MAX_ENERGY, OWN_MAX_ENERGY):
@@ -72,9 +72,9 @@ def draw_ranges(world: World, i: int) -> None:
     """Draws what the configuration leaves to chance, one range after the other."""
     rules = world.rules[i]
     for q in range(world.ranges.shape[1]):
-        code = world.ranges[i, q]["code"]
+        code = np.int64(world.ranges[i, q]["code"])
         if code >= COST:
-            _draw_type(world, i, world.ranges[i, q]["index"], code, _between(world, i, q))
+            _draw_type(world, i, np.int64(world.ranges[i, q]["index"]), code, _between(world, i, q))
         elif code >= OWN_MAX_ENERGY:
             for s in range(world.agents.shape[1]):
                 _draw_trait(world, i, s, code, _between(world, i, q))
@@ -96,7 +96,7 @@ def draw_ranges(world: World, i: int) -> None:
 def clear(world: World, i: int) -> None:
     """A map with nothing but its border."""
     rules = world.rules[i]
-    height, width, border = rules["height"], rules["width"], rules["border"]
+    height, width, border = np.int64(rules["height"]), np.int64(rules["width"]), np.int64(rules["border"])
     for row in range(height):
         for column in range(width):
             inside = border <= row < height - border and border <= column < width - border
@@ -128,7 +128,7 @@ def forget(world: World, i: int) -> None:
 # -- placing -----------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@part
 def _ours(world: World, i: int, g: int, row: int, column: int) -> bool:
     """Whether no later region contains the cell."""
     for other in range(g + 1, world.regions.shape[1]):
@@ -160,24 +160,25 @@ def _kth(world: World, i: int, g: int, k: int) -> Any:
     return count
 
 
-@kernel
+@part
 def _find(world: World, i: int, g: int) -> Any:
     """A random empty cell of region g, or of the map if it has none: row * width + column; -1: the map is full."""
     region, width = world.regions[i, g], np.int64(world.rules[i]["width"])
     wide = np.int64(region["width"])
     for _ in range(TRIES):
-        cell = below(draw(world, i), region["height"] * wide)
+        cell = below(draw(world, i), np.int64(region["height"]) * wide)
         row, column = region["top"] + cell // wide, region["left"] + cell % wide
         if world.kind[i, row + PAD, column + PAD] == EMPTY and _ours(world, i, g, row, column):
             return row * width + column
-    for where in (g, -1):
-        count = _kth(world, i, where, -1)
-        if count > 0:
-            return _kth(world, i, where, below(draw(world, i), count))
-    return np.int64(-1)
+    where, anywhere = np.int64(g), np.int64(-1)
+    count = _kth(world, i, where, anywhere)
+    if count == 0:
+        where = anywhere
+        count = _kth(world, i, where, anywhere)
+    return _kth(world, i, where, below(draw(world, i), count)) if count > 0 else anywhere
 
 
-@kernel
+@part
 def _begin(world: World, i: int, s: int, row: int, column: int) -> None:
     """An agent begins here."""
     agent, rules = world.agents[i, s], world.rules[i]
@@ -194,8 +195,8 @@ def _begin(world: World, i: int, s: int, row: int, column: int) -> None:
 def begin_drawn(world: World, i: int) -> int:
     """Agents that the map shows begin, row by row; returns how many."""
     rules, living = world.rules[i], 0
-    for row in range(rules["height"]):
-        for column in range(rules["width"]):
+    for row in range(np.int64(rules["height"])):
+        for column in range(np.int64(rules["width"])):
             if world.kind[i, row + PAD, column + PAD] == AGENT_KIND:
                 if living < world.agents.shape[1]:
                     _begin(world, i, living, row, column)
@@ -233,15 +234,15 @@ def place_all(world: World, i: int, living: int) -> int:
 def number_objects(world: World, i: int) -> None:
     """Objects that the map shows get their places, row by row; neighbours lie close in memory."""
     rules, number = world.rules[i], 0
-    for row in range(rules["height"]):
-        for column in range(rules["width"]):
+    for row in range(np.int64(rules["height"])):
+        for column in range(np.int64(rules["width"])):
             kind = world.kind[i, row + PAD, column + PAD]
             if kind < OBJECT_KIND:
                 continue
             if number == world.objects.shape[1]:
                 world.kind[i, row + PAD, column + PAD] = EMPTY
                 continue
-            t = kind - OBJECT_KIND
+            t = np.int64(kind) - OBJECT_KIND
             thing = world.objects[i, number]
             thing["type"], thing["row"], thing["col"] = t, row, column
             thing["hp"], thing["stock"] = world.types[i, t]["hp"], world.types[i, t]["stock"]
@@ -277,28 +278,19 @@ def label(world: World, i: int, living: int) -> None:
 
 
 @kernel
-def _introduce(world: World, i: int, living: int) -> None:
-    """The last part of a beginning, once everybody stands somewhere."""
+def _fill(world: World, i: int) -> None:
+    """All that the regions ask for, the objects' numbers, and kin."""
     rules = world.rules[i]
+    living = place_all(world, i, begin_drawn(world, i))
+    number_objects(world, i)
     rules["agents"] = living
     rules["next_id"] = max(living, rules["ancestors"])
     label(world, i, living)
-    if rules["connected"]:
-        connect(world, i)
 
 
 @kernel
-def settle(world: World, i: int) -> None:
-    """Make agents and objects of what ``kind`` shows of row i, in the order of its cells; nothing else is left."""
-    forget(world, i)
-    living = begin_drawn(world, i)
-    number_objects(world, i)
-    _introduce(world, i, living)
-
-
-@kernel
-def reset(world: World, i: int, seed: Word) -> None:
-    """A new episode in world i; everything follows from the seed."""
+def _bare(world: World, i: int, seed: Word) -> None:
+    """Ranges drawn, and a map with nothing but its border."""
     rules = world.rules[i]
     rules["seed"] = seed
     rules["draws"] = 0
@@ -306,7 +298,34 @@ def reset(world: World, i: int, seed: Word) -> None:
     draw_ranges(world, i)
     clear(world, i)
     forget(world, i)
+
+
+@kernel
+def reset(world: World, i: int, seed: Word) -> None:
+    """A new episode in world i; everything follows from the seed."""
+    _bare(world, i, seed)
     build(world, i)
-    living = place_all(world, i, begin_drawn(world, i))
+    _fill(world, i)
+    if world.rules[i]["connected"]:
+        connect(world, i)
+
+
+@kernel
+def reset_open(world: World, i: int, seed: Word) -> None:
+    """The same where no terrain is built and no wall is opened: the builders need not be compiled."""
+    _bare(world, i, seed)
+    _fill(world, i)
+
+
+@kernel
+def settle(world: World, i: int) -> None:
+    """Make agents and objects of what ``kind`` shows of row i, in the order of its cells; nothing else stays."""
+    rules = world.rules[i]
+    forget(world, i)
+    living = begin_drawn(world, i)
     number_objects(world, i)
-    _introduce(world, i, living)
+    rules["agents"] = living
+    rules["next_id"] = max(living, rules["ancestors"])
+    label(world, i, living)
+    if rules["connected"]:
+        connect(world, i)

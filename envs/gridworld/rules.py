@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, TRUNCATED, Rewards, Status
-from ..jit import kernel
+from ..jit import kernel, part
 from ..rng import Word, below, word
 from ..sharing import prestige, share_labels, share_matrix, share_relatives
 from .config import Sharing
@@ -46,7 +46,7 @@ def draw(world: World, i: int) -> Word:
 # -- what happens to agents and objects --------------------------------------------------------------------------------
 
 
-@kernel
+@part
 def die(world: World, i: int, s: int) -> None:
     """The agent leaves its cell and everything it holds is lost."""
     agent = world.agents[i, s]
@@ -58,7 +58,7 @@ def die(world: World, i: int, s: int) -> None:
         world.items[i, s, j] = 0
 
 
-@kernel
+@part
 def go(world: World, i: int, s: int, row: int, column: int) -> None:
     """Agent s stands at that place of ``kind`` now; the cell it leaves is not touched."""
     agent = world.agents[i, s]
@@ -67,7 +67,7 @@ def go(world: World, i: int, s: int, row: int, column: int) -> None:
     agent["row"], agent["col"] = row - PAD, column - PAD
 
 
-@kernel
+@part
 def loot(world: World, i: int, s: int, target: int) -> None:
     """Agent s takes of each item as many as it can hold."""
     limit = world.agents[i, s]["max_items"]
@@ -78,7 +78,7 @@ def loot(world: World, i: int, s: int, target: int) -> None:
             world.items[i, s, j] += taken
 
 
-@kernel
+@part
 def hit(world: World, i: int, s: int, target: int) -> None:
     """Agent s attacks the target: its shield gives way first."""
     rules, agent = world.rules[i], world.agents[i, target]
@@ -100,7 +100,7 @@ def hit(world: World, i: int, s: int, target: int) -> None:
 # -- verbs: each returns whether it succeeded --------------------------------------------------------------------------
 
 
-@kernel
+@part
 def move(world: World, i: int, s: int, way: int) -> bool:
     """One cell forward or back."""
     if not may_move(world, i, s, way):
@@ -113,7 +113,7 @@ def move(world: World, i: int, s: int, way: int) -> bool:
     return True
 
 
-@kernel
+@part
 def rotate(world: World, i: int, s: int, direction: int) -> bool:
     """Look there."""
     if not may_rotate(world, i, s):
@@ -124,19 +124,19 @@ def rotate(world: World, i: int, s: int, direction: int) -> bool:
     return True
 
 
-@kernel
+@part
 def use(world: World, i: int, s: int, rewards: Rewards) -> bool:
     """Use the object ahead, or loot the frozen agent ahead."""
     rules, agent = world.rules[i], world.agents[i, s]
-    if not may_use(world, i, s, rules["clock"]):
+    if not may_use(world, i, s, np.int64(rules["clock"])):
         return False
     row, column = place(world, i, s, 1, 0)
-    other = world.which[i, row, column]
+    other = np.int64(world.which[i, row, column])
     agent["energy"] -= rules["use_cost"]
     if world.kind[i, row, column] == AGENT_KIND:
         loot(world, i, s, other)
         return True
-    t = world.kind[i, row, column] - OBJECT_KIND
+    t = np.int64(world.kind[i, row, column]) - OBJECT_KIND
     kind, thing = world.types[i, t], world.objects[i, other]
     for j in range(world.items.shape[2]):
         held = world.items[i, s, j] - world.recipes[i, t, 0, j]
@@ -154,13 +154,13 @@ def use(world: World, i: int, s: int, rewards: Rewards) -> bool:
     return True
 
 
-@kernel
+@part
 def attack(world: World, i: int, s: int, k: int) -> bool:
     """Attack k, 1..9: an agent or an object in the block ahead."""
     if not may_attack(world, i, s, k):
         return False
     row, column = place(world, i, s, 1 + (k - 1) // 3, 1 - (k - 1) % 3)
-    other = world.which[i, row, column]
+    other = np.int64(world.which[i, row, column])
     world.agents[i, s]["energy"] -= world.rules[i]["attack_cost"]
     if world.kind[i, row, column] == AGENT_KIND:
         hit(world, i, s, other)
@@ -173,7 +173,7 @@ def attack(world: World, i: int, s: int, k: int) -> bool:
     return True
 
 
-@kernel
+@part
 def shield(world: World, i: int, s: int) -> bool:
     """On goes off, off goes on."""
     if not may_shield(world, i, s):
@@ -184,20 +184,20 @@ def shield(world: World, i: int, s: int) -> bool:
     return True
 
 
-@kernel
+@part
 def swap(world: World, i: int, s: int) -> bool:
     """Change places with the frozen agent ahead."""
     rules, agent = world.rules[i], world.agents[i, s]
-    if not may_swap(world, i, s, rules["clock"]):
+    if not may_swap(world, i, s, np.int64(rules["clock"])):
         return False
     row, column = place(world, i, s, 1, 0)
     agent["energy"] -= rules["swap_cost"]
-    go(world, i, world.which[i, row, column], agent["row"] + PAD, agent["col"] + PAD)
+    go(world, i, np.int64(world.which[i, row, column]), agent["row"] + PAD, agent["col"] + PAD)
     go(world, i, s, row, column)
     return True
 
 
-@kernel
+@part
 def gift(world: World, i: int, s: int, j: int) -> bool:
     """One item j to the agent ahead."""
     if not may_gift(world, i, s, j):
@@ -209,7 +209,7 @@ def gift(world: World, i: int, s: int, j: int) -> bool:
     return True
 
 
-@kernel
+@part
 def act(world: World, i: int, s: int, action: int, rewards: Rewards) -> bool:
     """One action, 0..A-1, of an agent that isn't frozen."""
     if action == NOOP:
@@ -232,7 +232,7 @@ def act(world: World, i: int, s: int, action: int, rewards: Rewards) -> bool:
 # -- the tick ----------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@part
 def events(world: World, i: int) -> int:
     """Shields, upkeep and deaths of age or hunger; writes the living into ``order`` and returns how many they are."""
     rules = world.rules[i]
@@ -303,13 +303,13 @@ def step(world: World, i: int, actions: NDArray[np.int32], rewards: Rewards) -> 
     if rules["shuffled"]:
         shuffle(world, i, living)
     for k in range(living):
-        s = world.order[i, k]
+        s = np.int64(world.order[i, k])
         if ATTACK <= actions[s] < SHIELD:
-            turn(world, i, s, actions[s], rewards)
+            turn(world, i, s, np.int64(actions[s]), rewards)
     for k in range(living):
-        s = world.order[i, k]
+        s = np.int64(world.order[i, k])
         if not ATTACK <= actions[s] < SHIELD:
-            turn(world, i, s, actions[s], rewards)
+            turn(world, i, s, np.int64(actions[s]), rewards)
     share(world, i, rewards)
     left = 0
     for k in range(living):

@@ -54,8 +54,8 @@ def map_planes(world: World, i: int, planes: int) -> NDArray[np.uint8]:
 def whole(config: GridworldConfig) -> GlobalState:
     """The arrays of ``state()``.
 
-    ``planes`` [C, H, W]; of each slot ``alive``, ``place`` (row, column), ``energy``, ``label``; ``related`` [S, S] R or
-    K ([1, 1] where no rule reads it).
+    ``planes`` [C, H, W]; of each slot ``alive``, ``place`` (row, column), ``energy``, ``label``; ``related`` [S, S] R
+    or K ([1, 1] where no rule reads it).
     """
     size, here = sizes(config), config.map
     dense = size.slots if config.kinship.mode in ("matrix", "relatedness") else 1
