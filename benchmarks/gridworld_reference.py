@@ -30,8 +30,8 @@ LEFT_OF = {UP: LEFT, DOWN: RIGHT, LEFT: DOWN, RIGHT: UP}
 EMPTY, AN_AGENT, FIRST_TYPE, BEYOND, NO_TYPE = 0, 1, 2, 255, 255
 AGENT_FEATURES = ("hp", "frozen", "energy", "orientation", "shield")
 VERBS = ("noop", "forward", "back", *("rotate",) * 4, "use", *("attack",) * 9, "shield", "swap")
-COST = {"forward": "move", "back": "move"}
-"""Where the cost isn't called as the verb is."""
+COST = {verb: f"{verb}_cost" for verb in (*VERBS, "gift")} | {"forward": "move_cost", "back": "move_cost"}
+"""What a verb's cost is called among the rules."""
 _FIXED = ("types", "recipes", "ranges", "regions", "counts", "plan", "related", "pct")
 """Arrays that no rule changes after the reset."""
 _64 = (1 << 64) - 1
@@ -100,7 +100,11 @@ class Reference:
         self.which: list[list[int]] = np.where(world.kind[inside] == EMPTY, -1, world.which[inside]).tolist()
         self.fixed = {name: getattr(world, name)[i].copy() for name in _FIXED}
         self.planes_of = plane_list(config)
+        self.hidden = {tuple(name.split(".")) for name in config.observation.hidden}
         self.type_names = list(config.objects)
+        self.first_items = [
+            [next((j + 1 for j, n in enumerate(side) if n), 0) for side in both] for both in self.recipes
+        ]
         self.actions = len(VERBS) + len(config.items)
         self.log: list[tuple[int, int, str, str]] = []
 
@@ -179,8 +183,11 @@ class Reference:
 
     def cost_of(self, action: int) -> int:
         """Energy of a verb by action number, without what an object costs."""
+        if action == 0:
+            return 0
         verb = VERBS[action] if action < len(VERBS) else "gift"
-        return 0 if verb == "noop" else int(self.rules[f"{COST.get(verb, verb)}_cost"])
+        cost: int = self.rules[COST[verb]]
+        return cost
 
     def obstacle(self, slot: int, action: int, tick: int) -> str:
         """Why an action would fail in a tick; "" if it would not."""
@@ -470,8 +477,7 @@ class Reference:
         which, clock = self.which[row][col], self.rules["clock"]
         if found != AN_AGENT:
             t = found - FIRST_TYPE
-            thing, name, (inputs, outputs) = self.objects[which], self.type_names[t], self.recipes[t]
-            first = [next((j + 1 for j, n in enumerate(side) if n > 0), 0) for side in (inputs, outputs)]
+            thing, name, first = self.objects[which], self.type_names[t], self.first_items[t]
             features = {"": 1, "hp": thing.hp, "stock": thing.stock, "input": first[0], "output": first[1]}
             features |= {"gain": self.types[t].energy_gain, "ready": int(clock + 1 > thing.busy_until)}
         else:
@@ -484,8 +490,7 @@ class Reference:
             features = {"": 1} | dict(zip(AGENT_FEATURES, values, strict=True))
             features |= dict(zip(self.config.items, self.items[which], strict=True))
         own = found == AN_AGENT and which == slot
-        hidden = () if own else self.config.observation.hidden
-        shown = {(name, what): value for what, value in features.items() if f"{name}.{what}" not in hidden}
+        shown = {(name, what): value for what, value in features.items() if own or (name, what) not in self.hidden}
         if found == AN_AGENT:
             shown["", "kinship"] = 255 if own else max(0, round(self.kin(slot, which) * 255))
         return shown

@@ -65,8 +65,7 @@ def varied_config(number: int) -> tuple[str, GridworldConfig]:
         return base, configure(base)
     changes: dict[str, Any] = {"max_steps": random.choice((60, 137, 400, 5000))}
     if base not in LARGE and random.random() < 0.6:
-        none = dict.fromkeys(configure(base).map.terrain_options)
-        changes["map"] = dict(SMALL, regions=[], terrain="random", terrain_options=none)
+        changes["map"] = dict(SMALL, regions=[], terrain="random")
         if random.random() < 0.2:
             changes["map"] |= {"terrain": random.choice(TERRAINS), "height": 31, "width": 31}
             changes["map"]["connected"] = random.random() < 0.5
@@ -83,7 +82,7 @@ def _actions(random: Random, changes: dict[str, Any], base: str) -> None:
         "order": random.choice(("shuffled", "fixed")),
         "costs": {verb: random.choice((0, 0, 1, 3)) for verb in verbs},
     }
-    if random.random() < 0.3:
+    if random.random() < 0.4:
         changes["actions"]["costs"]["shield"] = 60
     if random.random() < 0.15:
         changes["actions"][random.choice(("attack", "shield", "swap", "gift"))] = False
@@ -211,13 +210,14 @@ class Players:
         """An action that touches another agent, if one is near; else 0."""
         world, agent = self.world, self.world.agents[slot]
         other = world.agent_at(world.cell(agent, 1))
-        if other >= 0 and (mood == "helper" or self.random.random() < 0.3):
+        frozen = other >= 0 and world.agents[other].frozen_until > world.rules["clock"]
+        if other >= 0 and (mood == "helper" or self.random.random() < (0.7 if frozen else 0.2)):
             return self._any_of(slot, (range(18, 19), range(19, self.actions), range(7, 8)))
         if mood == "raider" and self.random.random() < 0.5:
             near = [8 + k for k in range(9) if world.agent_at(world.target(agent, k + 1)) >= 0]
             if near:
                 return self.random.choice(near)
-        return 17 if self.random.random() < 0.05 else 0
+        return 17 if self.random.random() < (0.03 if agent.shield else 0.1) else 0
 
     def _goal(self, slot: int) -> tuple[int, int]:
         """A cell near a thing or agent that is worth going to."""
