@@ -7,7 +7,7 @@ import numpy as np
 from ...aliases import Mask
 from ..jit import kernel
 from .layout import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
-from .may import may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use
+from .may import attackable, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
 
 __all__ = ["alive", "legal"]
 
@@ -35,8 +35,11 @@ def legal(world: World, i: int, player: int, mask: Mask) -> None:
     for k in range(4):
         mask[ROTATE + k] = turn
     mask[USE] = may_use(world, i, player, now)
-    for k in range(9):
-        mask[ATTACK + k] = may_attack(world, i, player, k + 1)
+    if may_attack(world, i, player):
+        here, ahead, left = steps(world, i, player)
+        for k in range(9):
+            target = here + (1 + k // 3) * ahead + (1 - k % 3) * left
+            mask[ATTACK + k] = attackable(world, i, target)
     mask[SHIELD] = may_shield(world, i, player)
     mask[SWAP] = may_swap(world, i, player, now)
     for j in range(world.items.shape[2]):

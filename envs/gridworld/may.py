@@ -1,7 +1,8 @@
 """Whether an action would succeed: the conditions that the rules and the masks share.
 
 Every kernel here asks about one verb of the agent in slot s of world i, which is alive and not frozen, in tick
-``now``. None of them changes anything. Numbers come as int64, so that each is compiled once.
+``now``. None of them changes anything. Numbers come as int64, so that each is compiled once; cells come by their number
+in ``kind`` and ``which``, counted through all axes, which spares the arithmetic of three indices.
 """
 
 from __future__ import annotations
@@ -11,30 +12,50 @@ from typing import Any
 import numpy as np
 
 from ..jit import part
-from .layout import AGENT_KIND, COLUMN_STEP, EMPTY, OBJECT_KIND, OUTSIDE, PAD, ROW_STEP, World
+from ..words import get
+from .layout import AGENT_KIND, DOWN, EMPTY, LEFT, OBJECT_KIND, OUTSIDE, PAD, UP, World
 
-__all__ = ["may_attack", "may_gift", "may_loot", "may_move", "may_rotate", "may_shield", "may_swap", "may_use", "place"]
-
-LEFT_OF = np.array([2, 3, 1, 0], np.int64)
-"""Direction -> the one to the left of who looks that way."""
+__all__ = [
+    "attackable",
+    "cell",
+    "may_attack",
+    "may_gift",
+    "may_loot",
+    "may_move",
+    "may_rotate",
+    "may_shield",
+    "may_swap",
+    "may_use",
+    "steps",
+]
 
 
 @part
-def place(world: World, i: int, s: int, ahead: int, left: int) -> Any:
-    """Where ``kind`` and ``which`` have the cell so many cells ahead and to the left: (row, column)."""
-    agent = world.agents[i, s]
-    facing = np.int64(agent["facing"])
-    side = LEFT_OF[facing]
-    row = agent["row"] + PAD + ahead * ROW_STEP[facing] + left * ROW_STEP[side]
-    column = agent["col"] + PAD + ahead * COLUMN_STEP[facing] + left * COLUMN_STEP[side]
-    return row, column
+def cell(world: World, i: int, row: int, column: int) -> Any:
+    """The number of that cell of the map."""
+    return (i * world.kind.shape[1] + row + PAD) * world.kind.shape[2] + column + PAD
+
+
+@part
+def steps(world: World, i: int, s: int) -> Any:
+    """Where the agent stands, and how far it is from there to the cells ahead and to its left."""
+    agent, below = world.agents[i, s], world.kind.shape[2]
+    here, facing = cell(world, i, np.int64(agent["row"]), np.int64(agent["col"])), agent["facing"]
+    if facing == UP:
+        return here, -below, -1
+    if facing == DOWN:
+        return here, below, 1
+    if facing == LEFT:
+        return here, -1, below
+    return here, 1, -below
 
 
 @part
 def may_move(world: World, i: int, s: int, way: int) -> bool:
     """Forward (way 1) or back (-1)."""
-    row, column = place(world, i, s, way, 0)
-    return world.kind[i, row, column] == EMPTY and world.agents[i, s]["energy"] >= world.rules[i]["move_cost"]
+    here, ahead, _ = steps(world, i, s)
+    free = get(world.kind, here + way * ahead) == EMPTY
+    return bool(free and world.agents[i, s]["energy"] >= world.rules[i]["move_cost"])
 
 
 @part
@@ -69,21 +90,21 @@ def _gains(world: World, i: int, s: int, t: int, energy: int) -> bool:
 @part
 def may_use(world: World, i: int, s: int, now: int) -> bool:
     """The object ahead; or, where looting is a use, the frozen agent ahead."""
-    row, column = place(world, i, s, 1, 0)
-    found = world.kind[i, row, column]
+    here, ahead, _ = steps(world, i, s)
+    found = np.int64(get(world.kind, here + ahead))
     if not EMPTY < found < OUTSIDE:
         return False
-    rules, energy = world.rules[i], world.agents[i, s]["energy"]
-    other = np.int64(world.which[i, row, column])
+    rules, energy = world.rules[i], np.int64(world.agents[i, s]["energy"])
+    other = np.int64(get(world.which, here + ahead))
     if found == AGENT_KIND:
         if not rules["loot_by_use"] or energy < rules["use_cost"] or now > world.agents[i, other]["frozen_until"]:
             return False
         return may_loot(world, i, s, other)
-    t = np.int64(found) - OBJECT_KIND
-    kind = world.types[i, t]
-    if not kind["usable"] or now <= world.objects[i, other]["busy_until"] or world.objects[i, other]["stock"] == 0:
+    t = found - OBJECT_KIND
+    kind, thing = world.types[i, t], world.objects[i, other]
+    if not kind["usable"] or now <= thing["busy_until"] or thing["stock"] == 0:
         return False
-    left = np.int64(energy) - rules["use_cost"] - kind["energy_cost"]
+    left = energy - rules["use_cost"] - kind["energy_cost"]
     if left < 0:
         return False
     for j in range(world.items.shape[2]):
@@ -93,16 +114,19 @@ def may_use(world: World, i: int, s: int, now: int) -> bool:
 
 
 @part
-def may_attack(world: World, i: int, s: int, k: int) -> bool:
-    """Attack k, 1..9."""
+def may_attack(world: World, i: int, s: int) -> bool:
+    """At all; the cell must be ``attackable`` too."""
     rules = world.rules[i]
-    if not rules["attack"] or world.agents[i, s]["energy"] < rules["attack_cost"]:
-        return False
-    row, column = place(world, i, s, 1 + (k - 1) // 3, 1 - (k - 1) % 3)
-    found = world.kind[i, row, column]
-    if found == AGENT_KIND:
-        return True
-    return bool(EMPTY < found < OUTSIDE and world.types[i, found - OBJECT_KIND]["hp"] > 0)
+    return bool(rules["attack"] and world.agents[i, s]["energy"] >= rules["attack_cost"])
+
+
+@part
+def attackable(world: World, i: int, target: int) -> bool:
+    """Whether that cell holds an agent, or an object that has hit points."""
+    found = np.int64(get(world.kind, target))
+    if found <= AGENT_KIND or found == OUTSIDE:
+        return bool(found == AGENT_KIND)
+    return bool(world.types[i, found - OBJECT_KIND]["hp"] > 0)
 
 
 @part
@@ -116,22 +140,22 @@ def may_shield(world: World, i: int, s: int) -> bool:
 def may_swap(world: World, i: int, s: int, now: int) -> bool:
     """With the frozen agent ahead."""
     rules = world.rules[i]
+    here, ahead, _ = steps(world, i, s)
+    if get(world.kind, here + ahead) != AGENT_KIND:
+        return False
     if not rules["swap"] or world.agents[i, s]["energy"] < rules["swap_cost"]:
         return False
-    row, column = place(world, i, s, 1, 0)
-    if world.kind[i, row, column] != AGENT_KIND:
-        return False
-    return bool(now <= world.agents[i, world.which[i, row, column]]["frozen_until"])
+    return bool(now <= world.agents[i, np.int64(get(world.which, here + ahead))]["frozen_until"])
 
 
 @part
 def may_gift(world: World, i: int, s: int, j: int) -> bool:
     """Item j to the agent ahead."""
     rules = world.rules[i]
+    here, ahead, _ = steps(world, i, s)
+    if get(world.kind, here + ahead) != AGENT_KIND:
+        return False
     if not rules["gift"] or world.agents[i, s]["energy"] < rules["gift_cost"] or world.items[i, s, j] <= 0:
         return False
-    row, column = place(world, i, s, 1, 0)
-    if world.kind[i, row, column] != AGENT_KIND:
-        return False
-    other = np.int64(world.which[i, row, column])
+    other = np.int64(get(world.which, here + ahead))
     return bool(world.items[i, other, j] < world.agents[i, other]["max_items"])

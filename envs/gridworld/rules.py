@@ -9,24 +9,26 @@ from ...aliases import RUNNING, TERMINATED, TRUNCATED, Rewards, Status
 from ..jit import kernel, part
 from ..rng import Word, below, word
 from ..sharing import prestige, share_labels, share_matrix, share_relatives
+from ..words import get, put
 from .config import Sharing
 from .layout import (
     AGENT_KIND,
     ATTACK,
+    COLUMN_STEP,
     EMPTY,
     FORWARD,
     GIFT,
     GONE,
     NOOP,
     OBJECT_KIND,
-    PAD,
     ROTATE,
+    ROW_STEP,
     SHIELD,
     SWAP,
     USE,
     World,
 )
-from .may import may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, place
+from .may import attackable, cell, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
 
 __all__ = ["draw", "step"]
 
@@ -50,7 +52,7 @@ def draw(world: World, i: int) -> Word:
 def die(world: World, i: int, s: int) -> None:
     """The agent leaves its cell and everything it holds is lost."""
     agent = world.agents[i, s]
-    world.kind[i, agent["row"] + PAD, agent["col"] + PAD] = EMPTY
+    put(world.kind, cell(world, i, np.int64(agent["row"]), np.int64(agent["col"])), EMPTY)
     agent["alive"] = False
     agent["energy"] = 0
     agent["shield"] = False
@@ -60,11 +62,11 @@ def die(world: World, i: int, s: int) -> None:
 
 @part
 def go(world: World, i: int, s: int, row: int, column: int) -> None:
-    """Agent s stands at that place of ``kind`` now; the cell it leaves is not touched."""
-    agent = world.agents[i, s]
-    world.kind[i, row, column] = AGENT_KIND
-    world.which[i, row, column] = s
-    agent["row"], agent["col"] = row - PAD, column - PAD
+    """Agent s stands in that cell of the map now; the one it leaves is not touched."""
+    agent, there = world.agents[i, s], cell(world, i, row, column)
+    put(world.kind, there, AGENT_KIND)
+    put(world.which, there, s)
+    agent["row"], agent["col"] = row, column
 
 
 @part
@@ -106,10 +108,10 @@ def move(world: World, i: int, s: int, way: int) -> bool:
     if not may_move(world, i, s, way):
         return False
     agent = world.agents[i, s]
-    row, column = place(world, i, s, way, 0)
+    row, column, facing = np.int64(agent["row"]), np.int64(agent["col"]), agent["facing"]
     agent["energy"] -= world.rules[i]["move_cost"]
-    world.kind[i, agent["row"] + PAD, agent["col"] + PAD] = EMPTY
-    go(world, i, s, row, column)
+    put(world.kind, cell(world, i, row, column), EMPTY)
+    go(world, i, s, row + way * ROW_STEP[facing], column + way * COLUMN_STEP[facing])
     return True
 
 
@@ -130,13 +132,13 @@ def use(world: World, i: int, s: int, rewards: Rewards) -> bool:
     rules, agent = world.rules[i], world.agents[i, s]
     if not may_use(world, i, s, np.int64(rules["clock"])):
         return False
-    row, column = place(world, i, s, 1, 0)
-    other = np.int64(world.which[i, row, column])
+    here, ahead, _ = steps(world, i, s)
+    found, other = np.int64(get(world.kind, here + ahead)), np.int64(get(world.which, here + ahead))
     agent["energy"] -= rules["use_cost"]
-    if world.kind[i, row, column] == AGENT_KIND:
+    if found == AGENT_KIND:
         loot(world, i, s, other)
         return True
-    t = np.int64(world.kind[i, row, column]) - OBJECT_KIND
+    t = found - OBJECT_KIND
     kind, thing = world.types[i, t], world.objects[i, other]
     for j in range(world.items.shape[2]):
         held = world.items[i, s, j] - world.recipes[i, t, 0, j]
@@ -157,19 +159,20 @@ def use(world: World, i: int, s: int, rewards: Rewards) -> bool:
 @part
 def attack(world: World, i: int, s: int, k: int) -> bool:
     """Attack k, 1..9: an agent or an object in the block ahead."""
-    if not may_attack(world, i, s, k):
+    here, ahead, left = steps(world, i, s)
+    target = here + (1 + (k - 1) // 3) * ahead + (1 - (k - 1) % 3) * left
+    if not may_attack(world, i, s) or not attackable(world, i, target):
         return False
-    row, column = place(world, i, s, 1 + (k - 1) // 3, 1 - (k - 1) % 3)
-    other = np.int64(world.which[i, row, column])
+    other = np.int64(get(world.which, target))
     world.agents[i, s]["energy"] -= world.rules[i]["attack_cost"]
-    if world.kind[i, row, column] == AGENT_KIND:
+    if get(world.kind, target) == AGENT_KIND:
         hit(world, i, s, other)
         return True
     thing = world.objects[i, other]
     thing["hp"] -= 1
     if thing["hp"] <= 0:
         thing["type"] = GONE
-        world.kind[i, row, column] = EMPTY
+        put(world.kind, target, EMPTY)
     return True
 
 
@@ -190,9 +193,11 @@ def swap(world: World, i: int, s: int) -> bool:
     rules, agent = world.rules[i], world.agents[i, s]
     if not may_swap(world, i, s, np.int64(rules["clock"])):
         return False
-    row, column = place(world, i, s, 1, 0)
+    here, ahead, _ = steps(world, i, s)
+    other = np.int64(get(world.which, here + ahead))
+    row, column = np.int64(world.agents[i, other]["row"]), np.int64(world.agents[i, other]["col"])
     agent["energy"] -= rules["swap_cost"]
-    go(world, i, np.int64(world.which[i, row, column]), agent["row"] + PAD, agent["col"] + PAD)
+    go(world, i, other, np.int64(agent["row"]), np.int64(agent["col"]))
     go(world, i, s, row, column)
     return True
 
@@ -202,10 +207,10 @@ def gift(world: World, i: int, s: int, j: int) -> bool:
     """One item j to the agent ahead."""
     if not may_gift(world, i, s, j):
         return False
-    row, column = place(world, i, s, 1, 0)
+    here, ahead, _ = steps(world, i, s)
     world.agents[i, s]["energy"] -= world.rules[i]["gift_cost"]
     world.items[i, s, j] -= 1
-    world.items[i, world.which[i, row, column], j] += 1
+    world.items[i, np.int64(get(world.which, here + ahead)), j] += 1
     return True
 
 
