@@ -1,6 +1,6 @@
-"""The built-in models: how ``tiny-v1`` is made.
+"""The built-in models: how ``tiny-v2`` is made.
 
-    python -m coterie.agents.tiny --out agents/weights/tiny-v1
+    python -m coterie.agents.tiny --out agents/weights/tiny-v2 --threads 1
 
 A Llama of a third of a million parameters on bytes. It reads the text faces of every registered game, compact and
 described, and learns to answer every legal action with the same probability: the notation and which actions are legal,
@@ -11,8 +11,9 @@ All legal answers of a position are learned at once, by the packed tries that de
 uniformly drawn answer after another would teach, without its noise. Hidden matrices take Muon's steps, one of which was
 worth two of AdamW's here; the rest takes AdamW's.
 
-A retrained model gets a new id (``tiny-v2``, ...); runs record its hash. ``tiny-v0`` knows tic-tac-toe and
-highest_number alone; its recipe is version 0.1.0 of this file. What was left out: any other text. It can't talk.
+A retrained model gets a new id (``tiny-v3``, ...); runs record its hash. ``tiny-v0`` knows tic-tac-toe and
+highest_number alone, ``tiny-v1`` all games but the gridworld; their recipes are older versions of this file. What was
+left out: any other text. It can't talk.
 """
 
 from __future__ import annotations
@@ -40,10 +41,22 @@ if TYPE_CHECKING:
     import torch
     from transformers import LlamaForCausalLM
 
-__all__ = ["WEIGHTS", "Recipe", "Rehearsal", "answer_shares", "build", "corpus", "main", "save", "train"]
+__all__ = ["PRESETS", "WEIGHTS", "Recipe", "Rehearsal", "answer_shares", "build", "corpus", "main", "save", "train"]
 
 WEIGHTS = {"chess": 16, "tictactoe": 12, "connect_four": 6, "go": 2, "hex": 2}
-"""How often a game is shown, by how hard and how long its notation is; all others 1."""
+"""How often a game is shown, by how hard and how long its notation is; all others 1, but for those of ``PRESETS``."""
+
+PRESETS = {
+    "gridworld": {
+        "a3_9x9": 8,
+        "a3_11x11": 3,
+        "a5_25x25_simple": 1,
+        "a5_25x25": 1,
+        "a20_40x40_rich": 1,
+        "bench_24_48x48": 2,
+    }
+}
+"""Of games with presets: which are shown, and how often; above all those that small models are to learn in."""
 
 POOL = 256
 """Games of each kind that run side by side; a batch takes its positions from a few of them."""
@@ -67,7 +80,7 @@ class Recipe:
     heads: int = 4
     inner: int = 256
     context: int = 2048
-    steps: int = 1500
+    steps: int = 1200
     lines: int = 42
     described: float = 0.02
     rate: float = 4e-3
@@ -113,13 +126,13 @@ def corpus(recipe: Recipe) -> Iterator[list[Question]]:
     tokenizer = byte_tokenizer(recipe.context)
     templates = [make_template("compact", tokenizer), make_template("chat", tokenizer)]
     stop = stop_token(tokenizer)
-    names = list_envs()
-    weights = np.array([WEIGHTS.get(spec(name).name, 1) for name in names], np.float64)
-    vecs = [make_vec(name, num_envs=POOL, seed=recipe.seed + k) for k, name in enumerate(names)]
+    kinds = _kinds()
+    weights = np.array([weight for _, _, weight in kinds], np.float64)
+    vecs = [make_vec(id, num_envs=POOL, seed=recipe.seed + k, **words) for k, (id, words, _) in enumerate(kinds)]
     for vec in vecs:
         vec.reset(seed=recipe.seed)
     while True:
-        counts = np.bincount(rng.choice(len(names), recipe.lines, p=weights / weights.sum()), minlength=len(names))
+        counts = np.bincount(rng.choice(len(kinds), recipe.lines, p=weights / weights.sum()), minlength=len(kinds))
         lines = []
         for vec, count in zip(vecs, counts.tolist(), strict=True):
             for row in rng.choice(POOL, count, replace=False).tolist():
@@ -130,6 +143,18 @@ def corpus(recipe: Recipe) -> Iterator[list[Question]]:
                 lines.append(Question(-1, prompt, tuple((*answer, stop) for answer in answers)))
             vec.step(vec.sample_actions())
         yield lines
+
+
+def _kinds() -> list[tuple[str, dict[str, str], int]]:
+    """Id, arguments and weight of every kind of game that is shown."""
+    kinds: list[tuple[str, dict[str, str], int]] = []
+    for id in list_envs():
+        name = spec(id).name
+        if name in PRESETS:
+            kinds += [(id, {"preset": preset}, weight) for preset, weight in PRESETS[name].items()]
+        else:
+            kinds.append((id, {}, WEIGHTS.get(name, 1)))
+    return kinds
 
 
 def _turn(vec: Any, row: int, rng: np.random.Generator) -> Turn:
@@ -234,7 +259,7 @@ def main(argv: list[str] | None = None) -> None:
     import torch
 
     parser = argparse.ArgumentParser(prog="python -m coterie.agents.tiny", description="Make the built-in model.")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write, e.g. agents/weights/tiny-v1")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write, e.g. agents/weights/tiny-v2")
     parser.add_argument(
         "--threads", type=int, default=2, help="torch threads; the weights depend on it in the last bits"
     )

@@ -17,8 +17,11 @@ from .config import (
 
 __all__ = ["PRESETS", "find"]
 
+_MODEL = PolicyConfig(model="tiny-v1")  # what the figures of these were measured with
+
 # Whole games of many moves: positions hardly ever repeat, so games of one opening are compared with each other.
 _LONG = TrainConfig(
+    policy=_MODEL,
     rollout=RolloutConfig(games=32, num_generations=8, opening_plies=6),
     credit=CreditConfig(credit="group"),
     loss=LossConfig(num_iterations=1, num_mini_batches=4, entropy_coef=0.01),
@@ -28,6 +31,7 @@ _LONG = TrainConfig(
 
 # Hidden cards and simultaneous moves: against itself, with a bonus that keeps the policy mixed.
 _MIXED = TrainConfig(
+    policy=_MODEL,
     rollout=RolloutConfig(games=512, num_generations=1, opening_plies=0),
     credit=CreditConfig(credit="rae"),
     loss=LossConfig(num_iterations=1, entropy_coef=0.05, entropy_final=0.01, entropy_decay_updates=200),
@@ -38,6 +42,7 @@ _MIXED = TrainConfig(
 
 # One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one.
 _PUZZLE = TrainConfig(
+    policy=_MODEL,
     rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0),
     credit=CreditConfig(credit="group", scale_rewards="group"),
     loss=LossConfig(num_iterations=1, entropy_coef=0.15, entropy_final=0.03, entropy_decay_updates=400),
@@ -64,17 +69,17 @@ _CARDS = dataclasses.replace(
     budget=BudgetConfig(updates=500, eval_every=20, exact=True),
 )
 
-# Many agents in one world: copies of one map are compared, seat by seat.
+# Many agents in one world that pays on the way: copies of one map are compared, seat by seat and tick by tick. A text
+# costs more than a tick, so there are few games and many steps.
 _WORLDS = TrainConfig(
-    set=("preset=a3_11x11",),
-    rollout=RolloutConfig(games=64, num_generations=8, opening_plies=0, illegal_penalty=0.0),
-    credit=CreditConfig(credit="group", gamma=0.95),
-    loss=LossConfig(
-        num_iterations=1, num_mini_batches=4, entropy_coef=0.02, entropy_final=0.005, entropy_decay_updates=150
-    ),
-    optimizer=OptimizerConfig(learning_rate=1e-3, decay_updates=300),
+    policy=PolicyConfig(model="tiny-v2"),  # what its figures were measured with
+    set=("preset=a3_9x9",),
+    rollout=RolloutConfig(games=16, num_generations=8, opening_plies=0, illegal_penalty=0.0, shaping=0.3),
+    credit=CreditConfig(credit="turn", scale_rewards="batch", gamma=0.9),
+    loss=LossConfig(num_iterations=1, num_mini_batches=8, entropy_coef=0.01, entropy_final=0.01),
+    optimizer=OptimizerConfig(learning_rate=3e-3, warmup_updates=2, decay_updates=200),
     scheme=SchemeConfig(scheme="self_play"),
-    budget=BudgetConfig(updates=1000, minutes=30.0, eval_vs="random,forager", eval_every=20, eval_games=64),
+    budget=BudgetConfig(updates=1000, minutes=28.0, eval_vs="random,forager", eval_every=5, eval_games=32),
 )
 
 _ANY = TrainConfig(scheme=SchemeConfig(opponents="random=1,self=1"))

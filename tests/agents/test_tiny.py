@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -12,14 +13,15 @@ torch = pytest.importorskip("torch")
 from safetensors import safe_open  # noqa: E402
 
 from coterie.agents.baselines import make_baseline  # noqa: E402
+from coterie.agents.core import Turn  # noqa: E402
 from coterie.agents.decoding import parent_logits  # noqa: E402
 from coterie.agents.forest import Question, pack_questions  # noqa: E402
 from coterie.agents.llm import LLMAgent, LoraPolicy  # noqa: E402
 from coterie.agents.models import load_model  # noqa: E402
 from coterie.agents.prompts import stop_token  # noqa: E402
-from coterie.agents.tiny import Recipe, Rehearsal, answer_shares, build, corpus, train  # noqa: E402
+from coterie.agents.tiny import PRESETS, Recipe, Rehearsal, answer_shares, build, corpus, train  # noqa: E402
 from coterie.agents.tokenizer import byte_tokenizer  # noqa: E402
-from coterie.envs.registry import list_envs, make_game  # noqa: E402
+from coterie.envs.registry import list_envs, make_game, make_vec  # noqa: E402
 from coterie.training.evaluate import play_match  # noqa: E402
 
 
@@ -51,6 +53,23 @@ def test_freely_decoded_its_moves_are_legal(tiny):
     policy = LoraPolicy(tiny, decode="free", max_new_tokens=4)
     match = play_match(game, (LLMAgent(policy), make_baseline("random", game)), games=200, seed=3)
     assert match.illegal < 0.05
+
+
+@pytest.mark.parametrize(("preset", "least"), [("a3_9x9", 0.98), ("a3_11x11", 0.9)])
+def test_in_small_worlds_it_is_nearly_indifferent(tiny, preset, least):
+    """Whoever learns there begins with nearly uniform choices, in worlds that the recipe's seeds did not draw."""
+    vec = make_vec("gridworld", num_envs=20, seed=54_321, preset=preset)
+    vec.reset(seed=54_321)
+    agent, shares = LLMAgent(LoraPolicy(tiny)), []
+    for _ in range(4):
+        for _ in range(7):
+            vec.step(vec.sample_actions())
+        mask = vec.action_mask
+        turns = [Turn(vec.game, vec.state, i, 0, mask[i, 0], 0) for i in range(20) if mask[i, 0].sum() > 1]
+        for turn, p in zip(turns, agent.policy(turns), strict=True):
+            p = p[turn.legal_actions]
+            shares.append(-float((p * np.log(p + 1e-30)).sum()) / np.log(len(p)))
+    assert np.mean(shares) > least
 
 
 def test_the_corpus_is_every_legal_answer_and_says_no_results():
@@ -104,6 +123,8 @@ def test_every_registered_game_is_in_the_corpus():
     )
     for name in list_envs():
         assert make_game(name).rules in shown
+    for preset in PRESETS["gridworld"]:
+        assert make_game("gridworld", preset=preset).rules in shown
 
 
 def test_the_recipe_repeats_itself_to_the_bit_and_learns():
