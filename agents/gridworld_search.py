@@ -111,7 +111,7 @@ def _need(world: World, i: int, memory: Memory) -> None:
 
 
 @kernel
-def _price(world: World, i: int) -> int:
+def _price(world: World, i: int) -> Any:
     """Energy that the cheapest reward costs."""
     price = 1 << 30
     for t in range(world.types.shape[1]):
@@ -121,7 +121,7 @@ def _price(world: World, i: int) -> int:
 
 
 @kernel
-def _worth(world: World, i: int, s: int, t: int, memory: Memory) -> bool:
+def _worth(world: World, i: int, s: int, t: int, memory: Memory) -> Any:
     """Whether player s should use an object of type t as it stands."""
     kind, me, rules = world.types[i, t], world.agents[i, s], world.rules[i]
     cost = kind["energy_cost"] + rules["use_cost"]
@@ -146,7 +146,7 @@ def _worth(world: World, i: int, s: int, t: int, memory: Memory) -> bool:
 
 
 @kernel
-def _way(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -> int:
+def _way(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -> Any:
     """The action that begins the quickest way to something worth doing, else to the unknown; -1: there is neither."""
     me, clock = world.agents[i, s], world.rules[i]["clock"]
     known, busy = memory.known[i, s], memory.busy[i, s]
@@ -209,7 +209,7 @@ def _way(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -
 
 
 @kernel
-def _neighbour(world: World, i: int, s: int, direction: int) -> int:
+def _neighbour(world: World, i: int, s: int, direction: int) -> Any:
     """The slot of the agent next to player s in a direction, or -1."""
     me = world.agents[i, s]
     row, col = me["row"] + PAD + ROW_STEP[direction], me["col"] + PAD + COLUMN_STEP[direction]
@@ -219,7 +219,7 @@ def _neighbour(world: World, i: int, s: int, direction: int) -> int:
 
 
 @kernel
-def _kin(world: World, i: int, s: int, other: int) -> bool:
+def _kin(world: World, i: int, s: int, other: int) -> Any:
     """Whether two agents belong together: one label, or related by an eighth at least."""
     mine = world.agents[i, s]["label"]
     if mine >= 0 and mine == world.agents[i, other]["label"]:
@@ -228,7 +228,7 @@ def _kin(world: World, i: int, s: int, other: int) -> bool:
 
 
 @kernel
-def _raid(world: World, i: int, s: int, mask: NDArray[np.int8]) -> int:
+def _raid(world: World, i: int, s: int, mask: NDArray[np.int8]) -> Any:
     """An attack (or a looting use) on a stranger who carries something that fits; -1: nobody is there."""
     me = world.agents[i, s]
     facing = me["facing"]
@@ -254,7 +254,7 @@ def _raid(world: World, i: int, s: int, mask: NDArray[np.int8]) -> int:
 
 
 @kernel
-def _give(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -> int:
+def _give(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -> Any:
     """A gift to kin ahead who has fewer of what is needed, or the turn to kin next to us; -1: nobody is there."""
     me = world.agents[i, s]
     for k in range(4):
@@ -272,7 +272,7 @@ def _give(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) 
 
 
 @kernel
-def _one(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8], style: int, noise: int) -> int:
+def _one(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8], style: int, noise: int) -> Any:
     """The action of one player."""
     clock = world.rules[i]["clock"]
     if memory.clock[i, s] < 0 or clock != memory.clock[i, s] + 1:

@@ -71,7 +71,7 @@ class PolicyNet(nn.Module):
             _layer(nn.Linear(64 * high * wide, hidden), root),
             nn.ReLU(),
         )
-        self.eyes.to(memory_format=torch.channels_last)
+        self.eyes.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.gru = nn.GRUCell(hidden, hidden)
         self.actor = _layer(nn.Linear(hidden, actions), 0.01)
         self.critic = _layer(nn.Linear(hidden, 1), 1.0)
@@ -128,7 +128,8 @@ def load_net(folder: Path) -> PolicyNet:
 
     try:
         shape = json.loads((folder / "net.json").read_text())
-        net = PolicyNet(*shape["shape"], shape["actions"], shape["hidden"])
+        planes, height, width = shape["shape"]
+        net = PolicyNet(planes, height, width, shape["actions"], shape["hidden"])
         net.load_state_dict(load_file(folder / "net.safetensors"))
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         told = " ".join(str(error).split())[:200]

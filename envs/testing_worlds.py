@@ -53,7 +53,8 @@ def _check_failing(game: Game) -> None:
     vec.reset()
     for _ in range(20):
         running = np.flatnonzero(vec.status == RUNNING)
-        actions = np.where(rng.random((ROWS, players)) < 0.5, vec.sample_actions(), rng.integers(-1, count, (ROWS, players)))
+        anything = rng.integers(-1, count, (ROWS, players))
+        actions = np.where(rng.random((ROWS, players)) < 0.5, vec.sample_actions(), anything)
         chosen = np.take_along_axis(vec.action_mask, np.maximum(actions, 0)[..., None], -1)[..., 0] == 1
         asked = vec.action_mask.any(-1)
         wrong = asked & (~chosen | (actions < 0))
@@ -111,7 +112,8 @@ def _check_told(game: Game) -> None:
                 assert np.array_equal(array, second[name]), f"state() tells {name} in two ways"
                 assert not np.shares_memory(array, second[name]), f"state() hands out {name} itself, not a copy"
         everybody = env.table.told()
-        assert len(set(map(id, everybody + env.table.told()))) == 2 * len(everybody), "tell hands out a dictionary twice"
+        different = len(set(map(id, everybody + env.table.told())))
+        assert different == 2 * len(everybody), "tell hands out a dictionary twice"
         for told in everybody:
             assert _plain(told), f"tell gives what is no plain data: {told}"
             clash = {"action_mask", "illegal", "active_agent", "pair_mask"} & told.keys()
