@@ -306,7 +306,7 @@ def _eval(words: list[str]) -> int:
     rollout = getattr(trained, "rollout", None)  # nets have none
     curriculum = asked.curriculum or (rollout.curriculum if rollout and not asked.vs else "")
     names = asked.vs or tuple(n for n in preset(game.info.name, curriculum).budget.eval_vs.split(",") if n)
-    opponents = {name: _player(name, game) for name in names}
+    opponents = {name: _player(name, game, greedy=not worlds) for name in names}
     games = asked.games or (32 if worlds else 1000)
     if curriculum:
         rows = solve_held_out(game, agent, opponents, curriculum, games, asked.seed)
