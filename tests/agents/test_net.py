@@ -86,3 +86,17 @@ def test_a_net_for_other_worlds_is_refused() -> None:
         NetAgent(net(), make_game("gridworld", preset="a3_11x11", observation={"height": 9, "width": 9}))
     with pytest.raises(UsageError, match="too small"):
         PolicyNet(24, 5, 5, 22)
+
+
+def test_the_net_that_ships_has_learned() -> None:
+    from coterie.agents.baselines import make_baseline
+    from coterie.training.players import make_player
+    from coterie.training.worlds import play_worlds
+
+    game = make_game("gridworld", preset="a5_25x25_simple")
+    scores = [
+        play_worlds(game, agent, 3, 0, max_steps=250)
+        for agent in (make_player("net", game), make_baseline("random", game))
+    ]
+    assert scores[0].mean > 1.5
+    assert scores[0].mean > 4 * scores[1].mean
