@@ -149,7 +149,7 @@ class Bench:
     """Measure how fast this machine plays, decides and learns; peers are measured beside where they are installed.
 
     Attributes:
-        room: envs, chess, boards, search, policy or train.
+        room: envs, chess, boards, gridworld, search, policy or train.
         json: one JSON object a line: name, rate, unit, threads, peer, peer_rate, ratio.
     """
 

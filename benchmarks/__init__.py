@@ -19,7 +19,7 @@ from ..errors import UnknownName
 
 __all__ = ["ROOMS", "Measurement", "measurements", "median_rate"]
 
-ROOMS = ("envs", "chess", "boards", "search", "policy", "train")
+ROOMS = ("envs", "chess", "boards", "gridworld", "search", "policy", "train")
 
 
 @dataclass(frozen=True)
