@@ -155,7 +155,5 @@ def test_the_command_trains_and_measures(worlds, tmp_path, capsys):
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["player"] for row in rows] == [str(run), "random", "forager"]
     assert {row["ticks"] for row in rows} == {4}
-    assert (
-        main(["eval", str(run), "--preset", "a3_11x11", "--ticks", "3", "--games", "2", "--vs", "random"]) == 0
-    )
+    assert main(["eval", str(run), "--preset", "a3_11x11", "--ticks", "3", "--games", "2", "--vs", "random"]) == 0
     assert "held-out worlds, 3 ticks" in capsys.readouterr().out
