@@ -82,6 +82,10 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     add("flag", loops.flag_each if mortal else loops.flag_all)
     add("wake", loops.wake_each if mortal else loops.wake_all)
     add("begin", loops.begin_row)
+    if players:
+        add("look", loops.look_ticks)
+    else:
+        links["look"] = bind(loops.look_ticks, links, tag)
     add("view", loops.view_ticks if ticks else loops.view_turns)
     add("finish", loops.finish_ticks if ticks else loops.finish_turns)
     add("advance", loops.advance_ticks if ticks else loops.advance_turns)

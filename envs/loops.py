@@ -41,6 +41,7 @@ mover: Callable[..., int] = _unbound
 legal: Callable[..., None] = _unbound
 step: Callable[..., int] = _unbound
 observe: Callable[..., None] = _unbound
+look: Callable[..., None] = _unbound
 view: Callable[..., None] = _unbound
 begin: Callable[..., None] = _unbound
 advance: Callable[..., Status] = _unbound
@@ -155,14 +156,22 @@ def view_turns(state: State, b: Arrays, i: int) -> None:
         b.mask[i, :] = 0
 
 
+def look_ticks(state: State, i: int, players: int, observation: NDArray[Any], mask: Mask, running: bool) -> None:
+    """What all players see in row i, [P, ...], and their masks [P, A]: zeros where the game isn't running.
+
+    Worlds have it compiled by itself: the state's arrays are handed over once for all players.
+    """
+    for p in range(players):
+        observe(state, i, p, observation[p])
+        if running:
+            legal(state, i, p, mask[p])
+        else:
+            mask[p, :] = 0
+
+
 def view_ticks(state: State, b: Arrays, i: int) -> None:
     """Refresh observations and masks of row i."""
-    for p in range(seats(b)):
-        observe(state, i, p, b.observation[i, p])
-        if b.status[i] == RUNNING:
-            legal(state, i, p, b.mask[i, p])
-        else:
-            b.mask[i, p, :] = 0
+    look(state, i, seats(b), b.observation[i], b.mask[i], b.status[i] == RUNNING)
 
 
 def begin_row(state: State, b: Arrays, i: int) -> None:
@@ -273,11 +282,10 @@ def finish_turns(state: State, b: Arrays, i: int) -> None:
 
 def finish_ticks(state: State, b: Arrays, i: int) -> None:
     """Keep the last observations of row i before it restarts."""
+    cut = False
     for p in range(seats(b)):
-        observe(state, i, p, b.final_observation[i, p])
-        b.final_mask[i, p, :] = 0
-        if b.truncated[i, p]:
-            legal(state, i, p, b.final_mask[i, p])
+        cut |= b.truncated[i, p]
+    look(state, i, seats(b), b.final_observation[i], b.final_mask[i], cut)
 
 
 def step_row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int32], limits: Limits) -> int:
@@ -460,12 +468,8 @@ def lone_tick(
     flag(state, b, i, status)
     b.status[i] = status
     wrong, died = 0, 0
+    look(state, i, seats(b), observation, mask, status == RUNNING)
     for p in range(seats(b)):
-        observe(state, i, p, observation[p])
-        if status == RUNNING:
-            legal(state, i, p, mask[p])
-        else:
-            mask[p, :] = 0
         for a in range(ACTIONS):
             b.mask[i, p, a] = mask[p, a]
         wrong |= b.illegal[i, p]

@@ -58,7 +58,7 @@ word = _word_plain if disabled() else kernel(_word)
 
 
 @kernel
-def below(random_word: Word, n: int) -> Any:
+def below(random_word: Word, n: Any) -> Any:
     """A number in 0..n-1 from one word, by multiply and shift; n < 2**31. The bias is under n / 2**32."""
     return np.int64(((np.uint64(random_word) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 

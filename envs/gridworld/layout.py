@@ -65,8 +65,8 @@ WALL = 0
 """The type of walls: always the first."""
 
 UP, DOWN, LEFT, RIGHT = range(4)
-ROW_STEP = np.array([-1, 1, 0, 0], np.int64)
-COLUMN_STEP = np.array([0, 0, -1, 1], np.int64)
+ROW_STEP: Any = np.array([-1, 1, 0, 0], np.int64)
+COLUMN_STEP: Any = np.array([0, 0, -1, 1], np.int64)
 
 NOOP, FORWARD, BACK, ROTATE, USE, ATTACK, SHIELD, SWAP, GIFT = 0, 1, 2, 3, 7, 8, 17, 18, 19
 """First action number of each verb: ROTATE + direction, ATTACK + (k - 1) for k = 1..9, GIFT + item. A = GIFT + I."""

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...aliases import Mask
-from ..jit import kernel
+from ..jit import part
 from .layout import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
 from .may import attackable, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
 
 __all__ = ["alive", "legal"]
 
 
-@kernel
-def alive(world: World, i: int, player: int) -> bool:
+@part
+def alive(world: World, i: Any, player: Any) -> bool:
     """Whether that slot holds a living agent."""
     return bool(world.agents[i, player]["alive"])
 
 
-@kernel
-def legal(world: World, i: int, player: int, mask: Mask) -> None:
+@part
+def legal(world: World, i: Any, player: Any, mask: Mask) -> None:
     """Writes the whole mask [A]. After the last tick nobody has a choice."""
     mask[:] = 0
     rules, agent = world.rules[i], world.agents[i, player]

@@ -31,13 +31,13 @@ __all__ = [
 
 
 @part
-def cell(world: World, i: int, row: int, column: int) -> Any:
+def cell(world: World, i: Any, row: Any, column: Any) -> Any:
     """The number of that cell of the map."""
     return (i * world.kind.shape[1] + row + PAD) * world.kind.shape[2] + column + PAD
 
 
 @part
-def steps(world: World, i: int, s: int) -> Any:
+def steps(world: World, i: Any, s: Any) -> Any:
     """Where the agent stands, and how far it is from there to the cells ahead and to its left."""
     agent, below = world.agents[i, s], world.kind.shape[2]
     here, facing = cell(world, i, np.int64(agent["row"]), np.int64(agent["col"])), agent["facing"]
@@ -51,7 +51,7 @@ def steps(world: World, i: int, s: int) -> Any:
 
 
 @part
-def may_move(world: World, i: int, s: int, way: int) -> bool:
+def may_move(world: World, i: Any, s: Any, way: Any) -> bool:
     """Forward (way 1) or back (-1)."""
     here, ahead, _ = steps(world, i, s)
     free = get(world.kind, here + way * ahead) == EMPTY
@@ -59,13 +59,13 @@ def may_move(world: World, i: int, s: int, way: int) -> bool:
 
 
 @part
-def may_rotate(world: World, i: int, s: int) -> bool:
+def may_rotate(world: World, i: Any, s: Any) -> bool:
     """To any direction."""
     return bool(world.agents[i, s]["energy"] >= world.rules[i]["rotate_cost"])
 
 
 @part
-def may_loot(world: World, i: int, s: int, target: int) -> bool:
+def may_loot(world: World, i: Any, s: Any, target: Any) -> bool:
     """Whether s has room for anything that the target holds."""
     limit = world.agents[i, s]["max_items"]
     found = False
@@ -75,7 +75,7 @@ def may_loot(world: World, i: int, s: int, target: int) -> bool:
 
 
 @part
-def _gains(world: World, i: int, s: int, t: int, energy: int) -> bool:
+def _gains(world: World, i: Any, s: Any, t: Any, energy: Any) -> bool:
     """Whether a use of type t would give anything to s, which then has so much energy left."""
     agent, kind = world.agents[i, s], world.types[i, t]
     if kind["reward"] != 0 or (kind["energy_gain"] > 0 and energy < agent["max_energy"]):
@@ -88,7 +88,7 @@ def _gains(world: World, i: int, s: int, t: int, energy: int) -> bool:
 
 
 @part
-def may_use(world: World, i: int, s: int, now: int) -> bool:
+def may_use(world: World, i: Any, s: Any, now: Any) -> bool:
     """The object ahead; or, where looting is a use, the frozen agent ahead."""
     here, ahead, _ = steps(world, i, s)
     found = np.int64(get(world.kind, here + ahead))
@@ -114,14 +114,14 @@ def may_use(world: World, i: int, s: int, now: int) -> bool:
 
 
 @part
-def may_attack(world: World, i: int, s: int) -> bool:
+def may_attack(world: World, i: Any, s: Any) -> bool:
     """At all; the cell must be ``attackable`` too."""
     rules = world.rules[i]
     return bool(rules["attack"] and world.agents[i, s]["energy"] >= rules["attack_cost"])
 
 
 @part
-def attackable(world: World, i: int, target: int) -> bool:
+def attackable(world: World, i: Any, target: Any) -> bool:
     """Whether that cell holds an agent, or an object that has hit points."""
     found = np.int64(get(world.kind, target))
     if found <= AGENT_KIND or found == OUTSIDE:
@@ -130,14 +130,14 @@ def attackable(world: World, i: int, target: int) -> bool:
 
 
 @part
-def may_shield(world: World, i: int, s: int) -> bool:
+def may_shield(world: World, i: Any, s: Any) -> bool:
     """On or off."""
     rules = world.rules[i]
     return bool(rules["shield"] and world.agents[i, s]["energy"] >= rules["shield_cost"])
 
 
 @part
-def may_swap(world: World, i: int, s: int, now: int) -> bool:
+def may_swap(world: World, i: Any, s: Any, now: Any) -> bool:
     """With the frozen agent ahead."""
     rules = world.rules[i]
     here, ahead, _ = steps(world, i, s)
@@ -149,7 +149,7 @@ def may_swap(world: World, i: int, s: int, now: int) -> bool:
 
 
 @part
-def may_gift(world: World, i: int, s: int, j: int) -> bool:
+def may_gift(world: World, i: Any, s: Any, j: Any) -> bool:
     """Item j to the agent ahead."""
     rules = world.rules[i]
     here, ahead, _ = steps(world, i, s)

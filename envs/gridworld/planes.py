@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import kernel, part
+from ..jit import part
 from ..words import first_bit, get, positive_bytes, put, zero
 from .config import Sharing
 from .layout import AGENT_KIND, DOWN, LEFT, OBJECT_KIND, PAD, RIGHT, UP, World
@@ -31,20 +31,20 @@ _ONE = np.uint64(1)
 
 
 @part
-def turned(world: World, i: int, player: int) -> Any:
+def turned(world: World, i: Any, player: Any) -> Any:
     """The direction that is up in the player's window."""
     return np.int64(world.agents[i, player]["facing"]) if world.rules[i]["rotate"] else UP
 
 
 @part
-def orientation(world: World, i: int, observer: int, other: int, up: int) -> Any:
+def orientation(world: World, i: Any, observer: Any, other: Any, up: Any) -> Any:
     """Where ``other`` looks in a picture whose up is that direction; the observer itself: where it looks on the map."""
     facing = world.agents[i, other]["facing"]
     return facing if observer == other else TURNED[up, facing]
 
 
 @part
-def relatedness(world: World, i: int, observer: int, other: int) -> Any:
+def relatedness(world: World, i: Any, observer: Any, other: Any) -> Any:
     """What ``other`` is to the observer, 0 to 1: 1 to itself, R or K, or whether labels are equal."""
     if observer == other:
         return 1.0
@@ -58,14 +58,14 @@ def relatedness(world: World, i: int, observer: int, other: int) -> Any:
 
 
 @part
-def kin(world: World, i: int, observer: int, other: int) -> Any:
+def kin(world: World, i: Any, observer: Any, other: Any) -> Any:
     """The value of the kinship plane, 0..255."""
     return np.int64(np.rint(255.0 * relatedness(world, i, observer, other)))
 
 
 @part
 def _paint_agent(
-    world: World, i: int, observer: int, other: int, up: int, out: NDArray[np.uint8], at: int, area: int
+    world: World, i: Any, observer: Any, other: Any, up: Any, out: NDArray[np.uint8], at: Any, area: Any
 ) -> None:
     """Write the planes of one agent into cell ``at`` of a window of ``area`` cells that held zeros."""
     rules, agent = world.rules[i], world.agents[i, other & _INDEX]
@@ -87,7 +87,7 @@ def _paint_agent(
 
 
 @part
-def _paint_object(kind: Any, thing: Any, clock: int, out: NDArray[np.uint8], at: int) -> None:
+def _paint_object(kind: Any, thing: Any, clock: Any, out: NDArray[np.uint8], at: Any) -> None:
     """Write the planes of one object, of a TYPE and an OBJECT, into cell ``at``."""
     put(out, at + kind["offset_hp"], min(255, thing["hp"]))
     if kind["usable"]:
@@ -100,28 +100,29 @@ def _paint_object(kind: Any, thing: Any, clock: int, out: NDArray[np.uint8], at:
 
 
 @part
-def occupied(world: World, start: int, wide: int) -> Any:
+def occupied(world: World, start: Any, wide: Any) -> Any:
     """Which of the ``wide`` cells from byte ``start`` of ``kind`` on hold anything: bit k is cell k."""
     first = min(start, world.kind.size - 16)
     return (positive_bytes(world.kind, first) >> np.uint64(start - first)) & ((_ONE << np.uint64(wide)) - _ONE)
 
 
 @part
-def _everywhere(out: NDArray[np.uint8], first: int, area: int, value: int) -> None:
+def _everywhere(out: NDArray[np.uint8], first: Any, area: Any, value: Any) -> None:
     """A plane of one value."""
     for k in range(area):
         put(out, first + k, value)
 
 
-@kernel
-def observe_planes(world: World, i: int, player: int, out: NDArray[np.uint8]) -> None:
+@part
+def observe_planes(world: World, i: Any, player: Any, out: NDArray[np.uint8]) -> None:
     """Writes the player's window, [C, height, width]; the dead see zeros."""
     zero(out)
     rules, agent = world.rules[i], world.agents[i, player]
     if not agent["alive"]:
         return
     up = turned(world, i, player)
-    height, width = np.int64(rules["window_height"]), np.int64(rules["window_width"])
+    height: Any = np.int64(rules["window_height"])
+    width: Any = np.int64(rules["window_width"])
     area = height * width
     # A step down and a step right on the map, as steps from cell to cell of the picture.
     down, right, tall, wide = width, 1, height, width

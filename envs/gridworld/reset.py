@@ -31,14 +31,14 @@ STOCK, HP = RANGES["objects.stock"], RANGES["objects.hp"]
 
 
 @part
-def _between(world: World, i: int, q: int) -> Any:
+def _between(world: World, i: Any, q: Any) -> Any:
     """A number of range q."""
     ends = world.ranges[i, q]
     return ends["low"] + below(draw(world, i), np.int64(ends["high"]) - ends["low"] + 1)
 
 
 @part
-def _draw_type(world: World, i: int, t: int, code: int, value: int) -> None:
+def _draw_type(world: World, i: Any, t: Any, code: Any, value: Any) -> None:
     kind = world.types[i, t]
     if code == COST:
         kind["energy_cost"] = value
@@ -53,7 +53,7 @@ def _draw_type(world: World, i: int, t: int, code: int, value: int) -> None:
 
 
 @part
-def _draw_trait(world: World, i: int, s: int, code: int, value: int) -> None:
+def _draw_trait(world: World, i: Any, s: Any, code: Any, value: Any) -> None:
     agent = world.agents[i, s]
     if code in (MAX_ENERGY, OWN_MAX_ENERGY):
         agent["max_energy"] = value
@@ -68,7 +68,7 @@ def _draw_trait(world: World, i: int, s: int, code: int, value: int) -> None:
 
 
 @kernel
-def draw_ranges(world: World, i: int) -> None:
+def draw_ranges(world: World, i: Any) -> None:
     """Draws what the configuration leaves to chance, one range after the other."""
     rules = world.rules[i]
     for q in range(world.ranges.shape[1]):
@@ -93,7 +93,7 @@ def draw_ranges(world: World, i: int) -> None:
 
 
 @kernel
-def clear(world: World, i: int) -> None:
+def clear(world: World, i: Any) -> None:
     """A map with nothing but its border."""
     rules = world.rules[i]
     height, width, border = np.int64(rules["height"]), np.int64(rules["width"]), np.int64(rules["border"])
@@ -105,7 +105,7 @@ def clear(world: World, i: int) -> None:
 
 
 @kernel
-def forget(world: World, i: int) -> None:
+def forget(world: World, i: Any) -> None:
     """No objects, nobody alive; traits stay."""
     for number in range(world.objects.shape[1]):
         thing = world.objects[i, number]
@@ -129,7 +129,7 @@ def forget(world: World, i: int) -> None:
 
 
 @part
-def _ours(world: World, i: int, g: int, row: int, column: int) -> bool:
+def _ours(world: World, i: Any, g: Any, row: Any, column: Any) -> bool:
     """Whether no later region contains the cell."""
     for other in range(g + 1, world.regions.shape[1]):
         region = world.regions[i, other]
@@ -140,7 +140,7 @@ def _ours(world: World, i: int, g: int, row: int, column: int) -> bool:
 
 
 @kernel
-def _kth(world: World, i: int, g: int, k: int) -> Any:
+def _kth(world: World, i: Any, g: Any, k: Any) -> Any:
     """The k-th empty cell of region g (-1: of the whole map), as ``_find`` has it; k = -1: how many there are."""
     rules = world.rules[i]
     top, left = np.int64(0), np.int64(0)
@@ -161,7 +161,7 @@ def _kth(world: World, i: int, g: int, k: int) -> Any:
 
 
 @part
-def _find(world: World, i: int, g: int) -> Any:
+def _find(world: World, i: Any, g: Any) -> Any:
     """A random empty cell of region g, or of the map if it has none: row * width + column; -1: the map is full."""
     region, width = world.regions[i, g], np.int64(world.rules[i]["width"])
     wide = np.int64(region["width"])
@@ -179,7 +179,7 @@ def _find(world: World, i: int, g: int) -> Any:
 
 
 @part
-def _begin(world: World, i: int, s: int, row: int, column: int) -> None:
+def _begin(world: World, i: Any, s: Any, row: Any, column: Any) -> None:
     """An agent begins here."""
     agent, rules = world.agents[i, s], world.rules[i]
     agent["id"] = s
@@ -192,7 +192,7 @@ def _begin(world: World, i: int, s: int, row: int, column: int) -> None:
 
 
 @kernel
-def begin_drawn(world: World, i: int) -> int:
+def begin_drawn(world: World, i: Any) -> int:
     """Agents that the map shows begin, row by row; returns how many."""
     rules, living = world.rules[i], 0
     for row in range(np.int64(rules["height"])):
@@ -207,7 +207,7 @@ def begin_drawn(world: World, i: int) -> int:
 
 
 @kernel
-def place_all(world: World, i: int, living: int) -> int:
+def place_all(world: World, i: Any, living: Any) -> int:
     """What the regions ask for, in random empty cells: all agents first, then objects. Returns how many live.
 
     A region of height 0 is not placed here: the map's builder has done so.
@@ -227,11 +227,11 @@ def place_all(world: World, i: int, living: int) -> int:
                     cell = _find(world, i, g)
                     if cell >= 0:
                         world.kind[i, cell // width + PAD, cell % width + PAD] = OBJECT_KIND + t
-    return living
+    return int(living)
 
 
 @kernel
-def number_objects(world: World, i: int) -> None:
+def number_objects(world: World, i: Any) -> None:
     """Objects that the map shows get their places, row by row; neighbours lie close in memory."""
     rules, number = world.rules[i], 0
     for row in range(np.int64(rules["height"])):
@@ -254,7 +254,7 @@ def number_objects(world: World, i: int) -> None:
 
 
 @kernel
-def label(world: World, i: int, living: int) -> None:
+def label(world: World, i: Any, living: Any) -> None:
     """Teams by slot, families by lot; full siblings where relatedness has no pedigree."""
     rules = world.rules[i]
     mode, size = rules["kinship"], max(1, rules["team_size"])
@@ -278,7 +278,7 @@ def label(world: World, i: int, living: int) -> None:
 
 
 @kernel
-def _fill(world: World, i: int) -> None:
+def _fill(world: World, i: Any) -> None:
     """All that the regions ask for, the objects' numbers, and kin."""
     rules = world.rules[i]
     living = place_all(world, i, begin_drawn(world, i))
@@ -289,7 +289,7 @@ def _fill(world: World, i: int) -> None:
 
 
 @kernel
-def _bare(world: World, i: int, seed: Word) -> None:
+def _bare(world: World, i: Any, seed: Word) -> None:
     """Ranges drawn, and a map with nothing but its border."""
     rules = world.rules[i]
     rules["seed"] = seed
@@ -301,7 +301,7 @@ def _bare(world: World, i: int, seed: Word) -> None:
 
 
 @kernel
-def reset(world: World, i: int, seed: Word) -> None:
+def reset(world: World, i: Any, seed: Word) -> None:
     """A new episode in world i; everything follows from the seed."""
     _bare(world, i, seed)
     build(world, i)
@@ -311,14 +311,14 @@ def reset(world: World, i: int, seed: Word) -> None:
 
 
 @kernel
-def reset_open(world: World, i: int, seed: Word) -> None:
+def reset_open(world: World, i: Any, seed: Word) -> None:
     """The same where no terrain is built and no wall is opened: the builders need not be compiled."""
     _bare(world, i, seed)
     _fill(world, i)
 
 
 @kernel
-def settle(world: World, i: int) -> None:
+def settle(world: World, i: Any) -> None:
     """Make agents and objects of what ``kind`` shows of row i, in the order of its cells; nothing else stays."""
     rules = world.rules[i]
     forget(world, i)

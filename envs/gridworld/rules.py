@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +39,7 @@ GROUPS, RELATEDNESS = int(Sharing.GROUPS), int(Sharing.RELATEDNESS)
 
 
 @kernel
-def draw(world: World, i: int) -> Word:
+def draw(world: World, i: Any) -> Word:
     """The next random word of world i."""
     rules = world.rules[i]
     drawn = word(rules["seed"], rules["draws"])
@@ -49,7 +51,7 @@ def draw(world: World, i: int) -> Word:
 
 
 @part
-def die(world: World, i: int, s: int) -> None:
+def die(world: World, i: Any, s: Any) -> None:
     """The agent leaves its cell and everything it holds is lost."""
     agent = world.agents[i, s]
     put(world.kind, cell(world, i, np.int64(agent["row"]), np.int64(agent["col"])), EMPTY)
@@ -61,7 +63,7 @@ def die(world: World, i: int, s: int) -> None:
 
 
 @part
-def go(world: World, i: int, s: int, row: int, column: int) -> None:
+def go(world: World, i: Any, s: Any, row: Any, column: Any) -> None:
     """Agent s stands in that cell of the map now; the one it leaves is not touched."""
     agent, there = world.agents[i, s], cell(world, i, row, column)
     put(world.kind, there, AGENT_KIND)
@@ -70,7 +72,7 @@ def go(world: World, i: int, s: int, row: int, column: int) -> None:
 
 
 @part
-def loot(world: World, i: int, s: int, target: int) -> None:
+def loot(world: World, i: Any, s: Any, target: Any) -> None:
     """Agent s takes of each item as many as it can hold."""
     limit = world.agents[i, s]["max_items"]
     for j in range(world.items.shape[2]):
@@ -81,7 +83,7 @@ def loot(world: World, i: int, s: int, target: int) -> None:
 
 
 @part
-def hit(world: World, i: int, s: int, target: int) -> None:
+def hit(world: World, i: Any, s: Any, target: Any) -> None:
     """Agent s attacks the target: its shield gives way first."""
     rules, agent = world.rules[i], world.agents[i, target]
     if agent["shield"]:
@@ -103,7 +105,7 @@ def hit(world: World, i: int, s: int, target: int) -> None:
 
 
 @part
-def move(world: World, i: int, s: int, way: int) -> bool:
+def move(world: World, i: Any, s: Any, way: Any) -> bool:
     """One cell forward or back."""
     if not may_move(world, i, s, way):
         return False
@@ -116,7 +118,7 @@ def move(world: World, i: int, s: int, way: int) -> bool:
 
 
 @part
-def rotate(world: World, i: int, s: int, direction: int) -> bool:
+def rotate(world: World, i: Any, s: Any, direction: Any) -> bool:
     """Look there."""
     if not may_rotate(world, i, s):
         return False
@@ -127,7 +129,7 @@ def rotate(world: World, i: int, s: int, direction: int) -> bool:
 
 
 @part
-def use(world: World, i: int, s: int, rewards: Rewards) -> bool:
+def use(world: World, i: Any, s: Any, rewards: Rewards) -> bool:
     """Use the object ahead, or loot the frozen agent ahead."""
     rules, agent = world.rules[i], world.agents[i, s]
     if not may_use(world, i, s, np.int64(rules["clock"])):
@@ -157,7 +159,7 @@ def use(world: World, i: int, s: int, rewards: Rewards) -> bool:
 
 
 @part
-def attack(world: World, i: int, s: int, k: int) -> bool:
+def attack(world: World, i: Any, s: Any, k: Any) -> bool:
     """Attack k, 1..9: an agent or an object in the block ahead."""
     here, ahead, left = steps(world, i, s)
     target = here + (1 + (k - 1) // 3) * ahead + (1 - (k - 1) % 3) * left
@@ -177,7 +179,7 @@ def attack(world: World, i: int, s: int, k: int) -> bool:
 
 
 @part
-def shield(world: World, i: int, s: int) -> bool:
+def shield(world: World, i: Any, s: Any) -> bool:
     """On goes off, off goes on."""
     if not may_shield(world, i, s):
         return False
@@ -188,7 +190,7 @@ def shield(world: World, i: int, s: int) -> bool:
 
 
 @part
-def swap(world: World, i: int, s: int) -> bool:
+def swap(world: World, i: Any, s: Any) -> bool:
     """Change places with the frozen agent ahead."""
     rules, agent = world.rules[i], world.agents[i, s]
     if not may_swap(world, i, s, np.int64(rules["clock"])):
@@ -203,7 +205,7 @@ def swap(world: World, i: int, s: int) -> bool:
 
 
 @part
-def gift(world: World, i: int, s: int, j: int) -> bool:
+def gift(world: World, i: Any, s: Any, j: Any) -> bool:
     """One item j to the agent ahead."""
     if not may_gift(world, i, s, j):
         return False
@@ -215,7 +217,7 @@ def gift(world: World, i: int, s: int, j: int) -> bool:
 
 
 @part
-def act(world: World, i: int, s: int, action: int, rewards: Rewards) -> bool:
+def act(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> bool:
     """One action, 0..A-1, of an agent that isn't frozen."""
     if action == NOOP:
         return True
@@ -238,7 +240,7 @@ def act(world: World, i: int, s: int, action: int, rewards: Rewards) -> bool:
 
 
 @part
-def events(world: World, i: int) -> int:
+def events(world: World, i: Any) -> int:
     """Shields, upkeep and deaths of age or hunger; writes the living into ``order`` and returns how many they are."""
     rules = world.rules[i]
     living = 0
@@ -264,7 +266,7 @@ def events(world: World, i: int) -> int:
 
 
 @kernel
-def shuffle(world: World, i: int, living: int) -> None:
+def shuffle(world: World, i: Any, living: Any) -> None:
     """Put the first places of ``order`` into random order."""
     for k in range(living - 1, 0, -1):
         other = below(draw(world, i), k + 1)
@@ -274,7 +276,7 @@ def shuffle(world: World, i: int, living: int) -> None:
 
 
 @kernel
-def turn(world: World, i: int, s: int, action: int, rewards: Rewards) -> None:
+def turn(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> None:
     """One agent's turn; the dead do nothing."""
     agent = world.agents[i, s]
     if not agent["alive"]:
@@ -285,7 +287,7 @@ def turn(world: World, i: int, s: int, action: int, rewards: Rewards) -> None:
 
 
 @kernel
-def share(world: World, i: int, rewards: Rewards) -> None:
+def share(world: World, i: Any, rewards: Rewards) -> None:
     """Kinship: what the tick has earned, among those who live; then prestige."""
     rules = world.rules[i]
     mode, living = rules["kinship"], world.agents["alive"][i]
@@ -300,7 +302,7 @@ def share(world: World, i: int, rewards: Rewards) -> None:
 
 
 @kernel
-def step(world: World, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
+def step(world: World, i: Any, actions: NDArray[np.int32], rewards: Rewards) -> Status:
     """One tick of world i: actions [S] (any numbers), rewards [S] of zeros, which it fills."""
     rules = world.rules[i]
     rules["clock"] += 1

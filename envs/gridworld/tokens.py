@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import Player
-from ..jit import kernel, part
+from ..jit import part
 from ..words import first_bit, put
 from .layout import AGENT_KIND, COLUMN_STEP, LEFT, OBJECT_KIND, PAD, ROW_STEP, World
 from .planes import FIRST_ITEM, kin, occupied, orientation, turned
@@ -133,7 +133,7 @@ def _cells(world: World, i: int, player: Player, bits: Any, first: int, out: NDA
     return n
 
 
-@kernel
+@part
 def observe_tokens(world: World, i: int, player: Player, out: NDArray[np.uint8]) -> None:
     """Writes [T, 3] rows (place, plane, value), the rest UNUSED; the dead see nothing."""
     rules, me = world.rules[i], world.agents[i, player]
