@@ -145,9 +145,9 @@ def corpus(recipe: Recipe) -> Iterator[list[Question]]:
         yield lines
 
 
-def _kinds() -> list[tuple[str, dict[str, str], int]]:
+def _kinds() -> list[tuple[str, dict[str, Any], int]]:
     """Id, arguments and weight of every kind of game that is shown."""
-    kinds: list[tuple[str, dict[str, str], int]] = []
+    kinds: list[tuple[str, dict[str, Any], int]] = []
     for id in list_envs():
         name = spec(id).name
         if name in PRESETS:

@@ -118,7 +118,7 @@ def _some(count):
 def test_every_registered_game_is_in_the_corpus():
     shown = "".join(
         byte_tokenizer().decode(q.prompt)
-        for lines in islice(corpus(Recipe(lines=100, described=1.0)), 3)
+        for lines in islice(corpus(Recipe(lines=150, described=1.0)), 4)
         for q in lines
     )
     for name in list_envs():
