@@ -156,15 +156,15 @@ def pack_questions(
     rows.sort(key=lambda r: (r.slot, len(r.ids)))
     packs: list[Pack] = []
     batch: list[_Row] = []
-    fed = 0
+    fed = widest = 0
     for row in rows:
-        wider, more = max(len(batch[-1].ids) if batch else 0, len(row.ids)), fed + len(row.ids)
+        wider, more = max(widest, len(row.ids)), fed + len(row.ids)  # the last of another player may be shorter
         padded = wider * (len(batch) + 1)
         if batch and (padded > batch_tokens or (fed >= WORTH and padded - more > PADDING * more)):
             packs.append(_finish(batch, questions))
-            batch, more = [], len(row.ids)
+            batch, more, wider = [], len(row.ids), len(row.ids)
         batch.append(row)
-        fed = more
+        fed, widest = more, wider
     packs.append(_finish(batch, questions))
     return packs
 

@@ -165,6 +165,13 @@ def test_equal_prompts_and_shared_prefixes_are_fed_once():
 tokens = st.integers(0, 5)
 
 
+def test_a_batch_is_as_wide_as_the_longest_row_of_any_player():
+    ones = [Question(-1, (0,), ((0,),)), Question(-1, (0,), ((0, 0),)), Question(-1, (0,), ((0, 0, 0),))]
+    twos = [Question(0, (0,), ((0, 0),)), Question(0, (0,), ((0,),))]
+    for pack in pack_questions(ones + twos, row_tokens=1, batch_tokens=6):
+        assert pack.ids.numel() <= 6
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
