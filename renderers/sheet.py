@@ -35,8 +35,8 @@ class Spot(NamedTuple):
         return self.x <= x < self.x + self.w and self.y <= y < self.y + self.h
 
 
-@lru_cache(maxsize=32)
 def _font(height: int, bold: bool) -> Any:
+    """A new one each time: pygame crashes with a font from before a ``pygame.quit()``, whoever called that."""
     font = load_pygame().font.Font(None, max(8, round(1.4 * height)))
     font.set_bold(bold)
     return font
@@ -116,10 +116,10 @@ class Sheet:
 
     def paragraph(self, words: str, color: Color = PALETTE.text, height: int = WORDS) -> None:
         """Words over as many lines as they need."""
-        line = ""
+        line, font = "", _font(height, False)
         for word in words.split():
             longer = f"{line} {word}".strip()
-            if line and _font(height, False).size(longer)[0] > self.width:
+            if line and font.size(longer)[0] > self.width:
                 self.text(line, color, height)
                 longer = word
             line = longer
