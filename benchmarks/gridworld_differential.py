@@ -22,7 +22,7 @@ from ..envs.gridworld.config import GridworldConfig
 from ..envs.gridworld.game import gridworld
 from ..envs.gridworld.layout import World
 from .gridworld_reference import Reference, close
-from .gridworld_worlds import Players, varied_config
+from .gridworld_worlds import MOODS, Players, varied_config
 
 __all__ = ["compare_agent", "compare_world", "lacking", "main", "outcomes", "run"]
 
@@ -100,8 +100,10 @@ def give(state: World, i: int, number: int) -> None:
         state.items[i, slot] = [random.randint(0, min(most, 4)) for _ in range(state.items.shape[2])]
 
 
-def compare_world(number: int, ticks: int, seen: Counter[tuple[str, str]], some: Counter[str]) -> None:
-    """World number ``number``, both programs side by side.
+def compare_world(
+    number: int, ticks: int, seen: Counter[tuple[str, str]], some: Counter[str], moods: tuple[str, ...] = MOODS
+) -> None:
+    """World number ``number``, both programs side by side, its players in some moods.
 
     Raises:
         AssertionError: they differ; names world, episode and tick.
@@ -120,7 +122,7 @@ def compare_world(number: int, ticks: int, seen: Counter[tuple[str, str]], some:
             if (number + episode) % 2:
                 give(state, row, 1000 * number + episode)
                 reference = Reference(config, state, row)
-            players = Players(reference, 1000 * number + episode)
+            players = Players(reference, 1000 * number + episode, moods)
             episode += 1
             reference.compare(state, row)
         actions = players.act()
@@ -146,14 +148,18 @@ def compare_world(number: int, ticks: int, seen: Counter[tuple[str, str]], some:
 
 
 def run(
-    numbers: Iterable[int], ticks: int, tell: Callable[[str], None] = print, every: int = 50
+    numbers: Iterable[int],
+    ticks: int,
+    tell: Callable[[str], None] = print,
+    every: int = 50,
+    moods: tuple[str, ...] = MOODS,
 ) -> tuple[Counter[tuple[str, str]], Counter[str]]:
     """Compare some worlds and say how far it is every so often: outcomes of actions, and how much was compared."""
     seen: Counter[tuple[str, str]] = Counter()
     some: Counter[str] = Counter()
     start = time.perf_counter()
     for number in numbers:
-        compare_world(number, ticks, seen, some)
+        compare_world(number, ticks, seen, some, moods)
         if some["worlds"] % every == 0:
             tell(f"{some['worlds']} worlds, {some['agent-ticks']} agent-ticks, {time.perf_counter() - start:.0f} s")
     return seen, some

@@ -13,7 +13,7 @@ from ..envs.gridworld.presets import configure, list_presets
 from ..envs.gridworld.world import sizes
 from .gridworld_reference import Reference, plane_list
 
-__all__ = ["Players", "varied_config"]
+__all__ = ["MOODS", "Players", "varied_config"]
 
 LARGE = ("a100_100x100", "a100_r25_100x100")
 """Presets that only a few worlds use: a tick of theirs takes as long as fifty of the small ones."""
@@ -168,10 +168,12 @@ class Players:
     Args:
         reference: the world that they play in, which they see whole.
         number: their random numbers.
+        moods: what they choose from.
     """
 
-    def __init__(self, reference: Reference, number: int) -> None:
+    def __init__(self, reference: Reference, number: int, moods: tuple[str, ...] = MOODS) -> None:
         self.world, self.random = reference, Random(f"players {number}")
+        self.choice = moods
         slots = len(reference.agents)
         self.moods = [""] * slots
         self.goals: list[tuple[int, int]] = [(0, 0)] * slots
@@ -186,7 +188,7 @@ class Players:
         if not agent.alive or random.random() < 0.1 or agent.frozen_until > self.world.rules["clock"]:
             return random.randrange(-1, self.actions + 1)
         if not self.moods[slot] or random.random() < 0.06:
-            self.moods[slot] = random.choice(MOODS)
+            self.moods[slot] = random.choice(self.choice)
             self.goals[slot] = self._goal(slot)
         mood = self.moods[slot]
         if mood == "any":

@@ -3,8 +3,6 @@ in worlds of all sorts."""
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
@@ -308,8 +306,13 @@ def test_worlds_of_all_sorts_run_as_the_plain_rules_say():
     assert not differential.lacking(seen, 1)
 
 
+RAIDED = (203, 210, 222, 245, 297)
+"""Small, crowded worlds where a use loots, which players of all moods do too seldom to count on."""
+
+
 @pytest.mark.slow
 def test_every_action_succeeds_and_fails_and_is_equal_in_every_array():
     seen, _ = differential.run(range(150), 300, tell=lambda line: None)
-    assert not differential.lacking(seen, 50), "the whole comparison, of 1,000 worlds, asks for 100 of each"
-    assert isinstance(seen, Counter)
+    raids, _ = differential.run(RAIDED, 300, tell=lambda line: None, moods=("raider",))
+    assert raids["loot by use", "succeeded"]
+    assert not differential.lacking(seen + raids, 100)
