@@ -172,9 +172,10 @@ class Reader:
     def _attacks(self, text: str, number: str | None) -> Iterator[Action]:
         if number is None:
             raise AmbiguousAction(f"{text!r} doesn't say which of the nine cells: answer with attack 1 to attack 9.")
-        if not 1 <= int(number) <= 9:
+        k = number.lstrip("0")
+        if k not in set("123456789"):  # Python's int() refuses numbers of thousands of digits
             raise InvalidAction(f"{text!r} names attack {number}; there are attack 1 to attack 9.")
-        yield ATTACK + int(number) - 1
+        yield ATTACK + int(k) - 1
 
     def _gifts(self, text: str, item: str | None) -> Iterator[Action]:
         meant = [j for j, name in enumerate(self.items) if item is not None and name.lower() == item]

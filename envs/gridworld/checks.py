@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from ...errors import UnknownName, UsageError
 from .config import RANGES, GridworldConfig, KinshipRules, ObjectType, Sharing, Terrain
 from .terrain import check_terrain
-from .world import all_regions, plane_names
+from .world import plane_names, sizes
 
-__all__ = ["COSTS", "check", "drawn_lines", "placed_agents"]
+__all__ = ["COSTS", "check"]
 
 COSTS = ("move", "rotate", "use", "attack", "shield", "swap", "gift")
 """Verbs that may cost energy."""
@@ -88,17 +88,6 @@ def check(config: GridworldConfig) -> GridworldConfig:
     for part in (_agents, _kinship, _randomize):
         part(config)
     return config
-
-
-def placed_agents(config: GridworldConfig) -> int:
-    """How many agents live at the beginning of an episode."""
-    drawn = sum(line.count("@") for line in drawn_lines(config)) if config.map.terrain == "ascii" else 0
-    return drawn + sum(region.agents for region in all_regions(config))
-
-
-def drawn_lines(config: GridworldConfig) -> list[str]:
-    """The rows of ``map.text``."""
-    return config.map.text.strip("\n").split("\n")
 
 
 def _in_bounds(path: str, value: float, low: float, high: float) -> None:
@@ -249,7 +238,7 @@ def _placed(config: GridworldConfig, path: str, counts: Mapping[str, int]) -> No
 
 
 def _drawing(config: GridworldConfig) -> None:
-    here, lines = config.map, drawn_lines(config)
+    here, lines = config.map, config.map.lines
     if not here.text.strip():
         raise UsageError("map.terrain is 'ascii', but map.text is empty; draw the map there, one line a row.")
     glyphs = {kind.glyph: name for name, kind in config.objects.items()}
@@ -277,7 +266,7 @@ def _drawing(config: GridworldConfig) -> None:
 
 def _agents(config: GridworldConfig) -> None:
     """Whether there are some, and slots for them."""
-    agents = placed_agents(config)
+    agents = sizes(config).agents
     if agents < 1:
         raise UsageError("The map has no agents; set map.agents (or a region's), or draw an @ in map.text.")
     if agents > _SHORT:
@@ -293,8 +282,7 @@ def _agents(config: GridworldConfig) -> None:
 
 
 def _kinship(config: GridworldConfig) -> None:
-    kinship, agents = config.kinship, placed_agents(config)
-    slots = config.slots or agents
+    kinship, agents, slots = config.kinship, sizes(config).agents, sizes(config).slots
     for k, part in enumerate(kinship.pct):
         _in_bounds(f"kinship.pct[{k}]", part, 0, 1)
     if kinship.mode in ("teams", "groups") and kinship.labels:
@@ -378,4 +366,9 @@ def _range_bounds(config: GridworldConfig, name: str) -> tuple[int, int]:
     if parts[1] != "*":
         _one_of(f"type of object in randomize.{name}", parts[1], config.objects)
     _one_of(f"fact of objects in randomize.{name}", parts[2], facts)
+    if parts[1] != "*" and parts[2] != "hp" and not config.objects[parts[1]].usable:
+        raise UsageError(
+            f"randomize.{name} would change nothing: objects.{parts[1]} takes and gives nothing, so nobody can use it; "
+            "give it a recipe of its own first."
+        )
     return _OBJECT_BOUNDS[parts[2]]

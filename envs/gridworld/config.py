@@ -238,6 +238,11 @@ class MapRules:
     terrain_options: Mapping[str, int] = field(default_factory=dict)
     text: str = ""
 
+    @property
+    def lines(self) -> list[str]:
+        """The rows of ``text``."""
+        return self.text.strip("\n").split("\n")
+
 
 @dataclass(frozen=True)
 class KinshipRules:

@@ -12,7 +12,7 @@ from ...errors import NotationError, UsageError
 from ..core import Game
 from .config import GridworldConfig
 from .layout import AGENT_KIND, EMPTY, OBJECT_KIND, PAD, World
-from .presets import configure
+from .presets import configured
 from .reset import settle
 
 __all__ = ["draw_map", "put_map", "read_map"]
@@ -23,8 +23,7 @@ def _config_of(of: Game | GridworldConfig) -> GridworldConfig:
         return of
     if of.info.name != "gridworld":
         raise UsageError(f"Maps are drawn of gridworlds; this is a game of {of.info.name}.")
-    rest = dict(of.config)
-    return configure(rest.pop("preset", None), rest.pop("config", None), rest)
+    return configured(of.config)
 
 
 def draw_map(of: Game | GridworldConfig, world: World, i: int = 0) -> str:

@@ -255,7 +255,7 @@ def _dotted(table: Mapping[Any, Any]) -> dict[Any, Any]:
 
 def _drawn(text: str) -> MapRules:
     """What a drawn map is where the same words don't say otherwise: as large as the text, and no more than drawn."""
-    lines = text.strip("\n").split("\n")
+    lines = MapRules(text=text).lines
     return MapRules("ascii", len(lines), len(lines[0]), border=0, agents=0, objects={})
 
 

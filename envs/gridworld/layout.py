@@ -119,7 +119,7 @@ RULES = np.dtype(
         ("terrain", np.int16),  # a Terrain number of config.py
         ("border", np.int16),  # thickness of the wall around the map
         ("connected", np.bool_),  # walls that cut an agent off are opened
-        ("terrain_a", np.int32),  # what these mean depends on the terrain: config.py tells
+        ("terrain_a", np.int32),  # what these mean depends on the terrain: terrain.py tells
         ("terrain_b", np.int32),
         ("terrain_c", np.int32),
         ("terrain_d", np.int32),

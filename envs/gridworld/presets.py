@@ -15,10 +15,10 @@ from typing import Any
 
 from ...errors import UnknownName, UsageError
 from ..registry import Presets
-from .checks import check, placed_agents
+from .checks import check
 from .config import GridworldConfig
 from .files import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict, to_yaml
-from .world import all_regions
+from .world import all_regions, sizes
 
 __all__ = ["DEFAULT", "arguments", "configure", "configured", "list_presets", "named", "preset"]
 
@@ -36,8 +36,8 @@ def _files() -> dict[str, Path]:
 @cache
 def _written(name: str) -> Mapping[str, Any]:
     """What the preset's file says."""
-    if not isinstance(name, str) or name not in _files():
-        raise UnknownName("gridworld preset", str(name), _files())
+    if name not in _files():
+        raise UnknownName("gridworld preset", name, _files())
     return read_yaml(_files()[name])
 
 
@@ -58,7 +58,7 @@ def preset(name: str) -> GridworldConfig:
     Raises:
         UnknownName: no such preset.
     """
-    return deepcopy(_preset(name))
+    return deepcopy(_preset(str(name)))
 
 
 @cache
@@ -151,7 +151,7 @@ def _table() -> list[tuple[str, ...]]:
         rows.append(
             (
                 name,
-                str(placed_agents(config)),
+                str(sizes(config).agents),
                 f"{here.height}x{here.width} {here.terrain}",
                 f"{config.max_steps:,}",
                 ", ".join(f"{count} {kind}" for kind, count in counts.items() if count),

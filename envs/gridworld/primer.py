@@ -18,10 +18,15 @@ def rules(config: GridworldConfig) -> str:
     return " ".join(part for part in parts if part) + f" Actions: {names}."
 
 
-def _drawn(config: GridworldConfig, name: str, usual: float) -> str:
-    """A number, or the range that it is drawn from."""
-    low, high = config.randomize.get(name, (usual, usual))
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+def _drawn(config: GridworldConfig, names: tuple[str, ...], usual: float) -> str:
+    """A number, or the range that it is drawn from: of several that are named, the last one is drawn last."""
+    low, high = [(usual, usual), *(ends for name, ends in config.randomize.items() if name in names)][-1]
+    return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
+
+
+def _trait(config: GridworldConfig, fact: str) -> str:
+    """A number that each agent may have its own of."""
+    return _drawn(config, (f"agent.{fact}", f"trait.{fact}"), getattr(config.agent, fact))
 
 
 def _begin(config: GridworldConfig) -> str:
@@ -29,14 +34,10 @@ def _begin(config: GridworldConfig) -> str:
     count = sizes(config).slots
     who = "the only agent" if count == 1 else f"one of {count} agents"
     turned = ", turned until you look up" if seen.rotate else ""
-    most = _drawn(config, "trait.max_energy", config.agent.max_energy)
-    if "agent.max_energy" in config.randomize:
-        most = _drawn(config, "agent.max_energy", config.agent.max_energy)
-    held = "trait.max_items" if "trait.max_items" in config.randomize else "agent.max_items"
     return (
         f"Gridworld: you are {who} on a map of {here.height} x {here.width} cells and see the {seen.height} x "
         f"{seen.width} around you{turned}. All act at the same time, for {config.max_steps} ticks. You hold at most "
-        f"{most} energy and {_drawn(config, held, config.agent.max_items)} of each item."
+        f"{_trait(config, 'max_energy')} energy and {_trait(config, 'max_items')} of each item."
     )
 
 
@@ -64,8 +65,7 @@ def _objects(config: GridworldConfig) -> str:
 
 def _recipe(config: GridworldConfig, name: str, kind: ObjectType) -> str:
     def number(fact: str) -> str:
-        whose = name if f"objects.{name}.{fact}" in config.randomize else "*"
-        return _drawn(config, f"objects.{whose}.{fact}", getattr(kind, fact))
+        return _drawn(config, (f"objects.{name}.{fact}", f"objects.*.{fact}"), getattr(kind, fact))
 
     takes, gives = _amounts(kind.inputs), _amounts(kind.outputs)
     if number("energy_cost") != "0":
@@ -77,13 +77,13 @@ def _recipe(config: GridworldConfig, name: str, kind: ObjectType) -> str:
     told = f"{name.replace('_', ' ')}: {' + '.join(takes)}{' -> ' if takes else 'gives '}{' + '.join(gives)}"
     if number("cooldown") != "0":
         told += f", then busy for {number('cooldown')} ticks"
-    return told + (f", {number('stock')} times in all" if kind.stock >= 0 else "")
+    return told + (f", {number('stock')} times in all" if number("stock") != "-1" else "")
 
 
 def _others(config: GridworldConfig) -> str:
     actions, told = config.actions, []
     if actions.attack:
-        freeze = _drawn(config, "agent.freeze", config.agent.freeze)
+        freeze = _drawn(config, ("agent.freeze",), config.agent.freeze)
         loot = "its items go to you" if actions.loot == "attack" else "a use of it takes its items"
         told.append(
             f"attack 1 to 9{_cost(config, 'attack')} strikes one of the 3 x 3 cells ahead (1 2 3 near, 7 8 9 far, each "
@@ -102,8 +102,7 @@ def _others(config: GridworldConfig) -> str:
 
 
 def _events(config: GridworldConfig) -> str:
-    name = "trait.upkeep" if "trait.upkeep" in config.randomize else "agent.upkeep"
-    upkeep, death = _drawn(config, name, config.agent.upkeep), config.death
+    upkeep, death = _trait(config, "upkeep"), config.death
     told = [f"Every tick costs you {upkeep} energy."] if upkeep != "0" else []
     ways = ["when your energy is 0"] * death.energy + [f"after {config.agent.hp} hits"] * death.hp
     ways += [f"at the age of {death.max_age} ticks"] if death.max_age else []
@@ -112,8 +111,8 @@ def _events(config: GridworldConfig) -> str:
 
 def _kinship(config: GridworldConfig) -> str:
     kin = config.kinship
-    share = _drawn(config, "kinship.share", kin.share)
-    size = _drawn(config, "kinship.size", kin.size)
+    share = _drawn(config, ("kinship.share",), kin.share)
+    size = _drawn(config, ("kinship.size",), kin.size)
     part = f"share {share} of what each earns"
     told = {
         "none": "",

@@ -181,7 +181,7 @@ def open_cells(config: GridworldConfig) -> int:
     b, o = here.border, _options(here.terrain, here.terrain_options)
     high, wide = max(0, here.height - 2 * b), max(0, here.width - 2 * b)
     if here.terrain == "ascii":
-        return sum(c in ". " for line in here.text.strip("\n").split("\n") for c in line)
+        return sum(c in ". " for line in here.lines for c in line)
     if here.terrain == "rooms":
         return sum(region.height * region.width for region in terrain_regions(here)[: o["rows"] * o["columns"]])
     if here.terrain == "bases":

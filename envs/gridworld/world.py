@@ -108,8 +108,7 @@ def sizes(config: GridworldConfig) -> Sizes:
         objects = here.height * here.width
         work = 2 * objects
         if here.terrain == "ascii":
-            lines = here.text.strip("\n").split("\n")
-            agents += sum(line.count("@") for line in lines)
+            agents += here.text.count("@")
     return Sizes(
         slots=config.slots or max(1, agents),
         items=len(config.items),
@@ -171,7 +170,7 @@ def _write_rules(config: GridworldConfig, world: World) -> None:
         "window_height": seen.height,
         "window_width": seen.width,
         "rotate": seen.rotate,
-        "hidden": sum(1 << names.index(name) for name in seen.hidden if name.startswith("agent.")),
+        "hidden": sum(1 << names.index(name) for name in set(seen.hidden) if name.startswith("agent.")),
         "agents": sizes(config).agents,
         "energy": agent.energy,
         "freeze": agent.freeze,
@@ -270,7 +269,7 @@ def _write_kin(config: GridworldConfig, world: World) -> None:
 def _plan(config: GridworldConfig) -> list[list[int]]:
     """[H, W] the drawn map as values of ``kind``: ``@`` an agent, ``.`` or a blank nothing, else the types' glyphs."""
     known = {".": 0, " ": 0, "@": 1} | {kind.glyph: OBJECT_KIND + t for t, kind in enumerate(config.objects.values())}
-    return [[known[c] for c in line] for line in config.map.text.strip("\n").split("\n")]
+    return [[known[c] for c in line] for line in config.map.lines]
 
 
 def _ranges(config: GridworldConfig) -> list[tuple[int, int, int, int]]:
