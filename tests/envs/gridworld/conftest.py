@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.envs import make_game
-from coterie.envs.gridworld.presets import configure
+from coterie.envs.gridworld.presets import configured
 
 CROWD = {"height": 14, "width": 13, "agents": 8, "objects": {"wall": 14, "generator": 12, "converter": 8, "altar": 6}}
 EVERYTHING = {"kinship": True, "last_action": True, "last_reward": True}
@@ -13,8 +13,7 @@ EVERYTHING = {"kinship": True, "last_action": True, "last_reward": True}
 
 def config_of(game):
     """The complete configuration of a game."""
-    words = dict(game.config)
-    return configure(words.pop("preset", None), words.pop("config", None), words)
+    return configured(game.config)
 
 
 def drawn(text, seed=0, **fields):

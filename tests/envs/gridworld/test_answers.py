@@ -68,6 +68,7 @@ def test_answers_as_people_write_them(said, action):
         ("7", InvalidAction, "names no action"),
         ("attack 10", InvalidAction, "there are attack 1 to attack 9"),
         ("attack -1", InvalidAction, "there are attack 1 to attack 9"),
+        ("attack " + "9" * 5000, InvalidAction, "there are attack 1 to attack 9"),
         ("attack", AmbiguousAction, "which of the nine cells"),
         ("attack 1 or attack 2", AmbiguousAction, "attack 1, attack 2"),
         ("forward, then use", AmbiguousAction, "forward, use"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from importlib.util import find_spec
 
 import numpy as np
@@ -12,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.envs import make_game
-from coterie.envs.gridworld.signs import make_signs
+from coterie.envs.gridworld.signs import ARROWS, make_signs
 from coterie.envs.gridworld.world import plane_names
 
 from .conftest import config_of, drawn, scrambled
 
-TICKS = "^v<>"
 HIDEABLE = ("agent.hp", "agent.frozen", "agent.energy", "agent.orientation", "agent.shield", "agent.r2")
 HIDEABLE += ("wall.hp", "generator.stock", "generator.ready", "converter.ready", "altar.ready")
 
@@ -56,7 +54,7 @@ def expected_facts(cell, config, own):
     def told(name, text):
         return "" if name in config.observation.hidden and not own else text
 
-    arrow = told("agent.orientation", TICKS[cell["agent.orientation"]])
+    arrow = told("agent.orientation", ARROWS[cell["agent.orientation"]])
     return [
         arrow + told("agent.energy", f"{cell['agent.energy']:03d}"),
         *(told(f"agent.{item}", str(cell[f"agent.{item}"])) for item in config.items),
@@ -79,7 +77,7 @@ def read_compact(line, config):
     for usable_now, row in ((False, signs.idle), (True, signs.ready)):
         kinds |= {sign: (name, usable_now) for name, sign in zip(config.objects, row, strict=True)}
     parts, cells = line.removesuffix(">").split(" "), {}
-    while parts[0][0] not in TICKS:
+    while parts[0][0] not in ARROWS:
         group = parts.pop(0)
         if group[0] == "@":
             cells[ord(group[1]) - ord("H"), ord(group[2]) - ord("h")] = group[3:].split(",")
@@ -130,7 +128,7 @@ def test_the_picture_shows_what_the_planes_show(seed, observation):
         for place in order:
             cell = seen[place]
             if place == (0, 0):
-                wanted[place] = TICKS[0 if observation["rotate"] else cell["agent.orientation"]]
+                wanted[place] = ARROWS[0 if observation["rotate"] else cell["agent.orientation"]]
             elif cell["agent"]:
                 wanted[place] = next(marks)
             else:
@@ -309,49 +307,6 @@ def test_the_dead_are_told_so():
     assert game.compact(state, 0, 1) == "dead>"
 
 
-def test_the_rules_tell_recipes_and_ranges():
-    rules = make_game("gridworld", preset="a20_40x40_rich").rules
-    for told in (
-        "one of 20 agents on a map of 40 x 40 cells and see the 11 x 11 around you",
-        "3 to 10 of each item",
-        "converter: 1 r1 -> 1 r2 + 100 energy, then busy for 2 to 10 ticks",
-        "altar: 50 to 250 energy -> reward 1",
-        "frozen for 5 to 20 ticks",
-        "Teams of 1 to 5 share 0 to 1 of what each earns",
-        "attack 1/2/3/4/5/6/7/8/9, shield, swap, gift r1/r2/r3.",
-    ):
-        assert told in rules
-    assert set(rules) <= set(string.printable)
-    mortal = make_game("gridworld", agent={"upkeep": 2}, death={"energy": True, "max_age": 90}).rules
-    assert "Every tick costs you 2 energy. You die when your energy is 0 or at the age of 90 ticks." in mortal
-
-
-def test_signs_never_mean_two_things():
-    glyphs = {"wall": "\u2588", "vase": "v", "nut": "n", "Nut": "N", "one": "1", "tilde": "~", "up": "^"}
-    objects = {name: {"glyph": glyph} for name, glyph in glyphs.items()}
-    for name in ("nut", "Nut", "vase"):
-        objects[name] |= {"outputs": {"r1": 1}, "cooldown": 3, "stock": 2}
-    config = config_of(drawn("@n1", objects=objects)[0])
-    signs = make_signs(config)
-    pairs = [{idle, ready} for idle, ready in zip(signs.idle, signs.ready, strict=True)]
-    assert [len(pair) for pair in pairs] == [1, 2, 2, 2, 1, 1, 1]
-    used = [sign for pair in pairs for sign in pair]
-    assert len(set(used)) == len(used)
-    assert not set(used) & {*TICKS, *signs.agents, *".~@? "}
-    assert all(sign.isascii() and sign.isprintable() for sign in used)
-
-
-def test_more_types_than_characters_still_have_texts():
-    objects = {"wall": {"glyph": "#"}} | {
-        f"thing_{k}": {"glyph": chr(0x4E00 + k), "outputs": {"r1": 1}, "cooldown": 2} for k in range(110)
-    }
-    text = "@" + "".join(kind["glyph"] for kind in list(objects.values())[-7:])
-    game, state = drawn(text, objects=objects)
-    assert "? other objects" in game.describe(state, 0, 0)
-    assert "{108}Hm" in game.compact(state, 0, 0)
-    assert set(game.describe(state, 0, 0)) <= set(string.printable)
-
-
 # -- how long ----------------------------------------------------------------------------------------------------------
 
 
@@ -405,9 +360,9 @@ def test_a_window_of_11_x_11_takes_at_most_300_tokens_of_smollm2(capsys):
 
 
 def test_descriptions_stay_short_in_characters():
-    """Two characters a token, at the very least: the bound in tokens is tested where the tokenizer is at hand."""
+    """A token has two characters at the very least, so 600 are 300 tokens; where there is a tokenizer, it counts."""
     game = make_game("gridworld", preset="a20_40x40")
     lengths = [
         len(game.describe(state, 0, p)) for state, tick in played(game, 1, 60) if tick % 6 == 5 for p in range(20)
     ]
-    assert max(lengths) < 700
+    assert max(lengths) <= 600
