@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ import numba
 import numpy as np
 
 from ..envs import make, make_vec
+from ..envs.gridworld.presets import preset
 from ..envs.gridworld.world import new_world
 from . import Measurement
 from .envs import _duel
@@ -146,9 +148,7 @@ def _sizes() -> Iterator[Measurement]:
 
 
 def _memory() -> Iterator[Measurement]:
-    """Bytes of one world's state, and of what a batch keeps beside it."""
-    from ..envs.gridworld.presets import preset
-
+    """Bytes of one world's state."""
     for name in ("bench_24_48x48", "a100_100x100"):
         state = sum(part.nbytes for part in new_world(preset(name), 1))
         yield Measurement(f"{name}: state of a world", float(state), "bytes", 1)
@@ -164,8 +164,6 @@ def _arithmetic(rounds: int) -> int:  # pragma: no cover
 
 def _threads() -> Iterator[Measurement]:
     """Two threads over many worlds beside a loop of arithmetic alone, alternately."""
-    from concurrent.futures import ThreadPoolExecutor
-
     one, two = _rollout(1024, 4), _rollout(1024, 4, threads=2)
     rounds = 60_000_000
     _arithmetic(10)
