@@ -192,6 +192,7 @@ class AECGame(AECEnv):
 
     def _tick(self, action: int) -> None:
         table, agent = self.table, self.agent_selection
+        table.refuse_illegal(self._seat[agent], action)
         self._waiting[self._seat[agent]] = int(action)
         if self._to_ask:
             self._cumulative_rewards[agent] = 0.0

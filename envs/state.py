@@ -3,6 +3,10 @@
 A state is N games in one of two layouts: a structured array [N], or a NamedTuple of arrays with leading axis N
 (NamedTuples may nest). ``Snapshot`` is itself of the second layout: a game's rows plus the bookkeeping that every face
 keeps beside them.
+
+Configuration stands in the rows, and kernels index without bounds. Where rows of one layout may be of configurations
+that need more or less room elsewhere (what is seen), their NamedTuple has a method ``configured() -> arrays`` [N, ...]:
+rows that differ there are refused as those of another layout are.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ __all__ = [
     "from_bytes",
     "layout_hash",
     "put",
+    "received",
     "rows_of",
     "size",
     "snapshot",
@@ -91,8 +96,10 @@ def rows_of(rows: Sequence[int] | NDArray[Any] | int | None, n: int) -> NDArray[
         return np.arange(n)
     index = np.atleast_1d(np.asarray(rows))
     if index.dtype == np.bool_:
-        if len(index) != n:
-            raise StateError(f"A row mask has {len(index)} entries, but there are {n} rows.")
+        if index.shape != (n,):
+            raise StateError(
+                f"A row mask has the shape {list(index.shape)}, but there are {n} rows. Pass one bool a row."
+            )
         return np.flatnonzero(index)
     if index.size == 0:
         return np.zeros(0, np.intp)
@@ -121,10 +128,7 @@ def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | 
     Raises:
         StateError: the layouts or the numbers of rows differ.
     """
-    if _layout(state) != _layout(source):
-        raise StateError(
-            "These rows have another layout: another game, configuration or version. Take them from an equal game."
-        )
+    _need_layout(state, source)
     index = rows_of(rows, size(state))
     if size(source) not in (1, len(index)):
         raise StateError(
@@ -132,6 +136,20 @@ def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | 
         )
     for old, new in zip(_leaves(state), _leaves(source), strict=True):
         old[index] = new
+
+
+def _need_layout(state: State, source: State) -> None:
+    if _layout(state) != _layout(source):
+        raise StateError(
+            "These rows have another layout: another game, configuration or version. Take them from an equal game."
+        )
+    if hasattr(state, "configured") and len(_leaves(state)[0]):
+        for own, came in zip(state.configured(), source.configured(), strict=True):
+            if (own[:1] != came).any():
+                raise StateError("These rows are of another configuration. Take them from an equal game.")
+    counts = {len(leaf) for leaf in _leaves(source)}
+    if len(counts) > 1:
+        raise StateError(f"These rows are torn: their arrays have {min(counts)} to {max(counts)} rows. Use take().")
 
 
 def _layout(state: State) -> list[Any]:
@@ -166,6 +184,25 @@ def snapshot(game: Game, state: State) -> Snapshot:
         np.zeros((n, players), np.bool_),
         np.full((n, players), NONE, np.int32),
     )
+
+
+def received(game: Game, own: State, given: Any) -> tuple[Snapshot, bool]:
+    """What a user gave to play on from, as a Snapshot, and whether it came as one (else it knows no seeds).
+
+    Kernels index without bounds, so that they look at a copy, and only once it is known to be laid out as ``own``.
+
+    Args:
+        game: the rules.
+        own: rows of this game, as many as you like.
+        given: a Snapshot, bare rows or bytes.
+
+    Raises:
+        StateError: of another game or layout, or truncated.
+    """
+    if isinstance(given, bytes | bytearray | memoryview):
+        given = from_bytes(game, bytes(given))
+    _need_layout(own, bare(given))
+    return (given, True) if isinstance(given, Snapshot) else (snapshot(game, take(given)), False)
 
 
 def bare(state: State) -> State:
@@ -221,7 +258,9 @@ def from_bytes(game: Game, blob: bytes) -> State:
             f"This state is of {header['id']} in another configuration, {_told(header['config'])}; here it is "
             f"{_told(game.config)}. Make the game with the same arguments."
         )
-    n = int(header["rows"])
+    n = header["rows"]
+    if type(n) is not int or not 0 <= n <= len(payload):
+        raise StateError(f"This state is truncated or altered: {len(payload)} bytes came for {n!r} rows.")
     state = game.new_state(n)
     if header["kind"] == "snapshot":
         state = snapshot(game, game.new_state(0))._replace(state=state)

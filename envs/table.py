@@ -28,7 +28,7 @@ from .loops import pick_plain
 from .rng import Word, episode_seed, word
 from .showing import close_window, in_window, picture, render_modes
 from .spaces import action_space, observation_space, state_space, text_spaces
-from .state import Snapshot, from_bytes, put, size, snapshot, take
+from .state import Snapshot, put, received, size, take
 from .ticks import Ticks
 from .verbs import verbs_of
 
@@ -188,6 +188,19 @@ class Table:
         ticks.tick(np.asarray(actions, np.int64))
         self.rewards, self.faults, self.status = ticks.rewards, ticks.faults, ticks.status
         self.cycles += 1
+
+    def refuse_illegal(self, player: Player, action: Action) -> None:
+        """The policy ``raise``, of one answer to a tick that is not complete.
+
+        Raises:
+            IllegalAction: the seat has a choice, and this is none of it.
+        """
+        ticks = self.ticks
+        if ticks is None or self.limits.illegal != RAISE:
+            return
+        mask = ticks.mask[player]
+        if mask.any() and not (0 <= action < self.num_actions and mask[action]):
+            raise IllegalAction(self._complaint(action, player, mask))
 
     def _count(self, status: Status) -> None:
         self.cycles += 1
@@ -352,14 +365,11 @@ class Table:
 
     def place(self, state: Any, with_seed: bool) -> Snapshot:
         """Take over a Snapshot, bare game rows or bytes; returns it as a Snapshot."""
-        if isinstance(state, bytes | bytearray | memoryview):
-            state = from_bytes(self.game, bytes(state))
-        bare = not isinstance(state, Snapshot)
-        given: Snapshot = snapshot(self.game, state) if bare else state
+        given, seeded = received(self.game, self.state, state)
         if size(given) != 1:
             raise StateError(f"{size(given)} games came for the one at this table. Take one row.")
         put(self.state, given.state)
-        if with_seed and not bare:
+        if with_seed and seeded:
             self.seed, self.episode = int(given.seed[0]), int(given.episode[0])
         self.cycles, self.status = int(given.cycles[0]), int(given.status[0])
         self.rewards = given.rewards[0].tolist()

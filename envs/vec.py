@@ -24,7 +24,7 @@ from .arrays import AUTORESET, BLOCK, RAISE, Arrays, autoreset_index, illegal_li
 from .core import Game
 from .drivers import drivers
 from .rng import mix64
-from .state import NONE, Snapshot, from_bytes, put, rows_of, size, snapshot, take
+from .state import NONE, Snapshot, put, received, rows_of, size, take
 from .ticks import ends
 from .verbs import PairMasks, verbs_of
 
@@ -63,8 +63,7 @@ class VecEnv:
         num_threads: rows are split into so many chunks. Pays for large N and many steps a call (``random_rollout``).
         seed: used by the first ``reset()`` that names none; None draws one from the system.
         autoreset_mode: ``"SameStep"`` (the last observation is in ``info["final_obs"]``), ``"NextStep"`` (the step
-        after a game's
-            end ignores the action and starts the next) or ``"Disabled"`` (finished rows stay until
+            after a game's end ignores the action and starts the next) or ``"Disabled"`` (finished rows stay until
             ``reset(mask=...)``); or gymnasium's AutoresetMode.
         illegal: ``"lose"`` ends the game with ``illegal_reward`` for the mover and 0 for the others; ``"raise"`` raises
             IllegalAction and changes nothing; ``"resample"`` plays a random legal action instead; ``"noop"`` only
@@ -203,7 +202,7 @@ class VecEnv:
         Args:
             seed: row i gets ``seed + i``, or its own of a list [N]. None: each row's next game. An int also seeds
                 ``sample_actions``.
-            mask: [N] bool, or row numbers: only these restart.
+            mask: [N] bool, or row numbers: only these restart. The first reset starts all rows.
             options: ``{"state": rows}`` starts from given rows (a state, a Snapshot or bytes; one row serves all);
                 else the game's own options (``{"fen": ...}``), one value for all rows or a list of one each.
 
@@ -213,16 +212,14 @@ class VecEnv:
             [..., K]; ``info["pair_mask"]`` [..., V, K] is exact, ``vec.action_mask`` that of action numbers.
         """
         b = self._arrays
-        rows = rows_of(mask, self.num_envs)
+        rows = rows_of(mask if self._started else None, self.num_envs)
         if seed is None and not self._started:
             seed = (
                 self._seed
                 if self._seed is not None
                 else int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
             )
-            rows = rows_of(None, self.num_envs)  # the first reset starts all rows
-            self._seed_rows(seed, rows)
-        elif seed is not None:
+        if seed is not None:
             self._seed_rows(seed, rows)
         else:
             b.episode[rows] += 1
@@ -275,7 +272,7 @@ class VecEnv:
             actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal. Games with verbs
                 take pairs (verb, argument) as well, with a last axis of 2; a verb of -1 is no answer.
             rows: only these rows play (numbers, or a bool mask [N]); all that is returned of the others stays as it
-            was.
+                was.
 
         Returns:
             observations, rewards [N, P], terminations, truncations [N] (simultaneous: [N, P]) and info: ``"illegal"``
@@ -348,21 +345,18 @@ class VecEnv:
         """
         if not self._started:
             self.reset()
-        self._place(state, rows_of(rows, self.num_envs), with_seed=isinstance(state, Snapshot | bytes))
+        self._place(state, rows_of(rows, self.num_envs), with_seed=True)
         self._mark_pairs()
 
     def _place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> None:
         b = self._arrays
-        if isinstance(state, bytes | bytearray | memoryview):
-            state = from_bytes(self.game, bytes(state))
-        given = state if isinstance(state, Snapshot) else None
-        whole = given if given is not None else snapshot(self.game, state)
+        whole, seeded = received(self.game, self.state, state)
         if size(whole) not in (1, len(rows)):
             raise StateError(
                 f"{size(whole)} states came for {len(rows)} rows. Give as many states as rows, or one for all."
             )
         put(self.state, whole.state, rows)
-        if with_seed and given is not None:
+        if with_seed and seeded:
             b.seed[rows], b.episode[rows] = whole.seed, whole.episode
         b.cycles[rows], b.status[rows], b.rewards[rows] = whole.cycles, whole.status, whole.rewards
         b.faults[rows] = whole.illegal
@@ -422,10 +416,18 @@ class VecEnv:
             raise UsageError("This environment has not been reset. Call reset() first.")
 
     def observe(self, rows: Sequence[int] | NDArray[Any], players: NDArray[Any]) -> NDArray[Any]:
-        """[K, ...] what ``players`` [K] see in ``rows`` [K], a new array; for seats that are not to move."""
-        index = rows_of(rows, self.num_envs)
+        """[K, ...] what ``players`` [K] see in ``rows`` [K], a new array; for seats that are not to move.
+
+        Raises:
+            UsageError: not one seat for each row, or a seat that the game doesn't have.
+        """
+        index, seats = rows_of(rows, self.num_envs), np.asarray(players)
+        if seats.shape != index.shape or not np.isin(seats, np.arange(self.num_players)).all():
+            raise UsageError(
+                f"One seat 0..{self.num_players - 1} is needed for each of {len(index)} rows, not {players!r}."
+            )
         out = np.zeros((len(index), *self.game.info.observation_shape), self.game.info.observation_dtype)
-        self._drivers.observe_rows(self.state, index, np.asarray(players, np.int32), out)
+        self._drivers.observe_rows(self.state, index, np.ascontiguousarray(seats, np.int32), out)
         return out
 
     def _check(self, actions: Any, rows: NDArray[np.intp] | None) -> NDArray[np.int32]:

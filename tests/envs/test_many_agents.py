@@ -2,6 +2,8 @@
 
 The world of these tests is a ring of cells with food on it. Everybody loses one energy a tick, dies at zero and leaves
 the ring. What is not possible fails, and is counted.
+
+The file is longer than most: its first quarter is that world, in which all its tests play.
 """
 
 from __future__ import annotations
@@ -280,6 +282,18 @@ def test_other_policies_stay_as_they_are(policy):
     assert all(ended.values()) == (policy == "lose")
     assert env.table.state.failed.sum() == 0
     assert all(info["illegal"] == 1 for info in infos.values())
+
+
+def test_who_is_refused_turn_by_turn_may_answer_again():
+    """At once: when the tick comes, only the last to answer could."""
+    env = AECGame(ring(), illegal="raise")
+    env.reset(seed=1)
+    for p, agent in enumerate(env.possible_agents):
+        with pytest.raises(IllegalAction, match=f"of {agent} is not legal"):
+            env.step(first_illegal(env.game, env.table.state, p))
+        assert env.agent_selection == agent
+        env.step(0)
+    assert env.table.cycles == 1
 
 
 # -- deaths ------------------------------------------------------------------------------------------------------------
@@ -565,8 +579,6 @@ def test_a_verb_without_such_an_argument_is_illegal():
     assert np.argwhere(vec.step(pairs)[4]["illegal"]).tolist() == [[0, 0], [1, 5]]
     raising = AECGame(ring(pairs=True), illegal="raise")
     raising.reset(seed=1)
-    for _ in range(5):
-        raising.step((0, 2))
     with pytest.raises(IllegalAction):
         raising.step((0, 2))
 

@@ -69,7 +69,7 @@ def test_one_row_fills_many_and_nesting_works():
     assert isinstance(one.pair, type(nested.pair))
 
 
-@pytest.mark.parametrize("rows", [[9], [-9], ["a"], [1.5], [[0]], np.zeros(2, bool)])
+@pytest.mark.parametrize("rows", [[9], [-9], ["a"], [1.5], [[0]], np.zeros(2, bool), np.ones((4, 2), bool)])
 def test_bad_rows(rows):
     with pytest.raises(StateError):
         state.take(TTT.new_state(4), rows)
@@ -88,6 +88,54 @@ def test_put_refuses_other_layouts_and_counts():
         state.put(TTT.new_state(2), TTT.new_state(3))
     with pytest.raises(StateError, match="not dict"):
         state.take({})
+    numbers = NUMBERS.new_state(3)
+    with pytest.raises(StateError, match="their arrays have 1 to 3 rows"):
+        state.put(numbers, numbers._replace(said=numbers.said[:1]))
+
+
+def test_rows_of_another_size_are_refused_before_a_kernel_sees_them():
+    """A kernel writes as many marks as the rows have cells, whatever room there is."""
+    large = make_game("hex", size=11)
+    vec, aec = make_vec("hex", 2, size=5), coterie.make("hex", size=5)
+    parallel = coterie.make("hex", api="parallel", size=5)
+    for face in (vec, aec, parallel):
+        face.reset(seed=0)
+        for rows in (large.new_state(1), TTT.new_state(1), state.snapshot(large, large.new_state(1))):
+            with pytest.raises(StateError, match="another layout"):
+                face.set_state(rows)
+            with pytest.raises(StateError, match="another layout"):
+                face.reset(options={"state": rows})
+
+
+class Sized(NamedTuple):
+    """N pictures, and how wide each is."""
+
+    width: np.ndarray
+    seen: np.ndarray
+
+    def configured(self):
+        return (self.width,)
+
+
+def test_rows_that_need_other_room_are_refused():
+    narrow, wide = (Sized(np.full(3, width), np.zeros((3, 4))) for width in (5, 7))
+    state.put(narrow, narrow._replace(seen=np.ones((3, 4))))
+    assert narrow.seen.all()
+    for rows in (wide, narrow._replace(width=np.array([5, 5, 6]))):
+        with pytest.raises(StateError, match="another configuration"):
+            state.put(narrow, rows)
+
+
+def test_rows_that_lie_scattered_are_read_right():
+    """Kernels read some arrays as if they lay in one piece."""
+    vec = make_vec("tictactoe", 4, seed=0)
+    vec.reset()
+    vec.step(np.array([0, 1, 2, 3]))
+    apart = state.take(vec.state)[::-2]
+    assert not apart.flags.c_contiguous
+    other = make_vec("tictactoe", 2, seed=0)
+    other.set_state(apart)
+    assert np.array_equal(other.observation, vec.observation[::-2])
 
 
 def blobs():
@@ -106,6 +154,9 @@ def test_every_truncation_is_an_error(blob):
         state.from_bytes(TTT, blob[:-1])
     with pytest.raises(StateError):
         state.from_bytes(TTT, blob + b"x")
+    for rows in (b"-1", b"900000000000", b"null"):
+        with pytest.raises(StateError, match="truncated or altered"):
+            state.from_bytes(TTT, blob.replace(b'"rows": 3', b'"rows": ' + rows))
 
 
 def test_flipped_bits_are_an_error():

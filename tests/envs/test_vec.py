@@ -435,6 +435,20 @@ def test_observe_any_seat():
     seen = vec.observe([0, 1], np.array([0, 1]))
     assert seen[0, 0, 0].tolist() == [1, 0]
     assert seen[1, 2, 2].tolist() == [0, 1]
+    for rows, players in (([0, 1], [0]), ([0], [2]), ([0], [-1]), ([0], [[0]]), ([0], ["a"])):
+        with pytest.raises(UsageError, match=r"One seat 0\.\.1 is needed for each of"):
+            vec.observe(rows, players)
+
+
+def test_the_first_reset_starts_all_rows():
+    vec = make_vec("highest_number", 3)
+    vec.reset(seed=4, mask=[1])
+    assert vec.get_state().seed.tolist() == [4, 5, 6]
+    assert vec.action_mask.all()
+    vec.reset(seed=9, mask=[1])
+    assert vec.get_state().seed.tolist() == [4, 10, 6]
+    with pytest.raises(StateError, match=r"row mask has the shape \[3, 2\]"):
+        vec.reset(mask=vec.terminations)
 
 
 def test_a_state_before_the_first_reset():
