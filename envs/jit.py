@@ -7,18 +7,20 @@ files of all kernels that its module has imported (and of theirs), and the conte
 A driver (a loop that calls a game's kernels) is one template for all games. A closure over the kernels, or kernels
 passed as arguments, would never hit numba's disk cache: their pickles differ from process to process. ``bind`` instead
 makes a new function from the template's code, with the kernels as *globals* and a ``__qualname__`` of its own. Globals
-don't enter the cache key, so
-the name carries a hash of the source files that the kernels come from: a second process hits the cache, an edited rule
-misses it.
+don't enter the cache key, so the name carries a hash of the source files that the kernels come from: a second process
+hits the cache, an edited rule misses it.
 
 With ``NUMBA_DISABLE_JIT=1`` everything here stays a plain Python function, which is how coverage is taken.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
+import os
 import sys
+import uuid
 import zlib
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -28,6 +30,7 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba.core.caching import IndexDataCacheFile
 
 __all__ = ["bind", "disabled", "kernel", "part", "source_hash"]
 
@@ -60,10 +63,37 @@ def kernel(function: Function, **options: Any) -> Function:
     """
     compiled = numba.njit(cache=True, **_OPTIONS, **options)(function)
     if not disabled():
-        stored = getattr(compiled._cache, "_cache_file", None)
+        if Path(function.__code__.co_filename).exists():
+            _file_digest(function.__code__.co_filename)  # as it is imported, not as it is when a driver is made
+        cache = compiled._cache
+        stored = getattr(cache, "_cache_file", None)
         if stored is not None:
-            stored._source_stamp = f"{stored._source_stamp}-{_depends_on(function.__globals__)}"
+            stamp = f"{stored._source_stamp}-{_depends_on(function.__globals__)}"
+            own: Any = _OwnFiles
+            cache._cache_file = own(cache.cache_path, cache._impl.filename_base, stamp)
     return compiled  # type: ignore[no-any-return]
+
+
+class _OwnFiles(IndexDataCacheFile):
+    """What is compiled, in a file of its own each time.
+
+    Numba numbers the files of a kernel, and writes the index before them: of two processes that compile at once for
+    other types, or from other sources, one may leave its code behind the other's entry. Called with arguments that it
+    was not compiled for, it reads and writes anywhere.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the data, then the index, then drop what no index names: its reader compiles again."""
+        files: Any = self
+        base = files._index_name.removesuffix("nbi")
+        name = f"{base}{uuid.uuid4().hex}.nbc"
+        files._save_data(name, data)
+        known = files._load_index() | {key: name}
+        files._save_index(known)
+        for entry in os.scandir(files._cache_path):
+            if entry.name.startswith(base) and entry.name.endswith(".nbc") and entry.name not in known.values():
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)
 
 
 _MODULES: dict[str, set[str]] = {}

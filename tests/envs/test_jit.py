@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from coterie.envs import jit, make_game
+from coterie.envs import jit, make_game, rng
 from coterie.envs.testing import transcript
 
 compiled = pytest.mark.skipif(jit.disabled(), reason="the compiler is off")
@@ -173,6 +174,47 @@ def test_the_cache_notices_edits_in_other_files(tmp_path, edited):
             "kernel": [21, 0],
         }[edited]
     )
+
+
+@compiled
+@pytest.mark.parametrize("stamps", [("same", "same"), ("old", "new")])
+def test_processes_that_compile_at_once_do_not_mix_up_their_code(tmp_path, monkeypatch, stamps):
+    """One reads the index, another writes its entry, one writes both, and the other's code comes late."""
+    made = type(rng.below._cache._cache_file)
+    one, two = (made(str(tmp_path), "game.read-1.py311", stamp) for stamp in stamps)
+    write = two._save_data
+
+    def late(name, data):
+        one.save("key of one", "code of one")
+        write(name, data)
+
+    monkeypatch.setattr(one, "_load_index", dict)
+    monkeypatch.setattr(two, "_save_data", late)
+    two.save("key of two", "code of two")
+    for stamp, key, code in zip(stamps, ("key of one", "key of two"), ("code of one", "code of two"), strict=True):
+        assert made(str(tmp_path), "game.read-1.py311", stamp).load(key) in (code, None)
+
+
+@compiled
+def test_what_was_compiled_before_an_edit_is_dropped(tmp_path):
+    made = type(rng.below._cache._cache_file)
+    (tmp_path / "other.read-1.py311.1.nbc").write_bytes(b"another kernel's")
+    for stamp in ("old", "new", "new"):
+        made(str(tmp_path), "game.read-1.py311", stamp).save("key", stamp)
+    assert made(str(tmp_path), "game.read-1.py311", "new").load("key") == "new"
+    assert len(list(tmp_path.glob("*.nbc"))) == 2
+
+
+@compiled
+def test_the_name_knows_the_source_that_was_imported(tmp_path, monkeypatch):
+    """An edit while a process runs, before its first driver is made, must not pass for what it compiles."""
+    (tmp_path / "read_early.py").write_text(DEEPEST.replace("{value}", "1"))
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel = importlib.import_module("read_early").deepest
+    (tmp_path / "read_early.py").write_text(DEEPEST.replace("{value}", "2"))
+    named = jit.source_hash([kernel])
+    jit._file_digest.cache_clear()
+    assert named != jit.source_hash([kernel])
 
 
 @compiled
