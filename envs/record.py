@@ -29,7 +29,7 @@ from ..errors import CoterieError, NotationError, StateError, UsageError
 from .core import Game, GameRecord
 from .packing import LOW, checksum, is_packed, pack, unpack
 from .registry import list_envs, make_game
-from .state import from_bytes, take, to_bytes
+from .state import bare, from_bytes, size, take, to_bytes
 
 __all__ = ["SavedGame", "read_games", "replay", "write_json"]
 
@@ -236,7 +236,9 @@ def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
     if info.id != fields["game"]:
         raise StateError(f"this game is of {fields['game']}, but {info.id} is played here: versions do not mix.")
     seed = fields.get("seed")
-    start = _begun(game, int(seed)) if seed is not None else from_bytes(game, _unpacked(fields.get("start")))
+    start = _begun(game, int(seed)) if seed is not None else bare(from_bytes(game, _unpacked(fields.get("start"))))
+    if size(start) != 1:
+        raise UsageError(f"its start holds {size(start)} games, not one.")
     names = {word: status for status, word in _STATUS.items()}
     if fields["status"] not in names:
         raise UsageError(f"status is {fields['status']!r}, none of {', '.join(names)}.")

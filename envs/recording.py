@@ -27,7 +27,7 @@ from .packing import is_packed
 from .parallel import ParallelGame
 from .record import replay, write_json
 from .rng import episode_seed
-from .state import take
+from .state import rows_of, take
 from .vec import VecEnv
 
 __all__ = ["Recorded", "Recorder"]
@@ -58,7 +58,7 @@ class Recorder:
         self._start = take(start)
         self._actions: list[NDArray[Any]] = []
         self._kind = np.uint8 if game.info.num_actions <= 256 else np.uint16
-        self._keys = [game.key(start, 0)]
+        self._keys = [game.key(self._start, 0)]
         self._returns = np.zeros(game.info.players)
 
     @property
@@ -142,6 +142,7 @@ class Recorded:
         self.env, self.path, self.rows = env, Path(path), tuple(dict.fromkeys(rows))
         self._players = tuple(players)
         self._noted: dict[int, Recorder] = {}
+        self._begun = False
 
     def __getattr__(self, name: str) -> Any:
         if name == "env":  # while it is unpickled
@@ -151,22 +152,24 @@ class Recorded:
     def reset(self, *args: Any, **kwargs: Any) -> Any:
         """As the environment's; games that run are written first."""
         found = self.env.reset(*args, **kwargs)
-        mask = kwargs.get("mask")
-        again = self.rows if mask is None else [row for row in self.rows if self._among(mask, row)]
-        for row in again or ():
-            self._begin(row)
-        for row in set(self.rows) - set(self._noted):  # the first reset starts all rows
+        for row in self._among(kwargs.get("mask") if self._begun else None):
             self._begin(row)
         return found
 
     def step(self, actions: Any, rows: Any = None) -> Any:
-        """As the environment's."""
+        """As the environment's.
+
+        Raises:
+            UsageError: before reset(); games that ran when the environment was handed over are not known.
+        """
+        if not self._begun:
+            raise UsageError("step() came before reset(). Call reset() of the recorded environment first.")
         if isinstance(self.env, VecEnv):
             return self._step_batch(self.env, actions, rows)
         return self._step_parallel(self.env, actions)
 
     def _step_batch(self, env: VecEnv, actions: Any, rows: Any) -> Any:
-        some = None if rows is None else np.arange(env.num_envs)[rows]
+        some = None if rows is None else rows_of(rows, env.num_envs)
         played = env._check(actions, some)
         given = {row: played[row].copy() for row in self.rows if some is None or row in some}
         over = {row for row in given if env.status[row] != RUNNING}
@@ -202,9 +205,9 @@ class Recorded:
         raise UsageError("random_rollout() cannot be recorded. Use step(sample_actions()).")
 
     def set_state(self, state: Any, *args: Any, **kwargs: Any) -> None:
-        """As the environment's; what ran is written, and what was put there begins a game of its own."""
+        """As the environment's; what ran there is written, and what was put there begins a game of its own."""
         self.env.set_state(state, *args, **kwargs)
-        for row in self.rows:
+        for row in self._among(args[0] if args else kwargs.get("rows")) if self._begun else self.rows:
             self._begin(row)
 
     def close(self) -> None:
@@ -213,10 +216,15 @@ class Recorded:
             self._write(row)
         self.env.close()
 
-    def _among(self, mask: Any, row: int) -> bool:
-        return bool(row in np.arange(self.env.num_envs)[mask]) if isinstance(self.env, VecEnv) else True
+    def _among(self, rows: Any) -> list[int]:
+        """Those of our rows that a call named; a parallel environment has one."""
+        if not isinstance(self.env, VecEnv):
+            return list(self.rows)
+        named = set(rows_of(rows, self.env.num_envs).tolist())
+        return [row for row in self.rows if row in named]
 
     def _begin(self, row: int) -> None:
+        self._begun = True
         self._write(row)
         env = self.env
         if isinstance(env, VecEnv):

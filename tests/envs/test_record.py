@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -92,6 +94,12 @@ def test_a_file_of_several(tmp_path) -> None:
         read_games(tmp_path)
 
 
+def start(games: int) -> str:
+    """So many games of tictactoe as a line holds one."""
+    game = make_game("tictactoe")
+    return base64.b64encode(zlib.compress(to_bytes(game, game.new_state(games)))).decode()
+
+
 def broken(**changes) -> str:
     fields = {
         "game": "tictactoe-v0",
@@ -131,6 +139,8 @@ def test_what_the_others_are_made_of_can_be_read() -> None:
         (broken(status="won"), "status is 'won'"),
         (broken(seed=...), "neither a seed nor a start"),
         (broken(seed=..., start="abc"), "neither a seed nor a start"),
+        (broken(seed=..., start=start(0)), "its start holds 0 games, not one"),
+        (broken(seed=..., start=start(2)), "its start holds 2 games, not one"),
         (broken(game="highest_number-v0", config={}, actions=[[1]]), "number of actions"),
     ],
 )

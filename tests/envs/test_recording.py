@@ -184,6 +184,17 @@ def test_rows_and_restarts_of_a_batch(tmp_path: Path) -> None:
     assert games[1].seed == games[2].seed, "the state was that game's beginning"
 
 
+def test_states_are_put_into_some_rows_only(tmp_path: Path) -> None:
+    env = Recorded(make_vec("gridworld", 2, **SMALL), tmp_path / "g.jsonl", rows=[0, 1])
+    env.reset(seed=1)
+    env.step(env.sample_actions())
+    env.set_state(env.get_state(0), rows=[1])
+    env.step(env.sample_actions())
+    env.close()
+    lengths = {game.seed: len(game.record.actions) for game in read_games(tmp_path / "g.jsonl")}
+    assert lengths == {2: 1, 1: 2, None: 1}, "row 0 was not touched"
+
+
 @pytest.mark.parametrize("space", ["flat", "verbs"])
 def test_games_of_a_parallel_environment(tmp_path: Path, space: str) -> None:
     config = {**SMALL, "max_steps": 9, "actions": {"space": space}, "death": {"energy": True}, "agent": {"upkeep": 40}}
@@ -211,6 +222,10 @@ def test_what_cannot_be_recorded(tmp_path: Path) -> None:
         Recorded(make_vec("gridworld", 2, **SMALL), path, rows=[2])
     with pytest.raises(UsageError, match="pass a VecEnv or a ParallelGame"):
         Recorded(make("gridworld", **SMALL), path)  # type: ignore[arg-type]
+    for begun in (make_vec("gridworld", 2, **SMALL), make("gridworld", api="parallel", **SMALL)):
+        begun.reset(seed=0)
+        with pytest.raises(UsageError, match=r"Call reset\(\) of the recorded environment first"):
+            Recorded(begun, path).step({})  # type: ignore[arg-type]
     env = Recorded(make_vec("gridworld", 2, **SMALL), tmp_path, rows=[1])
     env.reset(seed=0)
     with pytest.raises(UsageError, match="random_rollout"):
