@@ -7,6 +7,8 @@ worlds call the kernels of ``sharing``, which are offered here too.
 One rule holds everywhere: who is not alive neither gives nor takes. A reward earned in the step of one's death stays
 with the earner, whole; what a vanished member would have received returns to who earned it.
 
+The file is a little longer than most: all ways of sharing stand side by side.
+
 Letters: N games, P players, i who receives, j who earned, L labels.
 
 Source:

@@ -1,8 +1,7 @@
 """``tictactoe_v0`` and its kind: what PettingZoo's users import, made for every registered game.
 
-Each is a small module with ``env()``, ``raw_env()`` and ``parallel_env()``. ``entry`` serves PettingZoo's registry,
-whose entry
-points are strings: ``coterie.envs.versioned:tictactoe_v0__env`` is looked up here without a file of that name.
+Each is a small module with ``env()``, ``raw_env()`` and ``parallel_env()``. PettingZoo's registry takes strings:
+``coterie.envs.versioned:tictactoe_v0__env`` is looked up here without a file of that name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""AEC, parallel, text and registry faces: policies for illegal actions, bad input, states."""
+"""AEC, parallel, text and registry faces: policies for illegal actions, bad input, states.
+
+A little over 400 lines, because both faces keep one contract.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kinship on PettingZoo environments, ours and others': what is paid in each turn, sums, deaths, PettingZoo's tests."""
+"""Kinship on PettingZoo environments, ours and others': what is paid in each turn, sums, deaths, PettingZoo's tests.
+
+The file is longer than most: the environments that it makes, with deaths and without, serve all its tests.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +71,13 @@ def columns(mode, players):
     return np.array([share(np.eye(players)[j], mode) for j in range(players)]).T
 
 
+def beside(makers, name, which):
+    """An environment in a mode's hands, a twin that nobody shares in, the mode and its K."""
+    env, twin = makers[name](), makers[name]()
+    mode = modes(len(env.possible_agents))[which]
+    return KinshipWrapper(env, mode), twin, mode, columns(mode, len(env.possible_agents))
+
+
 def conserves(mode):
     return isinstance(mode, Teams | Families | Groups)
 
@@ -79,11 +89,7 @@ def conserves(mode):
 @pytest.mark.parametrize("which", range(5))
 def test_every_turn_is_paid_once(name, which):
     """A twin of the environment, stepped beside: rewards go through K into a ledger as PettingZoo's page has it."""
-    env, twin = AEC[name](), AEC[name]()
-    P = len(env.possible_agents)
-    mode = modes(P)[which]
-    K = columns(mode, P)
-    wrapped = KinshipWrapper(env, mode)
+    wrapped, twin, mode, K = beside(AEC, name, which)
     assert isinstance(wrapped, AECEnv)
     for seed in range(3):
         wrapped.reset(seed=seed)
@@ -104,7 +110,7 @@ def test_every_turn_is_paid_once(name, which):
             over = terminated or truncated
             if over:
                 paid += reward
-            action = None if over else choose(env.action_space(agent), observation, draw)
+            action = None if over else choose(wrapped.action_space(agent), observation, draw)
             wrapped.step(action)
             twin.step(action)
             if over:
@@ -128,18 +134,14 @@ def test_every_turn_is_paid_once(name, which):
 @pytest.mark.parametrize("name", PARALLEL)
 @pytest.mark.parametrize("which", range(5))
 def test_every_step_is_paid_once(name, which):
-    env, twin = PARALLEL[name](), PARALLEL[name]()
-    P = len(env.possible_agents)
-    mode = modes(P)[which]
-    K = columns(mode, P)
-    wrapped = KinshipWrapper(env, mode)
+    wrapped, twin, _, K = beside(PARALLEL, name, which)
     assert isinstance(wrapped, ParallelEnv)
     seen, infos = wrapped.reset(seed=5)
     twin.reset(seed=5)
     assert {info["own_reward"] for info in infos.values()} == {0.0}
     draw = np.random.default_rng(5)
     while twin.agents:
-        actions = {a: choose(env.action_space(a), seen[a], draw) for a in twin.agents}
+        actions = {a: choose(wrapped.action_space(a), seen[a], draw) for a in twin.agents}
         seen, rewards, terminated, truncated, infos = wrapped.step(actions)
         expected = twin.step(actions)
         assert same(seen, expected[0])
