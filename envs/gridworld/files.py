@@ -8,7 +8,8 @@ Plain data is what JSON knows: dicts, lists, numbers, texts, booleans. There are
   is added, ``None`` (YAML: ``null``) takes one away. Lists are replaced whole.
 
 Where a map's ``text`` is given, the rest of its section has other defaults: terrain, height and width are those of the
-drawing, and nothing is placed beside what is drawn.
+drawing, and nothing is placed beside what is drawn. A word alone stands for a section's main field: ``observation:
+tokens``, ``map: maze``, ``kinship: teams``, ``actions: verbs``.
 
 A file (or dict) that names a ``preset`` is read the second way, on top of it; any other the first way. ``about`` is a
 line for people.
@@ -21,12 +22,12 @@ import types
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import yaml
 
 from ...errors import UnknownName, UsageError
-from .config import GridworldConfig, MapRules
+from .config import ActionRules, GridworldConfig, KinshipRules, MapRules, ObservationRules
 
 __all__ = ["dump", "from_dict", "load", "merge", "read_yaml", "to_dict", "to_yaml"]
 
@@ -216,10 +217,16 @@ def _read(hint: Any, value: Any, path: str, base: Any, merging: bool) -> Any:
     return _read_scalar(hint, value, path)
 
 
+_MAIN: Final[dict[type, str]] = {ObservationRules: "kind", ActionRules: "space", MapRules: "terrain", KinshipRules: "mode"}
+"""The field of a section for which a word alone stands: ``observation="tokens"``."""
+
+
 def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -> Any:
     if isinstance(value, kind):
         value, base, merging = _plain(value, None), None, False
     hints = _hints(kind)
+    if isinstance(value, str) and kind in _MAIN:
+        value = {_MAIN[kind]: value}
     if not isinstance(value, Mapping):
         raise _wrong(path, value, f"a section with fields: {', '.join(hints)}")
     if kind is MapRules and isinstance(value.get("text"), str) and value["text"].strip():

@@ -16,7 +16,7 @@ from coterie.envs.gridworld.config import GridworldConfig, MapRules
 from coterie.envs.gridworld.files import dump, from_dict, load, merge, to_dict, to_yaml
 from coterie.envs.gridworld.presets import arguments, configure, list_presets, preset
 from coterie.envs.gridworld.world import new_world, plane_names, sizes
-from coterie.errors import UnknownName
+from coterie.errors import UnknownName, UsageError
 
 from .strategies import CONFIGS
 
@@ -220,6 +220,22 @@ DRAWING = """\
 #.n.c.#
 #######
 """
+
+
+def test_a_word_stands_for_the_main_field_of_a_section() -> None:
+    words = {"observation": "tokens", "actions": "verbs", "map": "maze", "kinship": "teams"}
+    sections = {
+        "observation": {"kind": "tokens"},
+        "actions": {"space": "verbs"},
+        "map": {"terrain": "maze"},
+        "kinship": {"mode": "teams"},
+    }
+    assert configure("a5_25x25", overrides=words) == configure("a5_25x25", overrides=sections)
+    assert from_dict(words) == from_dict(sections)
+    with pytest.raises(UnknownName, match=r"Unknown observation\.kind 'token'.*Did you mean 'tokens'\?"):
+        configure("a5_25x25", overrides={"observation": "token"})
+    with pytest.raises(UsageError, match="agent is 'strong'; it must be a section with fields: energy"):
+        configure("a5_25x25", overrides={"agent": "strong"})
 
 
 def test_a_drawn_map_is_as_large_as_its_drawing_and_holds_no_more() -> None:
