@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,7 +21,7 @@ from typing import Any
 
 from ..errors import UnknownName
 
-__all__ = ["ROOMS", "Measurement", "measurements", "median_rate"]
+__all__ = ["ROOMS", "Measurement", "measurements", "median_rate", "starting"]
 
 ROOMS = ("envs", "chess", "boards", "gridworld", "search", "policy", "train")
 
@@ -62,6 +66,20 @@ class Measurement:
         if self.peer_rate:
             line += f"   {self.peer}: {_short(self.peer_rate)}, ratio {self.rate / self.peer_rate:.2f}"
         return line + "".join(f"   {key} {value}" for key, value in self.more.items())
+
+
+def starting(name: str, program: str) -> Iterator[Measurement]:
+    """Seconds of a new process with an empty and then with a full cache of compiled code; the program prints them."""
+    with tempfile.TemporaryDirectory() as folder:
+        for cache in ("cold", "warm"):
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                env=os.environ | {"NUMBA_CACHE_DIR": folder},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            yield Measurement(f"{name} {cache} start", float(done.stdout), "s", more={"lower": "is better"})
 
 
 def median_rate(work: Callable[[], int], repeats: int = 5) -> float:

@@ -7,9 +7,6 @@ PettingZoo's chess_v6 for single games, pgx and OpenSpiel for many. Random legal
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +24,7 @@ from ..envs.chess import perft
 from ..envs.chess.fen import START
 from ..envs.jit import kernel
 from ..envs.rng import mix64
-from . import Measurement
+from . import Measurement, starting
 from .boards import WORK, _pgx
 from .envs import GAMES, _documented, _duel
 
@@ -195,14 +192,5 @@ print(time.perf_counter() - start)
 
 
 def _starting() -> Iterator[Measurement]:
-    """Seconds from import to the first moves of both faces, with an empty and with a full cache of compiled code."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("cold", "warm"):
-            done = subprocess.run(
-                [sys.executable, "-c", _START],
-                env=os.environ | {"NUMBA_CACHE_DIR": folder},
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            yield Measurement(f"chess-v0 {name} start", float(done.stdout), "s", more={"lower": "is better"})
+    """Seconds from import to the first moves of both faces."""
+    yield from starting("chess-v0", _START)

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import version
@@ -22,7 +19,7 @@ import numpy as np
 from ..envs import make, make_vec
 from ..envs.state import take
 from ..envs.versioned import versioned
-from . import Measurement, median_rate
+from . import Measurement, median_rate, starting
 
 __all__ = ["measurements"]
 
@@ -234,15 +231,6 @@ print(time.perf_counter() - start)
 
 
 def _starting() -> Iterator[Measurement]:
-    """Seconds from import to the first moves of both faces, with an empty and with a full cache of compiled code."""
+    """Seconds from import to the first moves of both faces."""
     for id in ("tictactoe-v0", "highest_number-v0"):
-        with tempfile.TemporaryDirectory() as folder:
-            for name in ("cold", "warm"):
-                done = subprocess.run(
-                    [sys.executable, "-c", _START.format(id=id)],
-                    env=os.environ | {"NUMBA_CACHE_DIR": folder},
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                )
-                yield Measurement(f"{id} {name} start", float(done.stdout), "s", more={"lower": "is better"})
+        yield from starting(id, _START.format(id=id))

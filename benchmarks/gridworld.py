@@ -8,7 +8,9 @@ emits tokens, not planes, has no mask, and its rules are of another year.
 
 from __future__ import annotations
 
+import resource
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +25,7 @@ import numpy as np
 from ..envs import make, make_vec
 from ..envs.gridworld.presets import preset
 from ..envs.gridworld.world import new_world
-from . import Measurement
+from . import Measurement, starting
 from .envs import _duel
 
 __all__ = ["measurements"]
@@ -37,7 +39,9 @@ def measurements() -> Iterator[Measurement]:
     yield from _parallel()
     yield from _sizes()
     yield from _memory()
+    yield from _soak()
     yield from _threads()
+    yield from starting("gridworld-v0", _START)
 
 
 def _rollout(worlds: int, ticks: int, threads: int = 1, **config: Any) -> Callable[[], int]:
@@ -154,6 +158,33 @@ def _memory() -> Iterator[Measurement]:
         yield Measurement(f"{name}: state of a world", float(state), "bytes", 1)
 
 
+def _peak() -> float:
+    """Megabytes that this process has held at most."""
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return held / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def _soak() -> Iterator[Measurement]:
+    """By how much a million ticks of one world, and 60,000 of the parallel face, raise what the process holds."""
+    play = _rollout(1, 10_000)
+    env: Any = make("gridworld-v0", api="parallel", max_steps=500)
+    waits = dict.fromkeys(env.possible_agents, 0)
+
+    def tick() -> None:
+        if not env.agents:
+            env.reset(seed=0)
+        env.step(waits)
+
+    for name, work, times in (("1,000,000 ticks", play, 100), ("parallel API, 60,000 ticks", tick, 60_000)):
+        for _ in range(times // 50):
+            work()
+        before = _peak()
+        for _ in range(times):
+            work()
+        more = {"before": round(before, 1), "after": round(_peak(), 1), "lower": "is better"}
+        yield Measurement(f"memory that {name} add", _peak() - before, "MB", more=more)
+
+
 @numba.njit(nogil=True, cache=True)
 def _arithmetic(rounds: int) -> int:  # pragma: no cover
     x = np.uint64(1)
@@ -186,3 +217,18 @@ def _threads() -> Iterator[Measurement]:
     worlds, plain = statistics.median(gains["worlds"]), statistics.median(gains["arithmetic"])
     more = {"arithmetic alone": round(plain, 2), "of its gain": round(worlds / plain, 2)}
     yield Measurement("two threads, 1,024 worlds: gain over one", worlds, "times", 2, more=more)
+
+
+_START = """
+import time
+start = time.perf_counter()
+import coterie
+vec = coterie.make_vec("gridworld-v0", 8, seed=0)
+vec.reset()
+vec.step(vec.sample_actions())
+vec.random_rollout(2)
+env = coterie.make("gridworld-v0", api="parallel")
+env.reset(seed=0)
+env.step(dict.fromkeys(env.agents, 0))
+print(time.perf_counter() - start)
+"""
