@@ -217,7 +217,12 @@ def _read(hint: Any, value: Any, path: str, base: Any, merging: bool) -> Any:
     return _read_scalar(hint, value, path)
 
 
-_MAIN: Final[dict[type, str]] = {ObservationRules: "kind", ActionRules: "space", MapRules: "terrain", KinshipRules: "mode"}
+_MAIN: Final[dict[type, str]] = {
+    ObservationRules: "kind",
+    ActionRules: "space",
+    MapRules: "terrain",
+    KinshipRules: "mode",
+}
 """The field of a section for which a word alone stands: ``observation="tokens"``."""
 
 
