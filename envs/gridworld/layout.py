@@ -249,3 +249,9 @@ class World(NamedTuple):
     order: NDArray[np.int16]
     pool: NDArray[np.float64]
     work: NDArray[np.int32]
+
+    def configured(self) -> tuple[NDArray[Any], ...]:
+        """What kernels trust in when they write what is seen: the window, and the planes of each type."""
+        window = ["window_height", "window_width", "plane_kinship", "plane_last_action", "plane_last_reward"]
+        offsets = [name for name in TYPE.names or () if name.startswith("offset")]
+        return self.rules[window], self.types[offsets]

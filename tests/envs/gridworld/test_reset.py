@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from coterie.envs import make_game
+from coterie.envs import make_game, make_vec
 from coterie.envs.gridworld.layout import GONE, PAD, UP
+from coterie.errors import StateError
 
 from .scenes import NOOP, rotate
 
@@ -95,3 +97,23 @@ def test_keys():
         getattr(world, change[0])[0, 2][change[1]] -= 1
     game.kernels.step(world, 0, np.full(5, NOOP, np.int32), rewards)
     assert game.key(world, 0) != game.key(world, 1)
+
+
+@pytest.mark.parametrize(
+    "other", [{}, {"observation": {"kinship": True}}, {"observation": {"last_action": True}}], ids=str
+)
+def test_worlds_that_are_seen_in_another_way_are_refused(other):
+    """Their arrays are as large, but what is seen of them is not: kernels would write beyond the observations."""
+    small = make_vec("gridworld-v0", 1, preset="a3_11x11", observation={"height": 5, "width": 5})
+    large = make_vec("gridworld-v0", 1, preset="a3_11x11", **other)
+    for vec in (small, large):
+        vec.reset(seed=0)
+    before = small.get_state()
+    for foreign in (large.get_state(), large.state):
+        with pytest.raises(StateError, match="another configuration"):
+            small.set_state(foreign)
+        with pytest.raises(StateError, match="another configuration"):
+            small.reset(options={"state": foreign})
+    small.step(small.sample_actions())
+    small.set_state(before)
+    assert small.state.rules["clock"] == 0
