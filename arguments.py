@@ -15,7 +15,7 @@ import tyro
 
 from .errors import UnknownName, UsageError, did_you_mean
 
-__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "picked", "train_arguments", "wanted"]
+__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "picked", "train_arguments", "wanted", "with_preset"]
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,24 @@ def wanted(game: str, set: Sequence[str], preset: str = "", run: Mapping[str, An
     if spec(game).presets and {"preset", "config"} & said.keys():
         return _over(presets(game).carried(run, said), said)
     return _over(run, said)
+
+
+def with_preset(game: str, set: Sequence[str], preset: str, base: Sequence[str]) -> tuple[str, ...]:
+    """The words of --set with those of --preset before them.
+
+    Args:
+        game: id or name.
+        set: words of --set; where nothing was said, those of ``base``.
+        preset: word of --preset.
+        base: what held before; which world it was about gives way.
+
+    Raises:
+        UsageError, UnknownName: there is no such preset, or --set names another world.
+    """
+    if tuple(set) == tuple(base):
+        set = [word for word in set if not word.startswith(("preset=", "config="))]
+    wanted(game, set, preset)
+    return (f"preset={preset}", *(word for word in set if not word.startswith("preset=")))
 
 
 def _over(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,14 +19,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .arguments import Bench, Envs, Eval, Play, parse, picked, train_arguments, wanted
+from .arguments import Bench, Envs, Eval, Play, parse, picked, train_arguments, wanted, with_preset
 from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from .agents.core import Agent
     from .envs.core import Game
     from .training.config import TrainConfig
-    from .training.net_run import NetConfig
+    from .training.net_config import NetConfig
 
 __all__ = ["main"]
 
@@ -250,9 +250,7 @@ def _train(words: list[str]) -> int:
     # What the flags are laid over is known only now: the game's preset, a file, or the run that goes on.
     asked = parse(kind, "train", words, kind(game=named, **picked(base, own)))
     if asked.preset:
-        kept = tuple(word for word in asked.set if not word.startswith(("preset=", "config=")))
-        wanted(asked.game, kept, asked.preset)  # refuses what cannot be
-        asked = dataclasses.replace(asked, set=(f"preset={asked.preset}", *kept))
+        asked = dataclasses.replace(asked, set=with_preset(asked.game, asked.set, asked.preset, base.set))
     from .training.display import Display
     from .training.loop import train
 
@@ -351,7 +349,7 @@ def _trained_on(name: str) -> TrainConfig | NetConfig | None:
 
     player = name.partition("@")[0]
     if is_net(player) and (Path(player) / "config.yaml").is_file():
-        from .training.net_run import read_net_config
+        from .training.net_config import read_net_config
 
         return read_net_config(Path(player) / "config.yaml")
     for folder in (name, player, player.rpartition(":")[0]):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coterie.arguments import Eval, Play, parse, wanted
+from coterie.arguments import Eval, Play, parse, wanted, with_preset
 from coterie.envs.registry import game_arguments, make_game, presets
 from coterie.errors import UnknownName, UsageError
 from coterie.training.config import TrainConfig
@@ -68,6 +68,15 @@ def test_preset_is_short_for_set() -> None:
 def test_presets_that_cannot_be(game: str, set: list[str], preset: str, told: str) -> None:
     with pytest.raises((UnknownName, UsageError), match=told):
         wanted(game, set, preset)
+
+
+def test_preset_over_what_a_configuration_says() -> None:
+    base = ("preset=a3_9x9", "max_steps=4")
+    assert with_preset("gridworld", base, "a5_25x25", base) == ("preset=a5_25x25", "max_steps=4")
+    assert with_preset("gridworld", ["slots=9"], "a5_25x25", base) == ("preset=a5_25x25", "slots=9")
+    for word in ("config=my.yaml", "preset=a20_40x40"):
+        with pytest.raises(UsageError, match="both say which world it is"):
+            with_preset("gridworld", [word], "a5_25x25", base)
 
 
 RUN: dict[str, Any] = {"preset": "a5_25x25_simple", "map": {"height": 15}, "observation": {"kinship": True}}

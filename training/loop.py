@@ -9,8 +9,6 @@ The file is longer than most: the loop's steps, what is saved of them and how a 
 from __future__ import annotations
 
 import dataclasses
-import signal
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from .curriculum import Positions, find_curriculum, read_positions
 from .evaluate import evaluate
 from .goal import Goal
 from .held_out import HeldOut
+from .interrupts import StopFlag
 from .learner import Learner
 from .players import as_recorded, build_policy, make_player
 from .records import Rollout
@@ -411,7 +410,7 @@ def _loop(
     budget = trainer.config.budget
     before = max((float(row["elapsed"]) for row in run.metrics()), default=0.0)
     rows: list[dict[str, Any]] = []
-    with _StopFlag() as stop:
+    with StopFlag() as stop:
         while trainer.updates < budget.updates:
             begins = not trainer.updates and (trainer.held_out or trainer.game.info.noop is not None)
             start = trainer.evaluate() if begins else []
@@ -445,28 +444,6 @@ def _loop(
                 break
     trainer.save()
     return "budget", f"The budget is used up after {trainer.updates} updates.", rows
-
-
-class _StopFlag:
-    """Ctrl-C once: finish this update, save, stop. Twice: stop at once; the last checkpoint stays."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._old: Any = None
-
-    def __enter__(self) -> _StopFlag:
-        if threading.current_thread() is threading.main_thread():
-            self._old = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._old is not None:
-            signal.signal(signal.SIGINT, self._old)
-
-    def _ask(self, *_: object) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
 
 
 def _how_to_resume(run: Run, update: int) -> str:

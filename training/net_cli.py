@@ -11,10 +11,11 @@ from typing import Any, get_type_hints
 
 import tyro
 
-from ..arguments import parse, wanted
+from ..arguments import parse, with_preset
 from ..envs.registry import spec
 from ..errors import UsageError
-from .net_run import NetConfig, is_net_run, read_net_config, train_net
+from .net_config import NetConfig, is_net_run, read_net_config
+from .net_run import train_net
 
 __all__ = ["asks_for_net", "train"]
 
@@ -26,7 +27,8 @@ class TrainNet:
     Attributes:
         game: what is learned.
         run: the run's folder; runs/GAME-net-TIME by default.
-        resume: go on with the run in --run; only --minutes, --updates and --threads may differ.
+        resume: go on with the run in --run; only --minutes, --updates, --threads and
+            when it is measured and kept may differ.
         preset: short for --set preset=...; `coterie envs GAME --presets` lists them.
     """
 
@@ -107,9 +109,7 @@ def train(words: list[str]) -> int:
         asked = laid_over(base)
     chosen = {name: getattr(asked, name) for name in names}
     if asked.preset:
-        kept = tuple(word for word in asked.set if not word.startswith(("preset=", "config=")))
-        wanted(asked.game, kept, asked.preset)  # refuses what cannot be
-        chosen["set"] = (f"preset={asked.preset}", *kept)
+        chosen["set"] = with_preset(asked.game, asked.set, asked.preset, base.set)
     config = NetConfig(game=spec(asked.game).id, **chosen)
     folder = asked.run or Path("runs") / f"{spec(asked.game).name}-net-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"{config.game} {' '.join(config.set)}  run {folder}  Ctrl-C saves and stops", flush=True)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pickle
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,125 +27,19 @@ from ..agents.net import NetAgent, PolicyNet, load_net, save_net
 from ..envs.core import Game
 from ..envs.gridworld.presets import configured
 from ..envs.gridworld.world import plane_names
-from ..envs.registry import game_arguments, make_game
 from ..envs.vec import VecEnv
-from ..errors import RunError, UnknownName, UsageError
-from .ppo import PPO, PPOConfig
+from ..errors import RunError, UsageError
+from .interrupts import StopFlag
+from .net_config import NetConfig, is_net_run, read_net_config
+from .ppo import PPO
+from .run import check_same, same_game
 from .shaping import Dense
 from .worlds import compare_worlds
 
-__all__ = ["NetConfig", "is_net_run", "load_net_player", "new_net", "plot_net_curves", "read_net_config", "train_net"]
+__all__ = ["find_net", "load_net_player", "new_net", "plot_net_curves", "train_net"]
 
-
-@dataclass(frozen=True)
-class NetConfig:
-    """What a run of a net does.
-
-    Attributes:
-        game: id or name of a registered game with plane observations and many agents.
-        set: the game's own arguments, e.g. preset=a5_25x25_simple; the run remembers them.
-        seed: of weights, worlds and actions.
-        threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
-        worlds: games side by side.
-        episode: ticks after which a world begins anew while learning, so that beginnings are seen often; 0: as it says.
-        long_episode: the same later on, so that what comes after is seen too.
-        long_after: the part of the budget after which that is.
-        hidden: units of the GRU.
-        shaping: weight of the potential of what agents hold, 0 to below 1; scores never count it.
-        novelty: paid for each cell that an agent enters for the first time in an episode; scores never count it.
-        init: a run, a folder with a net, or ``net`` for the one that ships: begin with its weights.
-        minutes: stop after so many of training; 0: never.
-        updates: stop after so many rollouts.
-        eval_every: updates between looks at held-out worlds; 0: at the end alone.
-        eval_worlds: held-out worlds.
-        eval_ticks: of each look; 0: whole episodes.
-        checkpoint_every: updates.
-        ppo: how it learns.
-    """
-
-    game: str = "gridworld"
-    set: tuple[str, ...] = ("preset=a5_25x25_simple",)
-    seed: int = 0
-    threads: int = 0
-    worlds: int = 48
-    episode: int = 400
-    long_episode: int = 2500
-    long_after: float = 0.4
-    hidden: int = 128
-    shaping: float = 0.3
-    novelty: float = 0.02
-    init: str = ""
-    minutes: float = 20.0
-    updates: int = 100_000
-    eval_every: int = 100
-    eval_worlds: int = 8
-    eval_ticks: int = 1000
-    checkpoint_every: int = 25
-    ppo: PPOConfig = field(default_factory=PPOConfig)
-
-    def __post_init__(self) -> None:
-        """Reject what cannot work.
-
-        Raises:
-            UsageError: names the field, what came and what would do.
-        """
-        for name in ("worlds", "hidden", "updates", "eval_worlds", "checkpoint_every"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        for name in (
-            "seed",
-            "threads",
-            "episode",
-            "long_episode",
-            "long_after",
-            "minutes",
-            "novelty",
-            "eval_every",
-            "eval_ticks",
-        ):
-            if getattr(self, name) < 0:
-                raise UsageError(f"{name} is {getattr(self, name)}; it must be 0 or more.")
-        if not 0 <= self.shaping < 1:
-            raise UsageError(f"shaping is {self.shaping}; it must be at least 0 and below 1.")
-
-    @property
-    def game_arguments(self) -> dict[str, Any]:
-        """``set`` as keyword arguments of the game."""
-        return game_arguments(self.set)
-
-    def make_game(self) -> Game:
-        """The game, configured."""
-        return make_game(self.game, **self.game_arguments)
-
-
-def is_net_run(folder: Path) -> bool:
-    """Whether a folder holds a run of a net."""
-    try:
-        data = yaml.safe_load((folder / "config.yaml").read_text())
-    except (OSError, ValueError, yaml.YAMLError):
-        return False
-    return isinstance(data, Mapping) and data.get("policy") == "net"
-
-
-def read_net_config(path: Path) -> NetConfig:
-    """The configuration of a run.
-
-    Raises:
-        UsageError, UnknownName: it cannot be read, or names fields that don't exist.
-    """
-    try:
-        data = dict(yaml.safe_load(path.read_text()))
-    except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path} can't be read as YAML: {' '.join(str(error).split())}") from None
-    data.pop("policy", None)
-    inner = data.pop("ppo", {})
-    for kind, given in ((NetConfig, data), (PPOConfig, inner)):
-        known = [f.name for f in dataclasses.fields(kind)]
-        for name in given:
-            if name not in known:
-                raise UnknownName("field", name, known)
-    data["set"] = tuple(data.get("set", ()))
-    return NetConfig(**data, ppo=PPOConfig(**inner))
+FREE = ("minutes", "updates", "threads", "eval_every", "eval_worlds", "eval_ticks", "checkpoint_every")
+"""What a run may go on with otherwise: no weights depend on it but by when they are no longer changed."""
 
 
 def _write(path: Path, text: str) -> None:
@@ -214,8 +108,9 @@ def find_net(spec: str) -> Path:
         raise RunError(f"{spec} is neither a run of a net nor a folder with one (net.json, net.safetensors).")
     if not version:
         return _newest(folder)
-    found = folder / "players" / "main" / f"v{int(version.lstrip('v') or 0):06d}"
-    if not found.is_dir():
+    number = version.removeprefix("v")
+    found = folder / "players" / "main" / f"v{number:0>6}"
+    if not number.isdecimal() or not found.is_dir():
         raise RunError(f"{folder} has no version {version}; the newest is {_newest(folder).name}.")
     return found
 
@@ -235,11 +130,16 @@ class NetRun:
 
     def __init__(self, config: NetConfig, folder: Path, resume: bool, tell: Callable[[str], None]) -> None:
         self.config, self.folder, self.tell = config, folder, tell
+        if resume:
+            saved = read_net_config(folder / "config.yaml")
+            if not same_game(saved.game, config.game):
+                raise RunError(f"{folder} is a run of {saved.game}, not of {config.game}.")
+            check_same(dataclasses.asdict(saved), dataclasses.asdict(config), str(folder), FREE)
         self.game = config.make_game()
         if config.threads:
             torch.set_num_threads(config.threads)
         net = new_net(self.game, config.hidden, config.seed)
-        if config.init and not resume:
+        if config.init and not self._checkpoints():
             other = load_net(find_net(config.init))
             if (other.shape, other.actions, other.hidden) != (net.shape, net.actions, net.hidden):
                 raise UsageError(
@@ -265,10 +165,11 @@ class NetRun:
     def _worlds(self, episode: int) -> VecEnv:
         return VecEnv(self.game, self.config.worlds, max_cycles=episode or None)
 
-    def _lengthen(self) -> None:
-        """Go over to long episodes."""
-        self.long = True
-        self.ppo.enter(self._worlds(self.config.long_episode), self.config.seed + 1, self.config.long_episode)
+    def _enter(self, long: bool) -> None:
+        """Go over to episodes of the other length."""
+        self.long = long
+        episode = self.config.long_episode if long else self.config.episode
+        self.ppo.enter(self._worlds(episode), self.config.seed + long, episode)
 
     def _dense(self, game: Game) -> Dense | None:
         config = self.config
@@ -282,25 +183,31 @@ class NetRun:
                 f"{self.folder} isn't empty. Add --resume to go on with it, or name another folder with --run."
             )
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._write_config()
+
+    def _write_config(self) -> None:
         data = {"policy": "net"} | dataclasses.asdict(self.config) | {"set": list(self.config.set)}
         _write(self.folder / "config.yaml", yaml.safe_dump(data, sort_keys=False))
 
     def _reopen(self) -> None:
-        for path in reversed(self._checkpoints()):
+        """Go on from the newest checkpoint that is whole; from the beginning where none was saved."""
+        checkpoints = self._checkpoints()
+        for path in reversed(checkpoints):
             try:
                 kept = torch.load(path, weights_only=True)
-                if kept["long"]:
-                    self._lengthen()
+                if kept["long"] != self.long:
+                    self._enter(kept["long"])
                 self.ppo.load_state_dict(kept["ppo"])
-            except (OSError, RuntimeError, KeyError, ValueError, EOFError) as error:
+                self.elapsed = float(kept["elapsed"])
+                break
+            except (OSError, RuntimeError, KeyError, ValueError, EOFError, pickle.UnpicklingError) as error:
                 self.tell(f"{path} is not whole ({' '.join(str(error).split())[:80]}); the one before it is used.")
-                continue
-            self.elapsed = float(kept["elapsed"])
-            rows = [row for row in self.metrics() if row["update"] < self.ppo.updates]
-            _write(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-            return
-        if self._checkpoints():
-            raise RunError(f"No checkpoint of {self.folder} is whole. Start a new run.")
+        else:
+            if checkpoints:
+                raise RunError(f"No checkpoint of {self.folder} is whole. Start a new run.")
+        rows = [row for row in self.metrics() if row["update"] < self.ppo.updates]
+        _write(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        self._write_config()
 
     def _checkpoints(self) -> list[Path]:
         return sorted((self.folder / "checkpoints").glob("[0-9]*.pt"))
@@ -346,17 +253,17 @@ class NetRun:
         self.references.setdefault(str(ticks), rows[1:])
         return [rows[0], *self.references[str(ticks)]]
 
-    def go_on(self) -> str:
-        """Until the budget is spent; returns why it stopped."""
+    def go_on(self) -> bool:
+        """Until the budget is spent, or Ctrl-C: whether that was it."""
         config, ppo = self.config, self.ppo
         began = time.monotonic() - self.elapsed
-        with (self.folder / "metrics.jsonl").open("a") as out:
+        with StopFlag() as stop, (self.folder / "metrics.jsonl").open("a") as out:
             while ppo.updates < config.updates and not (config.minutes and self.elapsed >= 60 * config.minutes):
                 spent = ppo.updates / config.updates
                 if config.minutes:
                     spent = max(spent, self.elapsed / (60 * config.minutes))
                 if spent >= config.long_after and not self.long:
-                    self._lengthen()
+                    self._enter(long=True)
                 rate = config.ppo.learning_rate * (1 - 0.9 * min(1.0, spent))
                 row: dict[str, Any] = {"update": ppo.updates, **ppo.update(rate), "learning_rate": rate}
                 looked = time.monotonic()
@@ -368,9 +275,11 @@ class NetRun:
                 out.write(json.dumps(row) + "\n")
                 out.flush()
                 self.tell(plain_line(row, config))
+                if stop.asked:
+                    return True
                 if ppo.updates % config.checkpoint_every == 0:
                     self.save()
-        return "budget"
+        return False
 
 
 def plain_line(row: Mapping[str, Any], config: NetConfig) -> str:
@@ -393,23 +302,21 @@ def plain_line(row: Mapping[str, Any], config: NetConfig) -> str:
 def train_net(
     config: NetConfig, folder: Path, *, resume: bool = False, tell: Callable[[str], None] = lambda line: None
 ) -> str:
-    """Train, or go on; returns what to tell the user at the end. Ctrl-C saves and stops.
+    """Train, or go on; returns what to tell the user at the end.
+
+    Ctrl-C once: the update is finished, saved, and that is all. Twice: at once; the last checkpoint stays.
 
     Raises:
         RunError: the folder cannot be used.
         UsageError: the game is none for nets.
     """
     run = NetRun(config, folder, resume, tell)
-    reason = "budget"
-    try:
-        run.go_on()
-    except KeyboardInterrupt:
-        reason = "interrupted"
+    interrupted = run.go_on()
     run.save()
     if run.metrics():
         plot_net_curves(run.metrics(), folder / "curves.png")
     steps = f"{run.ppo.agent_steps / 1e6:.2f} M agent-steps, {run.elapsed / 60:.1f} min"
-    if reason == "interrupted":
+    if interrupted:
         again = f"coterie train {config.game} --policy net --run {folder} --resume"
         return f"Interrupted after {steps}; saved. Go on with: {again}"
     return f"Done: {steps}. Measure it with: coterie eval {folder}"

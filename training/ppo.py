@@ -25,6 +25,7 @@ from torch import Tensor
 
 from ..agents.net import PolicyNet, masked
 from ..envs.vec import VecEnv
+from ..errors import UsageError
 from .shaping import Dense
 
 __all__ = ["PPO", "PPOConfig", "Rollout", "advantages", "ppo_loss"]
@@ -57,6 +58,22 @@ class PPOConfig:
     entropy_coef: float = 0.01
     value_coef: float = 0.5
     max_grad_norm: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Reject what cannot work.
+
+        Raises:
+            UsageError: names the field, what came and what would do.
+        """
+        for names, fits, told in (
+            (("ticks", "epochs", "mini_batches"), lambda value: value >= 1, "at least 1"),
+            (("gamma", "gae_lambda"), lambda value: 0 <= value <= 1, "from 0 to 1"),
+            (("clip", "learning_rate", "max_grad_norm"), lambda value: value > 0, "more than 0"),
+            (("entropy_coef", "value_coef"), lambda value: value >= 0, "0 or more"),
+        ):
+            for name in names:
+                if not fits(getattr(self, name)):
+                    raise UsageError(f"ppo.{name} is {getattr(self, name)}; it must be {told}.")
 
 
 @dataclass
@@ -176,6 +193,8 @@ class PPO:
         begun = vec.get_state()
         begun.cycles[:] = np.arange(vec.num_envs) * episode // vec.num_envs
         vec.set_state(begun)
+        if self.dense is not None:
+            self.dense.visited[:] = False
 
     # -- playing -------------------------------------------------------------------------------------------------------
 

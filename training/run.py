@@ -18,7 +18,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ import torch
 from ..errors import RunError
 from .config import TrainConfig, from_dict, load_config, save_config, to_dict
 
-__all__ = ["Run", "latest_version", "same_game"]
+__all__ = ["Run", "check_same", "latest_version", "same_game"]
 
 _FREE = ("budget", "threads")  # sections that may change between stop and resume
 
@@ -76,7 +76,7 @@ class Run:
             return cls(folder, saved)
         if not same_game(saved.game, config.game):
             raise RunError(f"{folder} is a run of {saved.game}, not of {config.game}. Name another folder with --run.")
-        _check_same(to_dict(saved), to_dict(config), f"{folder}")
+        check_same(to_dict(saved), to_dict(config), f"{folder}")
         return cls(folder, config)
 
     def write_config(self) -> None:
@@ -198,7 +198,7 @@ class Run:
                 wrong.append(f"{folder}: {error}")
                 continue
             # Fields that are younger than the checkpoint have their presets' values.
-            _check_same(to_dict(from_dict(state["config"])), to_dict(self.config), f"checkpoint {folder}")
+            check_same(to_dict(from_dict(state["config"])), to_dict(self.config), f"checkpoint {folder}")
             return tensors, state, wrong
         if wrong:
             raise RunError(f"No checkpoint of {self.folder} is whole: {'; '.join(wrong)}. Start a new run.")
@@ -238,13 +238,20 @@ def latest_version(folder: Path, player: str) -> Path:
     return versions[-1]
 
 
-def _check_same(saved: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
-    """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts."""
+def check_same(saved: Mapping[str, Any], now: Mapping[str, Any], where: str, free: Collection[str] = _FREE) -> None:
+    """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts.
+
+    Args:
+        saved: the settings of a run.
+        now: those it would go on with.
+        where: what they were saved in.
+        free: sections that may differ.
+    """
     for section, value in now.items():
         old = saved.get(section)
         if section == "policy" and isinstance(old, dict):
             old = {**old, "model": value["model"]}
-        if section in _FREE or section == "game" or old == value:
+        if section in free or section == "game" or old == value:
             continue
         if isinstance(value, dict) and isinstance(old, dict):
             names = [n for n in value if old.get(n) != value[n]]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import shutil
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,9 +17,10 @@ from coterie.agents.net import NetAgent
 from coterie.cli import main
 from coterie.envs.registry import make_game
 from coterie.errors import RunError, UnknownName, UsageError
-from coterie.training.net_run import NetConfig, find_net, is_net_run, read_net_config, train_net
+from coterie.training.net_config import NetConfig, is_net_run, read_net_config
+from coterie.training.net_run import find_net, train_net
 from coterie.training.players import is_net, make_player
-from coterie.training.ppo import PPOConfig
+from coterie.training.ppo import PPO, PPOConfig
 
 TINY = NetConfig(
     set=("preset=a3_9x9",),
@@ -61,31 +66,75 @@ def test_a_run_leaves_what_its_page_says(whole: Path) -> None:
     assert (whole / "curves.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_stopped_and_resumed_is_as_if_it_had_never_stopped(whole: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "parts"
+SAME = ("update", "reward", "entropy", "approx_kl", "agent_steps")
+
+
+def measured(folder: Path) -> list[list[float]]:
+    return [[row[name] for name in SAME] for row in rows(folder)]
+
+
+@pytest.mark.parametrize("where", ["play", "learn"])
+def test_stopped_and_resumed_is_as_if_it_had_never_stopped(
+    where: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes in the middle of the second update."""
+    folder, plain, calls = tmp_path / "parts", getattr(PPO, where), [0]
+
+    def interrupted(ppo: PPO, *args: object) -> object:
+        found = plain(ppo, *args)
+        calls[0] += 1
+        if calls[0] == 2:
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(PPO, where, interrupted)
     # The learning rate falls over the budget, so the budget stays; what stops the run is an interrupt.
-    told: list[str] = []
-
-    def stop_after_two(line: str) -> None:
-        told.append(line)
-        if len(told) == 2:
-            raise KeyboardInterrupt
-
-    assert "Go on with" in train_net(TINY, folder, tell=stop_after_two)
+    assert "Go on with" in train_net(TINY, folder)
+    assert len(rows(folder)) == 2
     train_net(TINY, folder, resume=True)
     for name, part in weights(whole).items():
         assert torch.equal(part, weights(folder)[name]), name
-    same = ("update", "reward", "entropy", "approx_kl", "agent_steps")
-    assert [[row[n] for n in same] for row in rows(folder)] == [[row[n] for n in same] for row in rows(whole)]
+    assert measured(folder) == measured(whole)
 
 
-def test_a_checkpoint_that_is_cut_short_is_noticed(whole: Path, tmp_path: Path) -> None:
-    import shutil
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(whole: Path, tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
 
+    def tell(line: str) -> None:
+        raise Killed
+
+    seldom = dataclasses.replace(TINY, checkpoint_every=100, init=str(whole))
+    train_net(seldom, tmp_path / "whole")
+    with pytest.raises(Killed):
+        train_net(seldom, tmp_path / "run", tell=tell)
+    assert len(rows(tmp_path / "run")) == 1
+    train_net(seldom, tmp_path / "run", resume=True)
+    assert measured(tmp_path / "run") == measured(tmp_path / "whole")
+
+
+def test_going_on_with_other_settings(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    for changed, told in (
+        ({"hidden": 24}, "hidden was 16, now 24"),
+        ({"set": ("preset=a3_11x11",)}, "set was .*a3_9x9.*, now .*a3_11x11"),
+        ({"ppo": PPOConfig(ticks=9, epochs=1, mini_batches=2)}, "ticks was 8, now 9"),
+    ):
+        with pytest.raises(RunError, match=f"was made with other settings .*{told}"):
+            train_net(dataclasses.replace(TINY, **changed), folder, resume=True)
+    longer = dataclasses.replace(TINY, updates=5, eval_every=0)
+    train_net(longer, folder, resume=True)
+    assert [row["update"] for row in rows(folder)] == [0, 1, 2, 3, 4]
+    assert read_net_config(folder / "config.yaml") == longer, "the next --resume goes on with this"
+
+
+@pytest.mark.parametrize("harm", [lambda whole: whole[:1000], lambda whole: b"", lambda whole: b"no checkpoint" * 9])
+def test_a_checkpoint_that_is_not_whole_is_noticed(harm: Callable[[bytes], bytes], whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cut"
     shutil.copytree(whole, folder)
     newest = folder / "checkpoints" / "000004.pt"
-    newest.write_bytes(newest.read_bytes()[:1000])
+    newest.write_bytes(harm(newest.read_bytes()))
     told: list[str] = []
     train_net(TINY, folder, resume=True, tell=told.append)
     assert "000004.pt is not whole" in told[0]
@@ -94,8 +143,6 @@ def test_a_checkpoint_that_is_cut_short_is_noticed(whole: Path, tmp_path: Path) 
 
 
 def test_beginning_with_the_weights_of_another_run(whole: Path, tmp_path: Path) -> None:
-    import dataclasses
-
     one = dataclasses.replace(TINY, init=str(whole), updates=1, ppo=PPOConfig(ticks=2, learning_rate=1e-12))
     train_net(one, tmp_path / "next")
     for name, part in weights(whole).items():
@@ -122,8 +169,12 @@ def test_what_cannot_be(whole: Path, tmp_path: Path) -> None:
         read_net_config(tmp_path / "config.yaml")
     with pytest.raises(RunError, match="neither a run of a net"):
         find_net(str(tmp_path / "nowhere"))
-    with pytest.raises(RunError, match="no version 7"):
-        find_net(f"{whole}@7")
+    for version in ("7", "v7", "two"):
+        with pytest.raises(RunError, match=f"no version {version}; the newest is v000004"):
+            find_net(f"{whole}@{version}")
+    for name, value in (("ticks", 0), ("mini_batches", 0), ("epochs", 0), ("gamma", 1.1), ("clip", 0.0)):
+        with pytest.raises(UsageError, match=f"ppo.{name} is {value}; it must be"):
+            PPOConfig(**{name: value})
 
 
 def test_names_of_nets_as_players(whole: Path) -> None:
@@ -147,5 +198,7 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "--policy is 'nte'" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--preset", "a5_25x25_simpel"]) == 2
     assert "a5_25x25_simple" in capsys.readouterr().err
+    assert main(["train", "gridworld", "--policy", "net", "--preset", "a3_9x9", "--set", "config=my.yaml"]) == 2
+    assert "both say which world it is" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--resume", "--run", str(tmp_path / "nowhere")]) == 2
     assert "is none" in capsys.readouterr().err

@@ -160,6 +160,15 @@ def test_dense_signals_pay_for_what_is_held_and_for_new_cells() -> None:
     assert not dense.pay(vec, np.ones(1, bool)).any(), "the next episode owes nothing to the last"
 
 
+def test_new_worlds_have_no_cell_that_was_entered() -> None:
+    vec, net = worlds()
+    ppo = PPO(vec, net, PPOConfig(ticks=5), dense=Dense(vec.game, 4, 0.3, 0.02, 0.99))
+    ppo.play()
+    assert ppo.dense.visited.any()
+    ppo.enter(worlds()[0], seed=9)
+    assert not ppo.dense.visited.any()
+
+
 def test_what_means_are_worth() -> None:
     from coterie.envs.gridworld.presets import preset
 
