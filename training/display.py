@@ -122,7 +122,8 @@ class Display:
         for e in row.get("eval", ()):
             for name in ("win", "draw", "loss", "solved", "sampled", "entropy", "exploitability", "reward"):
                 if e.get(name) is not None:
-                    self._writer.add_scalar(f"eval_{_title(e)}/{name}", e[name], row["update"])
+                    whose = f"{name}_{e['player']}" if "player" in e else name
+                    self._writer.add_scalar(f"eval_{_title(e)}/{whose}", e[name], row["update"])
 
     def _table(self, row: Mapping[str, Any]) -> Any:
         from rich.console import Group
@@ -239,7 +240,7 @@ def _plot_worlds(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]]) -
         axis.plot(minutes, [e["reward"] for e in rows], color=colour, label=name)
         axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color=colour, alpha=0.15)
     axis.set(title=f"{looked[0][1]['worlds']} held-out worlds", xlabel="minutes", ylabel="reward of an agent")
-    axis.set_ylim(bottom=0.0)
+    axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
     axis.legend()
 
 

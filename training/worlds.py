@@ -155,7 +155,7 @@ def compare_worlds(
     Returns:
         ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %),
         ``least`` and ``most`` (the poorest and richest agent, mean over worlds), ``illegal`` and ``share``: name ->
-        [ratio, low, high], for those who earn at least a tenth of it.
+        [ratio, low, high], for those who earn something, and at least a tenth of it.
     """
     scores = {
         name: play_worlds(
@@ -176,7 +176,7 @@ def compare_worlds(
         share = {}
         for other, theirs in scores.items():
             base = theirs.per_world
-            if other != name and base.mean() > 0.1 * own.mean():  # ratios to next to nothing say nothing
+            if other != name and base.mean() > max(0.0, 0.1 * own.mean()):  # ratios to next to nothing say nothing
                 ratio = bootstrap(
                     lambda drawn, own=own, base=base: own[drawn].sum(1) / np.maximum(base[drawn].sum(1), 1e-3),  # type: ignore[misc]
                     worlds,

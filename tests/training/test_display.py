@@ -64,3 +64,24 @@ def test_the_live_table_shows_everything_that_is_promised(small):
     assert "against random (greedy)" in said
     assert "±" in said
     assert "kept groups 80%" in said
+
+
+def test_tensorboard_keeps_the_players_of_a_world_apart():
+    class Writer:
+        def __init__(self):
+            self.told = {}
+
+        def add_scalar(self, name, value, step):
+            assert (name, step) not in self.told, "one would hide the other"
+            self.told[name, step] = value
+
+    display = Display(tensorboard=False, live=False, curves=False)
+    display._writer = Writer()
+    worlds = [{"player": name, "reward": k} for k, name in enumerate(("main", "random", "forager"))]
+    display._write({"update": 4, "eval": [*worlds, {"opponent": "minimax", "win": 0.5}]})
+    assert display._writer.told == {
+        ("eval_worlds/reward_main", 4): 0,
+        ("eval_worlds/reward_random", 4): 1,
+        ("eval_worlds/reward_forager", 4): 2,
+        ("eval_minimax/win", 4): 0.5,
+    }

@@ -74,6 +74,13 @@ def test_rows_put_players_beside_each_other(game):
     assert told[-1] == ("random", 12)
 
 
+def test_shares_of_nothing_are_not_told():
+    game = make_game("gridworld", **TINY, objects={"altar": {"reward": -1.0}})
+    rows = compare_worlds(game, {"idle": Idle(), "random": make_baseline("random", game)}, 8, 0)
+    assert [row["reward"] < 0 for row in rows] == [False, True]
+    assert [row["share"] for row in rows] == [{}, {}]
+
+
 def test_intervals_shrink_with_worlds_and_hold_the_mean():
     values = np.random.default_rng(0).normal(2.0, 1.0, 400)
     widths = []
