@@ -35,7 +35,7 @@ def film(frames: Iterable[Frame], path: str | Path, seconds: float = 0.1, last: 
 
     Raises:
         MissingExtra: pillow (GIF) or imageio-ffmpeg (MP4) is not installed.
-        UsageError: another suffix, no frames, frames of different sizes, or a path that cannot be written.
+        UsageError: another suffix, no frames, frames of different sizes, no time, or a path that cannot be written.
     """
     target = Path(path)
     suffix = target.suffix.lower()
@@ -52,6 +52,8 @@ def write_mp4(path: str | Path, frames: Iterable[Frame], seconds: float = 0.1, l
     need_mp4()
     import imageio.v2
 
+    if seconds <= 0:
+        raise UsageError(f"A film needs time for each frame; {seconds} seconds came.")
     target, coming = Path(path), iter(frames)
     first = next(coming, None)
     if first is None:

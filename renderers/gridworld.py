@@ -32,7 +32,7 @@ from ..envs.gridworld.layout import (
     WALL,
     World,
 )
-from ..envs.gridworld.presets import configure
+from ..envs.gridworld.presets import configured
 from .board import PALETTE, Color, Frame, load_pygame
 from .gridworld_keys import target
 from .gridworld_sprites import FLOOR, ICONS, WALL_COLOR, agent_color, mixed, sprite, type_color
@@ -139,7 +139,7 @@ def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
 
 def config_of(game: Game) -> GridworldConfig:
     """The configuration of a gridworld."""
-    return _config(json.dumps(game.config, sort_keys=True))
+    return _config(json.dumps(game.config))  # in their order: it numbers the types
 
 
 def look_of(config: GridworldConfig) -> Look:
@@ -199,8 +199,7 @@ def paint(look: Look, world: World, i: int, camera: Camera, width: int) -> Any:
 
 @lru_cache(maxsize=32)
 def _config(arguments: str) -> GridworldConfig:
-    given = json.loads(arguments)
-    return configure(given.pop("preset", None), given.pop("config", None), given)
+    return configured(json.loads(arguments))
 
 
 def _camera(world: World, i: int, player: Player | None) -> Camera:

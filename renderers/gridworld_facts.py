@@ -71,7 +71,8 @@ def agent_facts(config: GridworldConfig, world: World, i: int, slot: Player) -> 
     last = f"{names[did]}{'' if agent['succeeded'] else ' (failed)'}" if clock and 0 <= did < len(names) else ""
     more = [("last reward", f"{float(agent['last_reward']):.3g}"), ("paid at altars", str(int(agent["score"])))]
     if int(agent["label"]) >= 0:
-        more.append((config.kinship.mode.removesuffix("s").replace("familie", "family"), str(int(agent["label"]))))
+        belongs = {"teams": "team", "groups": "group"}.get(config.kinship.mode, "family")
+        more.append((belongs, str(int(agent["label"]))))
     if config.death.hp:
         more.append(("hit points", str(int(agent["hp"]))))
     if config.death.max_age:

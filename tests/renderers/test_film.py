@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from coterie.errors import UsageError
-from coterie.renderers.film import film, write_mp4
+from coterie.renderers.film import film
 from coterie.renderers.gif import AHEAD
 
 
@@ -74,6 +74,12 @@ def test_what_is_refused(tmp_path: Path, suffix: str) -> None:
         film(frames(1), tmp_path / "file" / f"a{suffix}")
 
 
+def test_frames_that_are_not_shown_are_refused(tmp_path: Path) -> None:
+    for seconds in (0.0, -1.0):
+        with pytest.raises(UsageError, match="time for each frame"):
+            film(frames(2), tmp_path / "a.mp4", seconds)
+
+
 def test_another_suffix(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"ends in .gif or .mp4. Did you mean '.mp4'\?"):
         film(frames(1), tmp_path / "a.mp")
@@ -87,4 +93,3 @@ def test_a_missing_plugin_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "needs the package 'imageio-ffmpeg'. Type: pip install 'coterie[render]'" in done.stderr
-    assert write_mp4

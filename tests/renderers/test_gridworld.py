@@ -10,11 +10,11 @@ import pytest
 
 from coterie.envs.gridworld.config import GridworldConfig
 from coterie.envs.gridworld.layout import ATTACK, GONE, PAD, World
-from coterie.envs.gridworld.presets import configure
+from coterie.envs.gridworld.presets import configure, configured
 from coterie.envs.registry import make, make_game
 from coterie.errors import UsageError
 from coterie.renderers.board import PALETTE
-from coterie.renderers.gridworld import Camera, around, boxes, draw, draw_world, look_of, paint, whole
+from coterie.renderers.gridworld import Camera, around, boxes, config_of, draw, draw_world, look_of, paint, whole
 from coterie.renderers.gridworld_sprites import FLOOR, WALL_COLOR, agent_color, sprite
 
 MAP = """
@@ -320,3 +320,24 @@ def test_a_world_is_shown_faster_than_a_board() -> None:
     for api in ("aec", "parallel"):
         rates = [make(id, api=api).metadata["render_fps"] for id in ("tictactoe", "gridworld")]
         assert rates == [2, 10]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {
+            "config": {
+                "objects": {"wall": {"glyph": "#"}, "apple": {"glyph": "b", "energy_gain": 3}},
+                "map": {"objects": {"apple": 3}},
+            }
+        },
+        {
+            "preset": "a3_11x11",
+            "objects": {"zebra": {"glyph": "z", "energy_gain": 1}, "bank": {"glyph": "b", "energy_gain": 2}},
+        },
+    ],
+)
+def test_types_keep_their_numbers(arguments: dict[str, Any]) -> None:
+    game = make_game("gridworld", **arguments)
+    assert config_of(game) == configured(game.config)
+    assert list(config_of(game).objects) == list(configured(game.config).objects)

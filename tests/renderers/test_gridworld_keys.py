@@ -156,6 +156,19 @@ def test_an_agent_is_told() -> None:
     assert agent_facts(config, state, 0, 1).last == "use (failed)"
 
 
+@pytest.mark.parametrize(
+    ("mode", "word"),
+    [("teams", "team"), ("groups", "group"), ("families", "family"), ("relatedness", "family"), ("none", None)],
+)
+def test_where_an_agent_belongs_is_told(mode: str, word: str | None) -> None:
+    more = {"labels": [0, 0], "pct": [0.5]} if mode == "groups" else {"size": 2}
+    game, state = made(kinship={"mode": mode, **more})
+    told = [what for what, _ in agent_facts(config_of(game), state, 0, 0).more]
+    assert [what for what in told if what in ("team", "group", "family") or what.startswith("relat")] == [
+        word for word in (word,) if word
+    ]
+
+
 def test_kin_in_sight() -> None:
     game, state = made(kinship={"mode": "matrix", "matrix": [[3, 1], [0, 1]]})
     assert kin_in_sight(state, 0, 0) == ((1, int(state.agents[0, 1]["id"]), 0.25, 2),)
