@@ -105,11 +105,11 @@ def in_window(
     """Play worlds in the game's own window.
 
     Raises:
-        UsageError: more than one person.
+        UsageError: the game has no window, or more than one person came.
     """
     from .agents.world_window import WorldSession
 
-    draw = str(spec(keeper.game.info.id).draw)
+    draw, window = spec(keeper.game.info.id).draw, _window(keeper.game)
     people = [seat for seat, word in enumerate(words) if word == PERSON]
     if len(people) > 1:
         raise UsageError(
@@ -127,13 +127,21 @@ def in_window(
 
     own = people[0] if people else None
     session = WorldSession(
-        begin, agents, _window(draw), own=own, look=followed(asked, keeper.game), games=asked.games, left=left
+        begin, agents, window, own=own, look=followed(asked, keeper.game), games=asked.games, left=left
     )
     session.run()
 
 
-def _window(draw: str) -> str:
-    window: str = importlib.import_module(draw.partition(":")[0]).WINDOW
+def _window(game: Game) -> str:
+    """The window of a world's own, as its drawer's module names it.
+
+    Raises:
+        UsageError: there is none.
+    """
+    draw = spec(game.info.id).draw
+    window: str | None = getattr(importlib.import_module(draw.partition(":")[0]), "WINDOW", None) if draw else None
+    if window is None:
+        raise UsageError(f"{game.info.id} has no window; leave --window away.")
     return window
 
 
@@ -241,17 +249,17 @@ def _told(saved: SavedGame) -> str:
 
 def _replay_in_window(asked: Play, saved: SavedGame) -> None:
     game, record = saved.game, saved.record
-    draw = str(spec(game.info.id).draw)
     if is_packed(game):
         from .agents.world_window import Replayed, WorldSession
 
-        WorldSession(Replayed(game, record), [], _window(draw), look=followed(asked, game)).run()
+        WorldSession(Replayed(game, record), [], _window(game), look=followed(asked, game)).run()
         return
     from .agents.window import Session
 
     seats = range(game.info.players)
     again = _Again(game, record, saved.seed or 0)
-    Session(lambda number: again.begin(), [_Recorded(again, seat, record.players[seat]) for seat in seats], draw).run()
+    agents = [_Recorded(again, seat, record.players[seat]) for seat in seats]
+    Session(lambda number: again.begin(), agents, spec(game.info.id).draw).run()
 
 
 class _Again:

@@ -16,6 +16,7 @@ import numpy as np
 from ..aliases import RUNNING, TERMINATED, Player, Status
 from ..envs.core import Game, GameRecord
 from ..envs.state import take
+from ..errors import UsageError
 from .core import Agent, Decision
 from .table import Match
 from .window import Thinker
@@ -107,7 +108,7 @@ class WorldSession:
 
     Raises:
         MissingExtra: pygame is not installed.
-        UsageError: there is no display.
+        UsageError: there is no display, or no such slot to look at.
     """
 
     def __init__(
@@ -134,7 +135,6 @@ class WorldSession:
         who = " and ".join(dict.fromkeys(shown.names))
         self.window: Any = getattr(importlib.import_module(module), name)(shown.game, f"{shown.game.info.name}: {who}")
         self.agents, self._left, self._games, self._played = list(agents), left, games, 0
-        self.thinker = Thinker(self.agents)
         self.own, self.paused, self.rate = own, own is not None, rate
         self.touched = False
         self._intention = ""  # of the person, for the next tick
@@ -144,7 +144,12 @@ class WorldSession:
         self._ended = 0.0
         self.window.show(self.scene())
         if own is not None or look is not None:
-            self.window.look_at(own if look is None else look)
+            try:
+                self.window.look_at(own if look is None else look)
+            except UsageError:
+                self.window.close()
+                raise
+        self.thinker = Thinker(self.agents)  # last: nobody would stop it if anything above were refused
 
     @property
     def shown(self) -> Match | Replayed:
@@ -282,6 +287,7 @@ class WorldSession:
         """The next world; a replay begins again."""
         self._version += 1
         self._due, self._ended = time.monotonic(), 0.0
+        self._single, self._intention = False, ""
         if self.replay is not None:
             self.replay.seek(0)
             return

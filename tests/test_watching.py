@@ -253,6 +253,12 @@ def test_a_world_that_was_only_watched_leaves_nothing(
     assert list(Path().iterdir()) == []
 
 
+def test_a_world_without_a_window(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("coterie.renderers.gridworld.WINDOW")
+    assert main(["play", *WORLD, "--window"]) == 2
+    assert "gridworld-v0 has no window; leave --window away." in capsys.readouterr().err
+
+
 def test_a_world_in_which_a_person_played_is_kept(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,7 @@
-"""Worlds at their window, on SDL's dummy display: camera, panel, keys, taking over, speed, replays."""
+"""Worlds at their window, on SDL's dummy display: camera, panel, keys, taking over, speed, replays.
+
+The file is longer than most: every test sits at a ``Desk``.
+"""
 
 from __future__ import annotations
 
@@ -386,8 +389,11 @@ def test_nobody_plays_on_after_death(desk) -> None:
 
 
 def test_there_is_no_agent_of_that_number(desk) -> None:
+    before = threading.enumerate()
     with pytest.raises(UsageError, match=r"no agent 9 to follow, only 0\.\.4"):
         desk(world(), look=9)
+    assert threading.enumerate() == before, "nobody thinks on"
+    assert not pygame.display.get_init(), "nothing stays open"
 
 
 # -- replays -----------------------------------------------------------------------------------------------------------
