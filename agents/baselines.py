@@ -22,7 +22,16 @@ from .solver import Solution, solve
 __all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "make_baseline"]
 
 BASELINES = (
-    *("alphabeta", "altruist", "equilibrium", "forager", "greedy", "mcts", "minimax", "raider", "random", "uci"),
+    "alphabeta",
+    "altruist",
+    "equilibrium",
+    "forager",
+    "greedy",
+    "mcts",
+    "minimax",
+    "raider",
+    "random",
+    "uci",
 )
 """Names that ``make_baseline`` knows."""
 

@@ -1,4 +1,7 @@
-"""The command line: what it prints, what it refuses and how it says so."""
+"""The command line: what it prints, what it refuses and how it says so.
+
+The file is longer than most: every command is here, and all refuse in the one way that ``refused`` looks at.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Engines as processes: what they are told, every way in which they can fail, and that none is left behind."""
+"""Engines as processes: what they are told, every way in which they can fail, and that none is left behind.
+
+The file is longer than most: all of it is asked of one engine that can fail in every way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Games at the window, on SDL's dummy display: people by mouse events, opponents in their thread, undo, leaving."""
+"""Games at the window, on SDL's dummy display: people by mouse events, opponents in their thread, undo, leaving.
+
+The file is longer than most: every test sits at a ``Table``.
+"""
 
 from __future__ import annotations
 
