@@ -2,7 +2,7 @@
 
 A compiled kernel holds the code of the kernels that it calls and the tables that it reads, but numba's disk cache looks
 at the kernel's own file alone. So ``kernel`` adds what it depends on to the mark by which the cache knows a source: the
-files of all kernels that its module has imported (and of theirs), and the contents of the arrays among its globals.
+files of all kernels that its module has imported (and of theirs), and the arrays and numbers among its globals.
 
 A driver (a loop that calls a game's kernels) is one template for all games. A closure over the kernels, or kernels
 passed as arguments, would never hit numba's disk cache: their pickles differ from process to process. ``bind`` instead
@@ -97,7 +97,10 @@ class _OwnFiles(IndexDataCacheFile):
 
 
 _MODULES: dict[str, set[str]] = {}
-"""A file -> the files of the kernels that it imports, and of those that they call."""
+"""A file -> the files of the kernels that it imports, and of those that they call, and what else they are made of."""
+
+_VALUES = "values:"
+"""Begins what stands among files for the arrays and numbers that kernels read, wherever they are written."""
 
 
 def _file_of(value: Any) -> str | None:
@@ -111,22 +114,27 @@ def _depends_on(names: dict[str, Any]) -> str:
     own = names.get("__file__")
     files: set[str] = set()
     tables = 0
-    for value in list(names.values()):
+    for name, value in list(names.items()):
         if isinstance(value, np.ndarray):
             tables = zlib.crc32(value.tobytes(), tables)
+            continue
+        if isinstance(value, int | float):
+            tables = zlib.crc32(f"{name}={value!r}".encode(), tables)
             continue
         file = _file_of(value) if hasattr(value, "py_func") or hasattr(value, "_defn") else None
         if file is not None and file != own:
             files |= {file} | _MODULES.get(file, set())
     module = sys.modules.get(str(names.get("__name__")))
     if own is not None and getattr(module, "__dict__", None) is names:  # a copy that ``bind`` makes speaks for itself
-        _MODULES.setdefault(own, set()).update(files)
-    digests = sorted(_file_digest(file) for file in files if Path(file).exists())
+        _MODULES.setdefault(own, set()).update(files, {f"{_VALUES}{tables:08x}"})
+    digests = sorted(_file_digest(file) for file in files if file.startswith(_VALUES) or Path(file).exists())
     return hashlib.sha256(f"{digests}{tables}".encode()).hexdigest()[:12]
 
 
 @cache
 def _file_digest(path: str) -> str:
+    if path.startswith(_VALUES):
+        return path
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 

@@ -136,25 +136,31 @@ def deeper(k):
 
 DEEPEST = """
 from coterie.envs.jit import kernel
+from {package}.numbers import NUMBER
 
 @kernel
 def deepest(k):
-    return {value}
+    return {value} + NUMBER
 """
+
+NUMBERS = "NUMBER = {value}"
 
 
 @compiled
 @pytest.mark.slow
-@pytest.mark.parametrize("edited", ["nothing", "table", "kernel"])
+@pytest.mark.parametrize("edited", ["nothing", "table", "kernel", "number"])
 def test_the_cache_notices_edits_in_other_files(tmp_path, edited):
     """What a kernel calls and reads is compiled into it: numba alone would keep the old."""
     package = tmp_path / "several"
     package.mkdir()
 
-    def run(table, deepest):
-        for name, text in (("__init__", ""), ("game", GAME), ("tables", TABLES), ("deepest", DEEPEST)):
-            value = table if name == "tables" else deepest
-            (package / f"{name}.py").write_text(text.replace("{package}", "several").replace("{value}", str(value)))
+    texts = {"__init__": "", "game": GAME, "tables": TABLES, "deepest": DEEPEST, "numbers": NUMBERS}
+
+    def run(table=1, kernel=10, number=100):
+        values = {"tables": table, "deepest": kernel, "numbers": number}
+        for name, text in texts.items():
+            value = str(values.get(name, ""))
+            (package / f"{name}.py").write_text(text.replace("{package}", "several").replace("{value}", value))
         script = "from several.game import read; print(read(0), sum(read.stats.cache_hits.values()))"
         done = subprocess.run(
             [sys.executable, "-c", script],
@@ -165,15 +171,14 @@ def test_the_cache_notices_edits_in_other_files(tmp_path, edited):
         )
         return [int(word) for word in done.stdout.split()]
 
-    assert run(1, 10) == [11, 0]
-    assert (
-        run(2 if edited == "table" else 1, 20 if edited == "kernel" else 10)
-        == {
-            "nothing": [11, 1],
-            "table": [12, 0],
-            "kernel": [21, 0],
-        }[edited]
-    )
+    assert run() == [111, 0]
+    now, expected = {
+        "nothing": ({}, [111, 1]),
+        "table": ({"table": 2}, [112, 0]),
+        "kernel": ({"kernel": 20}, [121, 0]),
+        "number": ({"number": 200}, [211, 0]),
+    }[edited]
+    assert run(**now) == expected
 
 
 @compiled
@@ -208,10 +213,11 @@ def test_what_was_compiled_before_an_edit_is_dropped(tmp_path):
 @compiled
 def test_the_name_knows_the_source_that_was_imported(tmp_path, monkeypatch):
     """An edit while a process runs, before its first driver is made, must not pass for what it compiles."""
-    (tmp_path / "read_early.py").write_text(DEEPEST.replace("{value}", "1"))
+    early = "from coterie.envs.jit import kernel\n\n@kernel\ndef deepest(k):\n    return {value}\n"
+    (tmp_path / "read_early.py").write_text(early.replace("{value}", "1"))
     monkeypatch.syspath_prepend(tmp_path)
     kernel = importlib.import_module("read_early").deepest
-    (tmp_path / "read_early.py").write_text(DEEPEST.replace("{value}", "2"))
+    (tmp_path / "read_early.py").write_text(early.replace("{value}", "2"))
     named = jit.source_hash([kernel])
     jit._file_digest.cache_clear()
     assert named != jit.source_hash([kernel])
