@@ -136,6 +136,8 @@ class LossConfig:
         entropy_decay_updates: 0: it stays what it is.
         num_iterations: passes over each batch.
         num_mini_batches: optimizer steps a pass; each takes its share of the batch's questions.
+        target_kl: an update ends early when a step finds the policy further than this from the one that sampled (nats a
+            decision, of the step's mini-batch); 0: never.
         max_lag: decisions made by weights older than this many versions (optimizer steps) are dropped.
     """
 
@@ -149,6 +151,7 @@ class LossConfig:
     entropy_decay_updates: int = 0
     num_iterations: int = 4
     num_mini_batches: int = 1
+    target_kl: float = 0.0
     max_lag: int = 3
 
 
@@ -297,6 +300,7 @@ _BOUNDS = (
     ("loss", "entropy_decay_updates", "0 or more"),
     ("loss", "num_iterations", "at least 1"),
     ("loss", "num_mini_batches", "at least 1"),
+    ("loss", "target_kl", "0 or more"),
     ("loss", "max_lag", "0 or more"),
     ("optimizer", "learning_rate", "more than 0"),
     ("optimizer", "warmup_updates", "0 or more"),

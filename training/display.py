@@ -27,6 +27,7 @@ _SCALARS = (
     "kl",
     "kept_groups",
     "clip_region",
+    "cut_short",
     "grad_norm",
     "decisions_per_second",
     "learning_rate",

@@ -115,7 +115,7 @@ class Learner:
 
         Returns:
             loss, entropy, approx_kl, kl (beta > 0), clip_region, grad_norm, learning_rate, stale (share dropped),
-            trained (decisions).
+            trained (decisions), cut_short (1.0, where ``target_kl`` ended the update).
 
         Raises:
             CollapseError: the loss or a gradient is not finite; no weight has been changed by that pass.
@@ -137,9 +137,15 @@ class Learner:
             for part in self._split([records[d] for d in rows.tolist()], update)
         ]
         for _ in range(self.loss.num_iterations):
-            shown = [self._descend(packs, rate, bonus, update) for packs in parts]
+            shown = []
+            for packs in parts:
+                shown.append(self._descend(packs, rate, bonus, update))
+                if "cut_short" in shown[-1]:
+                    break
             names = {name: None for s in shown for name in s}  # a mini-batch of flat groups shows less
             stats |= {name: float(np.mean([s[name] for s in shown if name in s])) for name in names}
+            if "cut_short" in stats:
+                break
         return stats
 
     def _split(self, records: Sequence[Tokens], update: int) -> list[NDArray[np.int64]]:
@@ -155,9 +161,12 @@ class Learner:
     def _descend(
         self, packs: Sequence[tuple[Pack, list[_Part]]], rate: float, bonus: float, update: int
     ) -> dict[str, float]:
-        """One optimizer step."""
+        """One optimizer step; none where the steps before it have led too far."""
         active = sorted({part.player for _, parts in packs for part in parts})
         stats = self._pass(packs, bonus)
+        if 0 < self.loss.target_kl < stats.get("approx_kl", 0.0):
+            self.optimizer.zero_grad()
+            return stats | {"cut_short": 1.0}
         norms = self.optimizer.clip_grad_norm(active, self.schedule.max_grad_norm or float("inf"))
         if not all(np.isfinite(norm) for norm in norms.values()):
             bad = ", ".join(f"{name}: {norm}" for name, norm in norms.items())

@@ -185,6 +185,23 @@ def test_mini_batches_take_every_decision_once(mini):
     assert sum(policy.bank.versions.values()) in (2, 3, 4)  # a question, and so a player here, is in one mini-batch
 
 
+def test_an_update_that_leads_too_far_ends_early(mini):
+    weights = []
+    for loss, cut in (
+        (dataclasses.replace(ONCE, num_iterations=1), False),
+        (dataclasses.replace(ONCE, num_iterations=5, target_kl=1e-6), True),
+        (dataclasses.replace(ONCE, num_iterations=5, target_kl=1e6), False),
+    ):
+        policy = make(mini)
+        made, advantages = records(policy, players=("ann",))
+        shown = step(policy, loss, made, advantages)
+        assert shown.get("cut_short", 0.0) == cut
+        weights.append(policy.bank.weights("ann").clone())
+        assert policy.bank.versions["ann"] == (5 if loss.target_kl == 1e6 else 1)
+    assert torch.equal(weights[0], weights[1]), "the step that came too late was not taken"
+    assert not torch.equal(weights[1], weights[2])
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_step_that_is_not_finite_changes_no_weight(mini, bad):
     policy = make(mini)
