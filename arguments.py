@@ -49,9 +49,9 @@ class Play:
         game: what is played; `coterie envs` lists the names.
         who: short for --players, e.g. coterie play gridworld forager.
         players: who sits in which seat: a baseline (random, minimax, greedy, mcts:400, alphabeta:4, uci:PATH,
-            equilibrium; forager, raider, altruist), human, a run folder or a model; by default human against random,
-            or as in the file of --from. Where there are more than two seats, the last one named takes all that are
-            left.
+            equilibrium; forager, raider, altruist), human, net (the small net that ships), a run folder or a model; by
+            default human against random (gridworld: among foragers), or as in the file of --from. Where there are more
+            than two seats, the last one named takes all that are left.
         games: how many; with more than one, only results are shown.
         seed: the same seed gives the same game.
         gif: draw the (first) game into this file.

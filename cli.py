@@ -285,8 +285,8 @@ def _eval(words: list[str]) -> int:
     from .training.held_out import solve_held_out
 
     asked: Eval = parse(Eval, "eval", words)
-    if asked.games < 0 or asked.games == 1:
-        raise UsageError(f"--games is {asked.games}; it must be at least 2, one from either seat.")
+    if asked.games < 0:
+        raise UsageError(f"--games is {asked.games}; it must be 0 (as many as is usual) or more.")
     trained = _trained_on(asked.run)
     if trained is None and not asked.game:
         raise UsageError(
@@ -297,6 +297,8 @@ def _eval(words: list[str]) -> int:
     arguments = wanted(played, asked.set, asked.preset, trained.game_arguments if trained and own else None)
     game = make_game(played, **arguments)
     worlds = game.info.noop is not None
+    if asked.games == 1 and not worlds:
+        raise UsageError("--games is 1; it must be at least 2, one from either seat.")
     if (asked.ticks or asked.save) and not worlds:
         flag = "ticks" if asked.ticks else "save"
         raise UsageError(f"--{flag} is about worlds that many agents share; {game.info.id} is played to its end.")

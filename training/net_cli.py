@@ -15,7 +15,7 @@ from ..arguments import parse, with_preset
 from ..envs.registry import spec
 from ..errors import UsageError
 from .net_config import NetConfig, is_net_run, read_net_config
-from .net_run import train_net
+from .net_run import need_planes, train_net
 
 __all__ = ["asks_for_net", "train"]
 
@@ -103,14 +103,19 @@ def train(words: list[str]) -> int:
     asked = laid_over(NetConfig())
     base = NetConfig(game=asked.game)
     if asked.resume:
-        if asked.run is None or not is_net_run(asked.run):
-            raise UsageError(f"--resume goes on with a run of a net; {asked.run or 'no --run'} is none.")
+        if asked.run is None:
+            raise UsageError("--resume goes on with a run of a net; say with which: --run RUN.")
+        if not is_net_run(asked.run):
+            raise UsageError(f"--resume goes on with a run of a net; {asked.run} is none.")
         base = read_net_config(asked.run / "config.yaml")
         asked = laid_over(base)
     chosen = {name: getattr(asked, name) for name in names}
     if asked.preset:
         chosen["set"] = with_preset(asked.game, asked.set, asked.preset, base.set)
+    if spec(asked.game).name != spec(NetConfig.game).name and chosen["set"] == NetConfig.set:
+        chosen["set"] = ()  # that world is the gridworld's
     config = NetConfig(game=spec(asked.game).id, **chosen)
+    need_planes(config.make_game())
     folder = asked.run or Path("runs") / f"{spec(asked.game).name}-net-{time.strftime('%Y%m%d-%H%M%S')}"
     print(f"{config.game} {' '.join(config.set)}  run {folder}  Ctrl-C saves and stops", flush=True)
     message = train_net(config, folder, resume=asked.resume, tell=_printer())

@@ -37,7 +37,7 @@ class NetConfig:
         init: a run, a folder with a net, or ``net`` for the one that ships: begin with its weights.
         minutes: stop after so many of training; 0: never.
         updates: stop after so many rollouts.
-        eval_every: updates between looks at held-out worlds; 0: at the end alone.
+        eval_every: updates between looks at held-out worlds; 0: at the end alone, where there always is one.
         eval_worlds: held-out worlds.
         eval_ticks: of each look; 0: whole episodes.
         checkpoint_every: updates.

@@ -36,7 +36,7 @@ from .run import check_same, same_game
 from .shaping import Dense
 from .worlds import compare_worlds
 
-__all__ = ["find_net", "load_net_player", "new_net", "plot_net_curves", "train_net"]
+__all__ = ["find_net", "load_net_player", "need_planes", "new_net", "plot_net_curves", "train_net"]
 
 FREE = ("minutes", "updates", "threads", "eval_every", "eval_worlds", "eval_ticks", "checkpoint_every")
 """What a run may go on with otherwise: no weights depend on it but by when they are no longer changed."""
@@ -65,11 +65,11 @@ def plane_scale(game: Game) -> list[float]:
     return [1 / max(1, min(255, largest.get(name.rpartition(".")[2], 1))) for name in plane_names(config)]
 
 
-def new_net(game: Game, hidden: int, seed: int) -> PolicyNet:
-    """A net with fresh weights for a game.
+def need_planes(game: Game) -> None:
+    """See that nets can play a game.
 
     Raises:
-        UsageError: the game has no plane observations.
+        UsageError: it has no plane observations.
     """
     info = game.info
     if not info.simultaneous or len(info.observation_shape) != 3 or info.noop is None:
@@ -77,6 +77,16 @@ def new_net(game: Game, hidden: int, seed: int) -> PolicyNet:
             f"{info.id} as it is configured here has observations of shape {list(info.observation_shape)}; nets are "
             "for gridworlds with observation.kind=planes."
         )
+
+
+def new_net(game: Game, hidden: int, seed: int) -> PolicyNet:
+    """A net with fresh weights for a game.
+
+    Raises:
+        UsageError: the game has no plane observations.
+    """
+    need_planes(game)
+    info = game.info
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         planes, height, width = info.observation_shape
@@ -253,12 +263,17 @@ class NetRun:
         self.references.setdefault(str(ticks), rows[1:])
         return [rows[0], *self.references[str(ticks)]]
 
+    def _spent(self) -> bool:
+        """Whether the budget is used up."""
+        minutes, updates = self.config.minutes, self.config.updates
+        return self.ppo.updates >= updates or bool(minutes and self.elapsed >= 60 * minutes)
+
     def go_on(self) -> bool:
         """Until the budget is spent, or Ctrl-C: whether that was it."""
         config, ppo = self.config, self.ppo
         began = time.monotonic() - self.elapsed
         with StopFlag() as stop, (self.folder / "metrics.jsonl").open("a") as out:
-            while ppo.updates < config.updates and not (config.minutes and self.elapsed >= 60 * config.minutes):
+            while not self._spent():
                 spent = ppo.updates / config.updates
                 if config.minutes:
                     spent = max(spent, self.elapsed / (60 * config.minutes))
@@ -267,11 +282,10 @@ class NetRun:
                 rate = config.ppo.learning_rate * (1 - 0.9 * min(1.0, spent))
                 row: dict[str, Any] = {"update": ppo.updates, **ppo.update(rate), "learning_rate": rate}
                 looked = time.monotonic()
-                if config.eval_every and ppo.updates % config.eval_every == 0:
+                self.elapsed = row["elapsed"] = looked - began
+                if self._spent() or (config.eval_every and ppo.updates % config.eval_every == 0):
                     row["eval"] = self.evaluate(config.eval_ticks)
                     began += time.monotonic() - looked  # looking is not learning
-                self.elapsed = time.monotonic() - began
-                row["elapsed"] = self.elapsed
                 out.write(json.dumps(row) + "\n")
                 out.flush()
                 self.tell(plain_line(row, config))

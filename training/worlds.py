@@ -155,7 +155,7 @@ def compare_worlds(
     Returns:
         ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %),
         ``least`` and ``most`` (the poorest and richest agent, mean over worlds), ``illegal`` and ``share``: name ->
-        [ratio, low, high], for those who earn something, and at least a tenth of it.
+        [ratio, low, high], for those who surely earn something, and at least a tenth of it.
     """
     scores = {
         name: play_worlds(
@@ -169,14 +169,18 @@ def compare_worlds(
         )
         for name, agent in agents.items()
     }
+    intervals = {
+        name: bootstrap(lambda drawn, own=score.per_world: own[drawn].mean(1), worlds)  # type: ignore[misc]
+        for name, score in scores.items()
+    }
     rows = []
     for name, score in scores.items():
         own = score.per_world
-        interval = bootstrap(lambda drawn, own=own: own[drawn].mean(1), worlds)  # type: ignore[misc]
         share = {}
         for other, theirs in scores.items():
             base = theirs.per_world
-            if other != name and base.mean() > max(0.0, 0.1 * own.mean()):  # ratios to next to nothing say nothing
+            # Ratios to next to nothing, or to what may be nothing, say nothing.
+            if other != name and base.mean() > 0.1 * own.mean() and intervals[other][0] > 0:
                 ratio = bootstrap(
                     lambda drawn, own=own, base=base: own[drawn].sum(1) / np.maximum(base[drawn].sum(1), 1e-3),  # type: ignore[misc]
                     worlds,
@@ -188,7 +192,7 @@ def compare_worlds(
                 "worlds": worlds,
                 "ticks": score.ticks,
                 "reward": score.mean,
-                "reward_interval": list(interval),
+                "reward_interval": list(intervals[name]),
                 "least": float(np.nanmin(score.rewards, 1).mean()),
                 "most": float(np.nanmax(score.rewards, 1).mean()),
                 "illegal": score.illegal,

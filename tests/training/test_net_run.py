@@ -187,11 +187,13 @@ def test_names_of_nets_as_players(whole: Path) -> None:
 
 def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--policy", "net", "--preset", "a3_9x9", "--worlds", "2", "--updates", "1", "--ticks", "4"]
-    words += ["--threads", "1", "--eval-every", "0"]
+    words += ["--threads", "1", "--eval-every", "0", "--eval-worlds", "2", "--eval-ticks", "5"]
     assert main(["train", "gridworld", *words, "--run", str(tmp_path / "run")]) == 0
     assert "Measure it with: coterie eval" in capsys.readouterr().out
     assert read_net_config(tmp_path / "run" / "config.yaml").set == ("preset=a3_9x9",)
-    assert main(["eval", str(tmp_path / "run"), "--games", "2", "--ticks", "5", "--json"]) == 0
+    (row,) = rows(tmp_path / "run")
+    assert [one["ticks"] for one in row["eval"]] == [5, 5, 5], "there is a look at the end"
+    assert main(["eval", str(tmp_path / "run"), "--games", "1", "--ticks", "5", "--json"]) == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["player"] for row in told] == [str(tmp_path / "run"), "random", "forager"]
     assert main(["train", "gridworld", "--policy", "nte"]) == 2
@@ -202,3 +204,9 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "both say which world it is" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--resume", "--run", str(tmp_path / "nowhere")]) == 2
     assert "is none" in capsys.readouterr().err
+    assert main(["train", "gridworld", "--policy", "net", "--resume"]) == 2
+    assert "say with which: --run RUN" in capsys.readouterr().err
+    assert main(["train", "tictactoe", "--policy", "net"]) == 2
+    said = capsys.readouterr()
+    assert "nets are for gridworlds" in said.err
+    assert said.out == ""

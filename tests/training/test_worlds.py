@@ -81,6 +81,26 @@ def test_shares_of_nothing_are_not_told():
     assert [row["share"] for row in rows] == [{}, {}]
 
 
+class Once:
+    """Plays as the forager does in the first world, and waits in the others."""
+
+    name = "once"
+
+    def __init__(self, game) -> None:
+        self.forager = make_baseline("forager", game)
+
+    def act(self, turns, rng):
+        moves = self.forager.act(turns, rng)
+        return [move if turn.row == 0 else Decision(0) for turn, move in zip(turns, moves, strict=True)]
+
+
+def test_shares_of_what_may_be_nothing_are_not_told(game):
+    rows = compare_worlds(game, {"once": Once(game), "forager": make_baseline("forager", game)}, 3, 0)
+    assert rows[0]["reward"] > 0
+    assert rows[0]["reward_interval"][0] == 0
+    assert (list(rows[0]["share"]), list(rows[1]["share"])) == (["forager"], [])
+
+
 def test_intervals_shrink_with_worlds_and_hold_the_mean():
     values = np.random.default_rng(0).normal(2.0, 1.0, 400)
     widths = []
