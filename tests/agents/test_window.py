@@ -71,7 +71,7 @@ class Table:
 
     def until(self, what: Callable[[], bool]) -> None:
         """Go on until something is so."""
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         while not what():
             assert time.monotonic() < end, "it never came to that"
             self.session.step(wait=0.001)
