@@ -49,7 +49,7 @@ class Memory(NamedTuple):
     Attributes:
         known: [N, S, H, W] uint8 what was last seen in a cell: a value of ``kind``, UNKNOWN or SPENT.
         busy: [N, S, H, W] int32 the clock until which an object there was seen to be busy.
-        clock: [N, S] int32 when the player was last asked; -1: never.
+        clock: [N, S] int32 when the player was last asked; -1: never. One may be asked twice in a tick.
         needed: [K_items] bool scratch.
         queue: [4 H W] int32 scratch: nodes (cell * 4 + direction) in the order of their distance.
         depth: [4 H W] int32 scratch: a node's distance, or -1.
@@ -274,8 +274,8 @@ def _give(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) 
 @kernel
 def _one(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8], style: int, noise: int) -> Any:
     """The action of one player."""
-    clock = world.rules[i]["clock"]
-    if memory.clock[i, s] < 0 or clock != memory.clock[i, s] + 1:
+    clock, last = world.rules[i]["clock"], memory.clock[i, s]
+    if clock == 0 or last < 0 or not (last <= clock <= last + 1):
         forget(world, memory, i, s)
     memory.clock[i, s] = clock
     _look(world, i, s, memory)

@@ -159,7 +159,7 @@ class NetAgent:
             )
         self.net, self.greedy, self.name = net.eval(), greedy, name
         self._observe = drivers(game).observe_rows
-        self._memory = net.begin(0)
+        self._memory = self._before = net.begin(0)
         self._clock: NDArray[np.int64] = np.zeros((0, 0), np.int64)
 
     def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
@@ -176,7 +176,7 @@ class NetAgent:
         memory = self._recall(state, rows, seats, info.players)
         with torch.inference_mode():
             logits, _, after = self.net.step(torch.from_numpy(seen), memory)
-            self._memory[torch.from_numpy(places)] = after
+            self._before[torch.from_numpy(places)], self._memory[torch.from_numpy(places)] = memory, after
             logits = masked(logits, mask)
             if self.greedy:
                 actions = logits.argmax(-1)
@@ -186,12 +186,16 @@ class NetAgent:
         return [Decision(int(a)) for a in actions]
 
     def _recall(self, state: Any, rows: NDArray[np.intp], seats: NDArray[np.int32], players: int) -> Tensor:
-        """[B, D] what each remembers; nothing where its episode did not go on by one tick since it was last asked."""
+        """[B, D] what each remembers; nothing where its episode did not go on by one tick since it was last asked.
+
+        Who is asked again in the same tick remembers what it did the first time.
+        """
         clocks = state.rules["clock"]
         if self._clock.shape != (len(clocks), players):
             self._clock = np.full((len(clocks), players), -2, np.int64)
-            self._memory = self.net.begin(len(clocks) * players)
-        goes_on = clocks[rows] == self._clock[rows, seats] + 1
+            self._memory, self._before = (self.net.begin(len(clocks) * players) for _ in range(2))
+        gone = torch.from_numpy(clocks[rows] - self._clock[rows, seats])[:, None]
         self._clock[rows, seats] = clocks[rows]
-        memory = self._memory[torch.from_numpy(rows * players + seats)]
-        return memory * torch.from_numpy(goes_on.astype(np.float32))[:, None]
+        places = torch.from_numpy(rows * players + seats)
+        nothing = torch.zeros(1, self.net.hidden)
+        return torch.where(gone == 0, self._before[places], torch.where(gone == 1, self._memory[places], nothing))

@@ -63,6 +63,18 @@ def test_a_forager_does_not_see_through_its_window() -> None:
     assert seen == [True, False], "the window ends 5 cells from the agent"
 
 
+def test_a_forager_that_is_asked_twice_in_a_tick_forgets_nothing() -> None:
+    vec = make_vec("gridworld-v0", num_envs=1, seed=0, preset="a5_25x25_simple", max_steps=100)
+    vec.reset()
+    once, twice = (make_baseline("forager", vec.game) for _ in range(2))
+    for tick in range(250):
+        actions = answers(vec, once, seed=tick)
+        if tick % 3:
+            answers(vec, twice, seed=1000 + tick)
+        assert answers(vec, twice, seed=tick) == actions
+        vec.step(np.array([actions], np.int32))
+
+
 def test_a_raider_attacks_strangers_who_carry_and_leaves_kin_alone() -> None:
     vec = drawn("#####\n#@..#\n#@..#\n#...#\n#####")
     raider = make_baseline("raider", vec.game)
