@@ -1,0 +1,96 @@
+"""How well a language model knows a game's notation, and whether it prefers anything: before it learned to play.
+
+    python -m coterie.benchmarks.notation tiny-v2 --games gridworld:a3_9x9 gridworld:a5_25x25 chess
+
+Questions come from uniformly random play of games that no recipe's seed draws. Of each, the model's distribution over
+the legal actions beside the uniform one; then it may say anything, sampled, and illegal answers are counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..agents.core import Turn
+from ..agents.llm import LLMAgent, LoraPolicy
+from ..agents.models import load_model
+from ..envs.core import Game
+from ..envs.registry import make_game
+from ..envs.vec import VecEnv
+
+__all__ = ["indifference", "questions"]
+
+SEED = 54_321
+
+
+def questions(game: Game, count: int, within: int = 40, seed: int = SEED) -> list[Turn]:
+    """That many turns with a choice, each of a game of its own after 0 to ``within`` random turns (ticks)."""
+    vec = VecEnv(game, count, autoreset_mode="Disabled", illegal="noop" if game.info.noop is not None else "raise")
+    vec.reset(seed=seed)
+    rng = np.random.default_rng(seed)
+    left, found = rng.integers(0, within, count), []
+    while len(found) < count:
+        mask = vec.action_mask.reshape(count, -1, game.info.num_actions)
+        ended = ~mask.any((1, 2))
+        for i in np.flatnonzero((left == 0) & ~ended):
+            seats = np.flatnonzero(mask[i].sum(1) > 1)
+            if seats.size:
+                seat = int(rng.choice(seats))
+                player = seat if game.info.simultaneous else int(vec.player[i])
+                state = vec.get_state([i]).state
+                found.append(Turn(game, state, 0, player, mask[i, seat].copy(), game.key(state, 0)))
+                left[i] = -1
+            else:
+                left[i] = 1  # nothing to choose here: the next turn
+        if ended.any():
+            vec.reset(mask=ended)
+            left[ended & (left >= 0)] = rng.integers(0, within, int((ended & (left >= 0)).sum()))
+            continue
+        vec.step(vec.sample_actions())
+        left[left > 0] -= 1
+    return found
+
+
+def indifference(name: str, game: Game, turns: Sequence[Turn], seed: int = SEED) -> dict[str, float]:
+    """``near_uniform`` (entropy over that of a uniform choice), ``kl`` (nats to uniform), ``illegal`` (said freely)."""
+    model = load_model(name)
+    near, away = [], []
+    for turn, policy in zip(turns, LLMAgent(LoraPolicy(model)).policy(turns), strict=True):
+        p = policy[turn.legal_actions]
+        entropy = -float((p * np.log(p + 1e-30)).sum())
+        near.append(entropy / np.log(len(p)))
+        away.append(np.log(len(p)) - entropy)
+    longest = max(
+        len(model.tokenizer.encode(turn.action_to_text(a), add_special_tokens=False))
+        for turn in turns
+        for a in turn.legal_actions
+    )
+    free = LLMAgent(LoraPolicy(model, decode="free", max_new_tokens=longest + 2))
+    said = free.act(turns, np.random.default_rng(seed))
+    wrong = [decision.action is None for decision in said]
+    return {"near_uniform": float(np.mean(near)), "kl": float(np.mean(away)), "illegal": float(np.mean(wrong))}
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Command line: one JSON object a model and game."""
+    parser = argparse.ArgumentParser(prog="python -m coterie.benchmarks.notation", description=(__doc__ or "")[:200])
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--games", nargs="+", required=True, help="names; a preset stands behind a colon")
+    parser.add_argument("--positions", type=int, default=150, help="questions a game")
+    options = parser.parse_args(argv)
+    for word in options.games:
+        name, _, preset = word.partition(":")
+        arguments: dict[str, Any] = {"preset": preset} if preset else {}
+        game = make_game(name, **arguments)
+        turns = questions(game, options.positions)
+        for model in options.models:
+            row = {"model": model, "game": word, "questions": len(turns), **indifference(model, game, turns)}
+            print(json.dumps({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
