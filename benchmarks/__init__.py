@@ -75,6 +75,7 @@ def starting(name: str, program: str) -> Iterator[Measurement]:
             done = subprocess.run(
                 [sys.executable, "-c", program],
                 env=os.environ | {"NUMBA_CACHE_DIR": folder},
+                cwd=folder,
                 capture_output=True,
                 text=True,
                 check=True,
