@@ -266,9 +266,9 @@ class _View(NamedTuple):
         """Put a sprite on a cell of the camera; returns the cell's x, y, w, h."""
         x, y = self.xs[col], self.ys[row]
         w, h = self.xs[col + 1] - x, self.ys[row + 1] - y
-        wide, high = w, h
-        if w < SMALL and kind not in FILLING:  # all alike, though some cells are a pixel wider
-            wide = high = round((1 + 2 * SPILL) * self.xs[-1] / self.camera.columns)
+        wide, high, usual = w, h, self.xs[-1] / self.camera.columns
+        if usual < SMALL and kind not in FILLING:  # all alike, though some cells are a pixel wider
+            wide = high = round((1 + 2 * SPILL) * usual)
         at = (x + (w - wide) // 2, y + (h - high) // 2)
         self.pieces.append((sprite(kind, wide, high, *what), at, None, self.blend))
         return x, y, w, h

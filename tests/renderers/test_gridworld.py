@@ -76,6 +76,24 @@ def test_everything_stands_in_its_cell(size: int) -> None:
                 assert share(part, WALL_COLOR) < 0.1, (row, col)
 
 
+@pytest.mark.parametrize("size", [400, 480, 500])
+def test_pieces_are_alike_though_cells_are_not(size: int) -> None:
+    """36 columns: some cells are a pixel wider than others."""
+    row = "#" + "a." * 17 + "#"
+    rows = ["#" * 36, row.replace("a", "@", 1).replace("a", "."), row.replace("a", "."), row, row.replace("a", ".")]
+    game = make_game("gridworld", map={"text": "\n".join([*rows, rows[0]])})
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(0))
+    frame, side = draw(game, state, 0, size=size).astype(int), size / 36
+    painted = []
+    for col in range(1, 35, 2):
+        left, top = round((col - 0.4) * side), round(2.6 * side)
+        part = frame[top : round(4.4 * side), left : left + round(1.8 * side)]
+        painted.append(int((np.abs(part - (255, 86, 80)).max(-1) <= 60).sum()))
+    assert min(painted) > 0
+    assert max(painted) - min(painted) <= 2
+
+
 def test_types_differ_and_those_of_a_user_have_their_glyph() -> None:
     config, state = world()
     frame = draw_world(config, state, 1, 450)
