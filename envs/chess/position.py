@@ -38,8 +38,7 @@ Kernels (``position`` is a row [WORDS], changed by ``make`` and ``pass_turn`` al
     knight_attacks, king_attacks(square); bishop_attacks, rook_attacks(square, occupied)
     pawn_attacks(square, black)     squares that a pawn there attacks
 
-The file is longer than most: the tables stand beside the kernels that read them, into which they are baked: the disk
-cache would not notice an edit of an imported file.
+The file is longer than most: the tables stand beside the kernels that read them, into which they are baked.
 """
 
 from __future__ import annotations

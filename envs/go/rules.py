@@ -25,8 +25,8 @@ Superko: every position has a 64-bit Zobrist hash, all hashes of a game lie in a
 a move is refused if the hash of its outcome (own stone in, captured chains out, each by one exclusive or) is found
 there. Two positions of a game share a hash with a probability of about ``max_moves ** 2 / 2 ** 65``.
 
-This file is longer than others are, since kernels that call each other share a file: the cache on disk does not notice
-an edit in an imported one.
+This file is longer than others are: groups, captures, superko, scoring and masks are kernels over one row that call
+each other.
 """
 
 from __future__ import annotations

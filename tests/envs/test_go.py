@@ -1,4 +1,7 @@
-"""Go against a second set of rules: slow ones, in plain Python, written from the rules' own words."""
+"""Go against a second set of rules: slow ones, in plain Python, written from the rules' own words.
+
+The file is longer than most: the second set of rules is in it.
+"""
 
 from __future__ import annotations
 
