@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..agents.core import Turn
 from ..agents.llm import LLMAgent, LoraPolicy
@@ -32,11 +33,12 @@ def questions(game: Game, count: int, within: int = 40, seed: int = SEED) -> lis
     vec = VecEnv(game, count, autoreset_mode="Disabled", illegal="noop" if game.info.noop is not None else "raise")
     vec.reset(seed=seed)
     rng = np.random.default_rng(seed)
-    left, found = rng.integers(0, within, count), []
+    left: NDArray[np.int64] = rng.integers(0, within, count)
+    found: list[Turn] = []
     while len(found) < count:
         mask = vec.action_mask.reshape(count, -1, game.info.num_actions)
-        ended = ~mask.any((1, 2))
-        for i in np.flatnonzero((left == 0) & ~ended):
+        ended = np.logical_not(mask.reshape(count, -1).any(1))
+        for i in np.flatnonzero((left == 0) & ~ended).tolist():
             seats = np.flatnonzero(mask[i].sum(1) > 1)
             if seats.size:
                 seat = int(rng.choice(seats))

@@ -14,6 +14,7 @@ Schulman et al. 2016, High-dimensional continuous control using generalized adva
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,14 +66,14 @@ class PPOConfig:
         Raises:
             UsageError: names the field, what came and what would do.
         """
-        for names, fits, told in (
-            (("ticks", "epochs", "mini_batches"), lambda value: value >= 1, "at least 1"),
-            (("gamma", "gae_lambda"), lambda value: 0 <= value <= 1, "from 0 to 1"),
-            (("clip", "learning_rate", "max_grad_norm"), lambda value: value > 0, "more than 0"),
-            (("entropy_coef", "value_coef"), lambda value: value >= 0, "0 or more"),
+        for names, low, high, told in (
+            (("ticks", "epochs", "mini_batches"), 1.0, math.inf, "at least 1"),
+            (("gamma", "gae_lambda"), 0.0, 1.0, "from 0 to 1"),
+            (("clip", "learning_rate", "max_grad_norm"), math.ulp(0.0), math.inf, "more than 0"),
+            (("entropy_coef", "value_coef"), 0.0, math.inf, "0 or more"),
         ):
             for name in names:
-                if not fits(getattr(self, name)):
+                if not low <= getattr(self, name) <= high:
                     raise UsageError(f"ppo.{name} is {getattr(self, name)}; it must be {told}.")
 
 
