@@ -364,10 +364,11 @@ def _row(row: dict[str, Any]) -> str:
     """A row of ``evaluate``, ``solve_held_out`` or ``compare_worlds`` for people."""
     if "player" in row:
         low, high = row["reward_interval"]
-        parts = [f"{row['player']}, {row['worlds']} held-out worlds, {row['ticks']} ticks:"]
-        parts.append(f"reward of an agent {row['reward']:.3f} ({low:.3f} to {high:.3f})")
+        parts = [f"{row['player']}, {row['worlds']} held-out world{'s' * (row['worlds'] > 1)}, {row['ticks']} ticks:"]
+        alone = row["worlds"] == 1  # nothing to draw an interval from
+        parts.append(f"reward of an agent {row['reward']:.3f}" + ("" if alone else f" ({low:.3f} to {high:.3f})"))
         for name, (share, least, most) in row["share"].items():
-            parts.append(f"{share:.1%} of {name}'s ({100 * least:.1f} to {100 * most:.1f})")
+            parts.append(f"{share:.1%} of {name}'s" + ("" if alone else f" ({100 * least:.1f} to {100 * most:.1f})"))
         return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])
     if "curriculum" in row:
         low, high = row["solved_interval"]

@@ -215,9 +215,10 @@ def show_replay(asked: Play) -> int:
     try:
         games = read_games(asked.replay)
     except NotationError as error:
-        fault, games = error, error.read if isinstance(error.read, list) else []
+        fault = NotationError(f"{asked.replay}, {error}", error.at, error.read)
+        games = error.read if isinstance(error.read, list) else []
         if not games:
-            raise
+            raise fault from None
     if not games:
         raise UsageError(f"{asked.replay} holds no game.")
     saved = games[-1]
@@ -227,7 +228,7 @@ def show_replay(asked: Play) -> int:
     for number, one in enumerate(games, 1):
         print(f"{asked.replay}, game {number}: {_told(one)}")
     if fault is not None:
-        print(f"{asked.replay}, {fault}", file=sys.stderr)
+        print(fault, file=sys.stderr)
     seed = saved.seed or 0
     followed(asked, saved.game)
     match = Match(saved.game, saved.record.players, seed, record=saved.record)

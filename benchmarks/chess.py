@@ -41,7 +41,7 @@ def measurements() -> Iterator[Measurement]:
     yield from _batched()
     yield _threads()
     yield from _single()
-    yield from _starting()
+    yield from starting("chess-v0")
 
 
 # -- moves alone -------------------------------------------------------------------------------------------------------
@@ -174,23 +174,3 @@ def _single() -> Iterator[Measurement]:
         peer = f"PettingZoo {version('pettingzoo')}"
     ours, other = _duel(_documented(make("chess-v0"), 5), theirs)
     yield Measurement("chess AEC, documented loop", ours, "turns/s", 1, peer, other)
-
-
-_START = """
-import time
-start = time.perf_counter()
-import coterie
-vec = coterie.make_vec("chess-v0", 64, seed=0)
-vec.reset()
-vec.step(vec.sample_actions())
-vec.random_rollout(2)
-env = coterie.make("chess-v0")
-env.reset(seed=0)
-env.step(int(env.last()[0]["action_mask"].argmax()))
-print(time.perf_counter() - start)
-"""
-
-
-def _starting() -> Iterator[Measurement]:
-    """Seconds from import to the first moves of both faces."""
-    yield from starting("chess-v0", _START)

@@ -32,7 +32,8 @@ def measurements() -> Iterator[Measurement]:
     yield from _batched()
     yield from _single()
     yield from _states()
-    yield from _starting()
+    yield from starting("tictactoe-v0")
+    yield from starting("highest_number-v0")
 
 
 def _duel(ours: Callable[[], int], theirs: Callable[[], int] | None, repeats: int = 5) -> tuple[float, float | None]:
@@ -184,7 +185,7 @@ def _pettingzoo() -> Any:
     return pettingzoo.make("aec", "classic/tictactoe-v3")
 
 
-# -- states and starting -----------------------------------------------------------------------------------------------
+# -- states ------------------------------------------------------------------------------------------------------------
 
 
 def _states() -> Iterator[Measurement]:
@@ -213,24 +214,3 @@ def _states() -> Iterator[Measurement]:
     env = make("tictactoe-v0")
     env.reset(seed=0)
     yield Measurement("AEC clone", many(env.clone, 1, 500), "clones/s")
-
-
-_START = """
-import time
-start = time.perf_counter()
-import coterie
-vec = coterie.make_vec({id!r}, 64, seed=0)
-vec.reset()
-vec.step(vec.sample_actions())
-vec.random_rollout(2)
-env = coterie.make({id!r})
-env.reset(seed=0)
-env.step(0)
-print(time.perf_counter() - start)
-"""
-
-
-def _starting() -> Iterator[Measurement]:
-    """Seconds from import to the first moves of both faces."""
-    for id in ("tictactoe-v0", "highest_number-v0"):
-        yield from starting(id, _START.format(id=id))

@@ -41,7 +41,7 @@ def measurements() -> Iterator[Measurement]:
     yield from _sizes()
     yield from _memory()
     yield from _threads()
-    yield from starting("gridworld-v0", _START)
+    yield from starting("gridworld-v0", games=8)
 
 
 def _rollout(worlds: int, ticks: int, threads: int = 1, **config: Any) -> Callable[[], int]:
@@ -217,18 +217,3 @@ def _threads() -> Iterator[Measurement]:
     worlds, plain = statistics.median(gains["worlds"]), statistics.median(gains["arithmetic"])
     more = {"arithmetic alone": round(plain, 2), "of its gain": round(worlds / plain, 2)}
     yield Measurement("two threads, 1,024 worlds: gain over one", worlds, "times", 2, more=more)
-
-
-_START = """
-import time
-start = time.perf_counter()
-import coterie
-vec = coterie.make_vec("gridworld-v0", 8, seed=0)
-vec.reset()
-vec.step(vec.sample_actions())
-vec.random_rollout(2)
-env = coterie.make("gridworld-v0", api="parallel")
-env.reset(seed=0)
-env.step(dict.fromkeys(env.agents, 0))
-print(time.perf_counter() - start)
-"""

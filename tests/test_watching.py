@@ -197,7 +197,9 @@ def test_faults_are_told_and_the_games_before_them_kept(
     assert frames_of(Path("a.gif"))[0] == 41
     path.write_text(spoil(line.strip()) + "\n")
     assert main(["play", "--replay", "g.jsonl"]) == 2
-    assert part in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert part in said.err
+    assert said.err.startswith("coterie: g.jsonl, line 1: ")
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,10 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["eval", str(tmp_path / "run"), "--games", "1", "--ticks", "5", "--json"]) == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["player"] for row in told] == [str(tmp_path / "run"), "random", "forager"]
+    assert main(["eval", str(tmp_path / "run"), "--games", "1", "--ticks", "5"]) == 0
+    told = capsys.readouterr().out
+    assert "1 held-out world, 5 ticks:" in told
+    assert " to " not in told, "one world has no interval"
     assert main(["train", "gridworld", "--policy", "nte"]) == 2
     assert "--policy is 'nte'" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--preset", "a5_25x25_simpel"]) == 2
