@@ -159,7 +159,7 @@ class Bench:
 
 def train_arguments(own: list[str]) -> Any:
     """``Train`` with the named fields of ``TrainConfig`` beside its own."""
-    from .training.config import TrainConfig
+    from .training.runs.config import TrainConfig
 
     hints = get_type_hints(Train, include_extras=True)
     fields: list[Any] = [

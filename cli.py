@@ -25,8 +25,8 @@ from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, Unkno
 if TYPE_CHECKING:
     from .agents.core import Agent
     from .envs.core import Game
-    from .training.config import TrainConfig
-    from .training.net_config import NetConfig
+    from .training.runs.config import TrainConfig
+    from .training.runs.net_config import NetConfig
 
 __all__ = ["main"]
 
@@ -214,26 +214,26 @@ def _play(words: list[str]) -> int:
 def _player(name: str, game: Game, greedy: bool = True) -> Agent:
     """Whoever a word on the command line means; the baselines and the human need no extra."""
     from .agents.baselines import is_baseline, make_baseline
-    from .agents.human import HumanAgent
+    from .agents.human.terminal import HumanAgent
 
     if name == "human":
         return HumanAgent()
     if is_baseline(name):
         return make_baseline(name, game)
-    from .training.players import make_player
+    from .training.runs.players import make_player
 
     return make_player(name, game, greedy=greedy)
 
 
 def _train(words: list[str]) -> int:
     if any(word.startswith("--policy") or word == "--resume" for word in words):
-        from .training import net_cli
+        from .training.runs import net_cli
 
         net, words = net_cli.asks_for_net(words)
         if net:
             return net_cli.train(words)
     from .envs.registry import spec
-    from .training.config import TrainConfig, load_config, preset
+    from .training.runs.config import TrainConfig, load_config, preset
 
     own = [f.name for f in dataclasses.fields(TrainConfig) if f.name != "game"]
     kind = train_arguments(own)
@@ -251,8 +251,8 @@ def _train(words: list[str]) -> int:
     asked = parse(kind, "train", words, kind(game=named, **picked(base, own)))
     if asked.preset:
         asked = dataclasses.replace(asked, set=with_preset(asked.game, asked.set, asked.preset, base.set))
-    from .training.display import Display
     from .training.loop import train
+    from .training.runs.display import Display
 
     outcome = train(TrainConfig(game=base.game, **picked(asked, own)), run, resume=asked.resume, watcher=Display())
     print(outcome.message)
@@ -280,9 +280,9 @@ def _bench(words: list[str]) -> int:
 
 def _eval(words: list[str]) -> int:
     from .envs.registry import make_game, spec
-    from .training.config import preset
-    from .training.evaluate import evaluate
-    from .training.held_out import solve_held_out
+    from .training.evaluation.held_out import solve_held_out
+    from .training.evaluation.match import evaluate
+    from .training.runs.config import preset
 
     asked: Eval = parse(Eval, "eval", words)
     if asked.games < 0:
@@ -321,7 +321,7 @@ def _eval(words: list[str]) -> int:
 
 def _eval_worlds(game: Game, agents: dict[str, Agent], worlds: int, asked: Eval) -> list[dict[str, Any]]:
     """Every player in the same held-out worlds; how far it is, on a terminal."""
-    from .training.worlds import compare_worlds
+    from .training.evaluation.worlds import compare_worlds
 
     last = min(asked.ticks or game.info.max_cycles, game.info.max_cycles)
     shown = sys.stderr.isatty()
@@ -346,12 +346,12 @@ def _eval_worlds(game: Game, agents: dict[str, Agent], worlds: int, asked: Eval)
 
 def _trained_on(name: str) -> TrainConfig | NetConfig | None:
     """The configuration of the run that ``RUN``, ``RUN:player`` or ``RUN:player@version`` names; None: no run."""
-    from .training.config import load_config
-    from .training.players import is_net
+    from .training.runs.config import load_config
+    from .training.runs.players import is_net
 
     player = name.partition("@")[0]
     if is_net(player) and (Path(player) / "config.yaml").is_file():
-        from .training.net_config import read_net_config
+        from .training.runs.net_config import read_net_config
 
         return read_net_config(Path(player) / "config.yaml")
     for folder in (name, player, player.rpartition(":")[0]):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from .agents.table import Match
+from .agents.human.table import Match
 from .aliases import RUNNING
 from .envs.core import Game, GameRecord
 from .envs.record import write_json

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from .agents.core import Agent
-from .agents.human import HumanAgent
-from .agents.table import Match, follow, tell, winner
+from .agents.human.table import Match, follow, tell, winner
+from .agents.human.terminal import HumanAgent
 from .aliases import RUNNING
 from .arguments import Play, wanted
 from .envs.core import Game, GameRecord
@@ -227,7 +227,7 @@ def _result(match: Match) -> str:
 
 
 def _in_window(asked: Play, begin: Begin, agents: Sequence[Agent | None], keeper: Keeper, draw: str | None) -> None:
-    from .agents.window import Session
+    from .agents.human.window import Session
 
     drawn: list[Match] = []
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .agents.core import Agent, Decision, Turn
-from .agents.human import HumanAgent
-from .agents.table import Match, follow, picture
+from .agents.human.table import Match, follow, picture
+from .agents.human.terminal import HumanAgent
 from .aliases import RUNNING, Player
 from .arguments import Play
 from .envs.core import Game, GameRecord
@@ -107,7 +107,7 @@ def in_window(
     Raises:
         UsageError: the game has no window, or more than one person came.
     """
-    from .agents.world_window import WorldSession
+    from .agents.human.world_window import WorldSession
 
     draw, window = spec(keeper.game.info.id).draw, _window(keeper.game)
     people = [seat for seat, word in enumerate(words) if word == PERSON]
@@ -251,11 +251,11 @@ def _told(saved: SavedGame) -> str:
 def _replay_in_window(asked: Play, saved: SavedGame) -> None:
     game, record = saved.game, saved.record
     if is_packed(game):
-        from .agents.world_window import Replayed, WorldSession
+        from .agents.human.world_window import Replayed, WorldSession
 
         WorldSession(Replayed(game, record), [], _window(game), look=followed(asked, game)).run()
         return
-    from .agents.window import Session
+    from .agents.human.window import Session
 
     seats = range(game.info.players)
     again = _Again(game, record, saved.seed or 0)

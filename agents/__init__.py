@@ -1,1 +1,3 @@
-"""Who chooses an action: baselines, a person at the terminal, language models and their bank of LoRA adapters."""
+"""Who chooses an action: baselines, searching and scripted players, people, language models with adapters."""
+
+from .. import moved as _moved  # noqa: F401  # old module names still import

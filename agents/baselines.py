@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..envs.core import Game
 from ..errors import IllegalAction, UnknownName, UsageError, did_you_mean
 from .core import Agent, Decision, Turn
-from .equilibrium import EquilibriumAgent
-from .solver import Solution, solve
+from .search.equilibrium import EquilibriumAgent
+from .search.solver import Solution, solve
 
 __all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "make_baseline"]
 
@@ -105,26 +105,26 @@ def make_baseline(spec: str, game: Game) -> Agent:
     if name not in BASELINES:
         raise UnknownName("baseline", name, BASELINES)
     if name == "uci":
-        from .uci import UCIAgent, parse_spec
+        from .search.uci import UCIAgent, parse_spec
 
         return UCIAgent(game, *parse_spec(spec))
     settings = _settings(spec, name, rest)
     if name == "mcts":
-        from .mcts import MCTSAgent
+        from .search.mcts import MCTSAgent
 
         return MCTSAgent(game, **settings, name=spec)
     if name == "alphabeta":
-        from .alphabeta import AlphaBetaAgent
+        from .search.alphabeta import AlphaBetaAgent
 
         return AlphaBetaAgent(game, **settings, name=spec)
     if name == "greedy":
-        from .greedy import GreedyAgent
+        from .scripted.greedy import GreedyAgent
 
         return GreedyAgent(game)
     if name == "equilibrium":
         return EquilibriumAgent(game)
     if name in ("altruist", "forager", "raider"):
-        from .gridworld import GridworldAgent
+        from .scripted.gridworld import GridworldAgent
 
         return GridworldAgent(name, game)
     return RandomAgent() if name == "random" else MinimaxAgent(game)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..agents.baselines import make_baseline
 from ..envs.registry import make_game
 from ..envs.vec import VecEnv
-from ..training.worlds import HELD_OUT, bootstrap, play_worlds
+from ..training.evaluation.worlds import HELD_OUT, bootstrap, play_worlds
 
 __all__ = ["bounds", "main"]
 

@@ -22,8 +22,8 @@ from ..envs.chess.moves import has_move
 from ..envs.chess.position import copy, in_check, make, piece_at
 from ..envs.chess.rules import move_of
 from ..envs.registry import make_game
-from ..training.curriculum import Positions, find_curriculum, read_positions
-from ..training.players import make_player
+from ..training.data.curriculum import Positions, find_curriculum, read_positions
+from ..training.runs.players import make_player
 
 __all__ = ["Problem", "breakdown", "main", "problems"]
 

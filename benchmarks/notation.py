@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agents.core import Turn
-from ..agents.llm import LLMAgent, LoraPolicy
-from ..agents.models import load_model
+from ..agents.llm.models import load_model
+from ..agents.llm.policy import LLMAgent, LoraPolicy
 from ..envs.core import Game
 from ..envs.registry import make_game
 from ..envs.vec import VecEnv

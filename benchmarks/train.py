@@ -42,7 +42,7 @@ def measurements() -> Iterator[Measurement]:
 
 
 def _model_folder(folder: Path) -> Path:
-    from ..agents.tiny import Recipe, build, save
+    from ..agents.llm.tiny import Recipe, build, save
 
     recipe = Recipe(width=128, layers=3, heads=4, inner=344)
     save(build(recipe), recipe, folder)
@@ -52,7 +52,7 @@ def _model_folder(folder: Path) -> Path:
 def _framed(template: Any) -> Any:
     """The template with some more words before each line, up to ~35 tokens."""
     from ..agents.core import Turn
-    from ..agents.prompts import Template
+    from ..agents.llm.prompts import Template
 
     class Framed(Template):
         def text(self, turn: Turn) -> str:
@@ -65,8 +65,8 @@ def _ours(games: int, passes: int, steps: int, opponents: str = "random=1") -> t
     """Learner decisions a second over whole updates, and facts about the prompts."""
     from dataclasses import replace
 
-    from ..training.config import TrainConfig
     from ..training.loop import Trainer
+    from ..training.runs.config import TrainConfig
 
     with tempfile.TemporaryDirectory() as folder:
         start = TrainConfig(game="tictactoe")
@@ -97,7 +97,7 @@ def _trl(steps: int) -> float | None:
     except ImportError:
         return None
     from ..errors import MissingExtra
-    from ..training.trl import GameBridge
+    from ..training.bridges.trl import GameBridge
 
     stamps: list[tuple[float, int]] = []
 

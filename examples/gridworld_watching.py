@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 import coterie
-from coterie.agents.world_window import Replayed, WorldSession
+from coterie.agents.human.world_window import Replayed, WorldSession
 from coterie.envs.record import read_games, replay
 from coterie.envs.recording import Recorded
 from coterie.renderers.film import film

@@ -10,7 +10,7 @@ import numpy as np
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Decision, Turn
 from coterie.envs.registry import make_game
-from coterie.training.evaluate import play_match
+from coterie.training.evaluation.match import play_match
 
 CENTRE_THEN_CORNERS = (4, 0, 2, 6, 8, 1, 3, 5, 7)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from coterie.agents.baselines import make_baseline
 from coterie.envs.registry import make_game
-from coterie.training.config import preset
-from coterie.training.evaluate import play_match
+from coterie.training.evaluation.match import play_match
 from coterie.training.loop import train
-from coterie.training.players import make_player
+from coterie.training.runs.config import preset
+from coterie.training.runs.players import make_player
 
 
 def main(run: str = "runs/example", updates: int = 20, games: int = 256) -> tuple[float, float, float]:

@@ -25,7 +25,7 @@ def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
         CoterieError: no such game or player, or another number of players than the game has.
     """
     from ..agents.baselines import is_baseline, make_baseline
-    from ..agents.table import watch
+    from ..agents.human.table import watch
     from ..envs.registry import make_game
 
     rules = make_game(game)
@@ -36,7 +36,7 @@ def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
         elif is_baseline(player):  # works without torch
             agents.append(make_baseline(player, rules))
         else:
-            from ..training.players import make_player
+            from ..training.runs.players import make_player
 
             agents.append(make_player(player, rules))
     totals = [0.0] * rules.info.players

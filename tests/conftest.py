@@ -19,7 +19,7 @@ import pytest
 def mini(tmp_path_factory):
     """A folder with an untrained Llama on bytes, made by the recipe of the built-in models."""
     pytest.importorskip("torch")
-    from coterie.agents.tiny import Recipe, build, save
+    from coterie.agents.llm.tiny import Recipe, build, save
 
     folder = tmp_path_factory.mktemp("mini")
     recipe = Recipe(width=32, layers=2, heads=2, inner=48)

@@ -9,8 +9,8 @@ import pytest
 from coterie.arguments import Eval, Play, parse, wanted, with_preset
 from coterie.envs.registry import game_arguments, make_game, presets
 from coterie.errors import UnknownName, UsageError
-from coterie.training.config import TrainConfig
-from coterie.training.players import _check_arguments
+from coterie.training.runs.config import TrainConfig
+from coterie.training.runs.players import _check_arguments
 
 
 def test_dotted_names_are_parts() -> None:

@@ -56,7 +56,7 @@ def test_every_argument_has_a_help_text(command: str, capsys: pytest.CaptureFixt
 def test_train_has_a_flag_for_every_field_of_its_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     from dataclasses import fields, is_dataclass
 
-    from coterie.training.config import TrainConfig
+    from coterie.training.runs.config import TrainConfig
 
     assert main(["train", "--help"]) == 0
     said = capsys.readouterr().out
@@ -241,7 +241,7 @@ def test_train_goes_on(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_train_reads_a_file_and_flags_win(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from coterie.training.config import load_config
+    from coterie.training.runs.config import load_config
 
     (tmp_path / "c.yaml").write_text("seed: 5\noptimizer: {learning_rate: 0.002, weight_decay: 0.01}\n")
     words = ["train", "tictactoe", "--config", "c.yaml", "--run", "r", "--weight-decay", "0.02", "--updates", "1"]
@@ -428,7 +428,7 @@ def test_ctrl_c_is_polite(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     def interrupted(prompt: str = "") -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("coterie.agents.human.HumanAgent._ask", lambda self, turn: interrupted())
+    monkeypatch.setattr("coterie.agents.human.terminal.HumanAgent._ask", lambda self, turn: interrupted())
     assert main(["play", "tictactoe"]) == 130
     said = capsys.readouterr().err
     assert said == "\nInterrupted.\n"

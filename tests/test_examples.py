@@ -68,7 +68,7 @@ def test_own_agent_never_beats_perfect_play() -> None:
 
 def test_own_game_is_solved() -> None:
     """Twelve matches are lost for whoever begins: 12 is a multiple of 4."""
-    from coterie.agents.solver import solve
+    from coterie.agents.search.solver import solve
     from coterie.envs.registry import make_game
 
     load("own_game").main()

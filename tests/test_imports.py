@@ -110,7 +110,7 @@ def sources() -> list[Path]:
 @pytest.mark.parametrize(
     ("module", "allowed"),
     [
-        ("trl", ["training/trl.py", "benchmarks"]),
+        ("trl", ["training/bridges/trl.py", "benchmarks"]),
         ("torch", ["agents", "training", "benchmarks"]),
         ("transformers", ["agents", "training", "benchmarks"]),
         ("peft", ["agents", "training", "benchmarks"]),

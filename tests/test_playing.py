@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from coterie.agents.core import Agent, Decision, Tokens, Turn
-from coterie.agents.window import Session
+from coterie.agents.human.window import Session
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.arguments import Play
 from coterie.cli import main
@@ -52,7 +52,7 @@ class Clicks:
             RUN(session)
 
         monkeypatch.setattr(Session, "run", run)
-        monkeypatch.setattr("coterie.agents.window.SHOWN", 0.0)
+        monkeypatch.setattr("coterie.agents.human.window.SHOWN", 0.0)
 
     def click(self, session: Session, what: int | str) -> None:
         window = session.window

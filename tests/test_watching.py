@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coterie.agents.window import Session
-from coterie.agents.world_window import WorldSession
+from coterie.agents.human.window import Session
+from coterie.agents.human.world_window import WorldSession
 from coterie.aliases import RUNNING
 from coterie.cli import main
 from coterie.envs.record import read_games

@@ -20,25 +20,25 @@ import numpy as np
 import torch
 
 from ..agents.core import Agent
-from ..agents.llm import LLMAgent
+from ..agents.llm.policy import LLMAgent
 from ..envs.registry import make_game
 from ..envs.state import take
 from ..errors import CollapseError, UsageError
-from . import credit as credits
-from .config import CreditConfig, TrainConfig
-from .curriculum import Positions, find_curriculum, read_positions
-from .evaluate import evaluate
-from .goal import Goal
-from .held_out import HeldOut
-from .interrupts import StopFlag
-from .learner import Learner
-from .players import as_recorded, build_policy, make_player
-from .records import Rollout
-from .rollout import rollout
-from .run import Run
+from .data import credit as credits
+from .data.curriculum import Positions, find_curriculum, read_positions
+from .data.records import Rollout
+from .data.rollout import rollout
+from .evaluation.goal import Goal
+from .evaluation.held_out import HeldOut
+from .evaluation.match import evaluate
+from .evaluation.worlds import compare_worlds
+from .learn.learner import Learner
+from .learn.shaping import Dense
+from .runs.config import CreditConfig, TrainConfig
+from .runs.folder import Run
+from .runs.interrupts import StopFlag
+from .runs.players import as_recorded, build_policy, make_player
 from .schemes import make_scheme
-from .shaping import Dense
-from .worlds import compare_worlds
 
 __all__ = ["Outcome", "Trainer", "Watcher", "assign", "default_run", "train"]
 
@@ -85,7 +85,7 @@ class Trainer:
     """
 
     def __init__(self, config: TrainConfig, run: Run | None = None) -> None:
-        from ..agents.bank_optimizer import BankAdamW
+        from ..agents.bank.optimizer import BankAdamW
 
         if config.threads:
             torch.set_num_threads(config.threads)

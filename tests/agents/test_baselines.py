@@ -9,7 +9,7 @@ import pytest
 
 from coterie.agents.baselines import BASELINES, MinimaxAgent, RandomAgent, is_baseline, make_baseline
 from coterie.agents.core import Turn
-from coterie.agents.solver import solve
+from coterie.agents.search.solver import solve
 from coterie.envs.core import Game
 from coterie.envs.registry import make_game
 from coterie.errors import IllegalAction, UnknownName, UsageError
@@ -252,7 +252,7 @@ def test_names_in_a_list_of_opponents() -> None:
 
 def test_names_work_wherever_players_are_named() -> None:
     from coterie.games import play
-    from coterie.training.players import make_player
+    from coterie.training.runs.players import make_player
 
     assert play("tictactoe", "mcts:20", "greedy", seed=1) in ([1.0, -1.0], [-1.0, 1.0], [0.0, 0.0])
     assert make_player("mcts:20", make_game("tictactoe")).name == "mcts:20"

@@ -91,8 +91,8 @@ def test_a_net_for_other_worlds_is_refused() -> None:
 
 def test_the_net_that_ships_has_learned() -> None:
     from coterie.agents.baselines import make_baseline
-    from coterie.training.players import make_player
-    from coterie.training.worlds import play_worlds
+    from coterie.training.evaluation.worlds import play_worlds
+    from coterie.training.runs.players import make_player
 
     game = make_game("gridworld", preset="a5_25x25_simple")
     scores = [

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie.agents.solver import solve
+from coterie.agents.search.solver import solve
 from coterie.envs import make_game
 from coterie.envs.core import GameRecord
 from coterie.envs.hex import board, connect, neighbours, root

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie.agents.equilibrium import EquilibriumAgent, solve_hidden
-from coterie.agents.information_sets import information_tree, nash_conv
+from coterie.agents.search.equilibrium import EquilibriumAgent, solve_hidden
+from coterie.agents.search.information_sets import information_tree, nash_conv
 from coterie.envs import make_game, matrix_v0
 from coterie.envs.aec import AECGame
 from coterie.envs.matrix import PRESETS, names_of, payoff_table
@@ -18,7 +18,7 @@ from coterie.envs.state import take
 from coterie.envs.testing import CHECKS
 from coterie.envs.vec import VecEnv
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction, UnknownName, UsageError
-from coterie.training.rollout import Seating, rollout
+from coterie.training.data.rollout import Seating, rollout
 
 numbers = st.integers(-50, 50).map(lambda n: n / 4)
 

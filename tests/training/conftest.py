@@ -8,7 +8,7 @@ import pytest
 @pytest.fixture
 def small(mini):
     """A configuration whose updates take a fraction of a second."""
-    from coterie.training.config import BudgetConfig, PolicyConfig, RolloutConfig, SchemeConfig, TrainConfig
+    from coterie.training.runs.config import BudgetConfig, PolicyConfig, RolloutConfig, SchemeConfig, TrainConfig
 
     return TrainConfig(
         game="tictactoe",

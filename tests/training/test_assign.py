@@ -8,10 +8,10 @@ import pytest
 pytest.importorskip("torch")
 
 from coterie.agents.core import Tokens
-from coterie.training.config import CreditConfig
-from coterie.training.credit import RoleBaseline
+from coterie.training.data.credit import RoleBaseline
+from coterie.training.data.records import Episode, Rollout, Visit
 from coterie.training.loop import assign
-from coterie.training.records import Episode, Rollout, Visit
+from coterie.training.runs.config import CreditConfig
 
 RECORD = Tokens((1,), (2,), (0.0,), "choice", ((2,),), 0, lora="main")
 

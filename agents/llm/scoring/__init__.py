@@ -1,0 +1,1 @@
+"""Log-probabilities of answers: packed prefix trees, three decodings, free generation."""

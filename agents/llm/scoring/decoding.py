@@ -1,0 +1,198 @@
+"""Three exact policies over answers, and their log-probabilities.
+
+With p the model's next-token distribution, t a temperature and L the set of legal answers, an answer a = a_1 ... a_n
+gets
+
+* ``choice``:       P(a) = softmax over L of (1/t) * sum_j log p(a_j | prompt, a_<j). No illegal answer can happen; one
+  log-prob a decision.
+* ``constrained``:  P(a) = prod_j softmax over the children of a_<j in the trie of L of (logits / t). What masked
+  sampling draws.
+* ``free``:         P(a) = prod_j softmax over the whole vocabulary of (logits / t). Reason first, answer last; may be
+  illegal.
+
+They differ as soon as an answer is longer than a token: ``choice`` weighs whole answers against each other,
+``constrained`` decides token by token and cannot see that a branch leads to unlikely ends. The loss scores with
+``score``, and so does the sampler (free: ``generation.generate``, held to it by a test): the ratio of a fresh decision
+is 1.
+
+Letters: Q questions, C answers of a question, K answers in all, T tokens of the longest answer, E edges, U parents,
+V vocabulary.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from ....errors import UnknownName
+from .forest import Pack
+
+__all__ = ["KINDS", "Router", "Scores", "check_kind", "score"]
+
+KINDS = ("choice", "constrained", "free")
+NEVER = float("-inf")
+
+
+class Router(Protocol):
+    """Sends each row of a batch through its player's adapter (``LoraBank``)."""
+
+    def route(self, index: torch.Tensor) -> AbstractContextManager[object]:
+        """Context in which row b of the model's input uses slot ``index[b]``."""
+        ...
+
+
+@dataclass
+class Scores:
+    """What one pass says about every answer of a pack.
+
+    Attributes:
+        logprobs: [K, T] one column a token (``choice``: [K, 1], the whole answer), natural log, 0 where there is no
+            token.
+        mask: [K, T] float, 1 where a log-prob counts.
+        by_question: [Q, C] log-probability of the whole answer, -inf where there is no answer.
+        entropy: [Q] nats. ``choice`` and ``constrained``: of the distribution over answers. ``free``: mean entropy of
+            the next-token distributions along the answers.
+    """
+
+    logprobs: torch.Tensor
+    mask: torch.Tensor
+    by_question: torch.Tensor
+    entropy: torch.Tensor
+
+
+def check_kind(kind: str) -> str:
+    """Return ``kind`` or raise UnknownName."""
+    if kind not in KINDS:
+        raise UnknownName("decoding", kind, KINDS)
+    return kind
+
+
+def score(
+    model: nn.Module,
+    pack: Pack,
+    kind: str,
+    *,
+    bank: Router | None = None,
+    temperature: float = 1.0,
+    base: bool = False,
+) -> Scores:
+    """Score every answer of a pack; differentiable where gradients are on.
+
+    Args:
+        model: a causal language model of transformers whose logits are its output embedding of the hidden states.
+        pack: packed questions.
+        kind: one of ``KINDS``.
+        bank: adapters; None scores the base model.
+        temperature: > 0.
+        base: score all rows with the base model although there is a bank (the reference policy).
+    """
+    check_kind(kind)
+    logits = parent_logits(model, pack, bank=bank, base=base)
+    if kind == "choice":
+        edge = torch.log_softmax(logits, -1)[pack.edge_parent, pack.edge_token]
+        return _choice(edge, pack, temperature)
+    logits = logits / temperature
+    if kind == "free":
+        logps = torch.log_softmax(logits, -1)
+        return _free(logps, pack)
+    return _constrained(logits[pack.edge_parent, pack.edge_token], pack)
+
+
+def parent_logits(model: nn.Module, pack: Pack, *, bank: Router | None = None, base: bool = False) -> torch.Tensor:
+    """[U, V] float32 logits behind every parent token."""
+    slots = torch.full_like(pack.slots, -1) if base else pack.slots
+    device = next(model.parameters()).device
+    with bank.route(slots.to(device)) if bank is not None else nullcontext():
+        hidden = model.base_model(  # type: ignore[operator]
+            input_ids=pack.ids.to(device),
+            attention_mask=pack.mask.to(device),
+            position_ids=pack.positions.to(device),
+            use_cache=False,
+        ).last_hidden_state
+    rows = hidden.flatten(0, 1).index_select(
+        0, pack.parents.to(device)
+    )  # 2-D and contiguous: a strided slice is far slower
+    head = model.get_output_embeddings()  # type: ignore[operator]
+    # In float32 whatever the base's dtype: bfloat16 logits are 0.1 nats apart, too coarse for a ratio.
+    bias = None if head.bias is None else head.bias.float()
+    return nn.functional.linear(rows.float(), head.weight.float(), bias)
+
+
+def _paths(edge: torch.Tensor, pack: Pack) -> tuple[torch.Tensor, torch.Tensor]:
+    """Edge values [E] along every answer: values [K, T] (0 where none) and mask [K, T]."""
+    index = pack.answer_edges.to(edge.device)
+    mask = (index >= 0).to(edge.dtype)
+    return edge[index.clamp(min=0)] * mask, mask
+
+
+def _spread(values: torch.Tensor, pack: Pack) -> torch.Tensor:
+    """[K] values of answers as [Q, C], -inf where there is none."""
+    index = pack.question_answers.to(values.device)
+    return values[index.clamp(min=0)].masked_fill(index < 0, NEVER)
+
+
+def _gather_answers(table: torch.Tensor, pack: Pack) -> torch.Tensor:
+    """[Q, C] back to [K]; answers are numbered in the order of (question, answer)."""
+    return table[pack.question_answers.to(table.device) >= 0]
+
+
+def _entropy(logps: torch.Tensor) -> torch.Tensor:
+    """Entropy of [..., C] log-probabilities in which -inf marks what is not there."""
+    safe = logps.masked_fill(torch.isinf(logps), 0.0)
+    return -(logps.exp() * safe).sum(-1)
+
+
+def _choice(edge: torch.Tensor, pack: Pack, temperature: float) -> Scores:
+    values, _ = _paths(edge, pack)
+    table = torch.log_softmax(_spread(values.sum(1), pack) / temperature, -1)
+    logprobs = _gather_answers(table, pack)[:, None]
+    return Scores(logprobs, torch.ones_like(logprobs), table, _entropy(table))
+
+
+def _constrained(edge_logits: torch.Tensor, pack: Pack) -> Scores:
+    # A trie node is a parent *of this question*: two questions may share a parent token and yet allow different
+    # children there.
+    index = pack.answer_edges.to(edge_logits.device)
+    owner = torch.empty(index.shape[0], dtype=torch.int64, device=index.device)
+    present = pack.question_answers.to(index.device) >= 0
+    owner[pack.question_answers.to(index.device)[present]] = present.nonzero()[:, 0]
+    taken = index >= 0
+    edges = edge_logits.shape[0]
+    pairs = (owner[:, None] * edges + index)[taken]  # one id a (question, edge)
+    distinct, back = torch.unique(pairs, return_inverse=True)
+    edge_of, question_of = distinct % edges, distinct // edges
+    nodes = question_of * (int(pack.edge_parent.max()) + 1) + pack.edge_parent.to(index.device)[edge_of]
+    _, group = torch.unique(nodes, return_inverse=True)
+    normal = _segment_log_softmax(edge_logits[edge_of], group)
+    values = torch.zeros(index.shape, dtype=edge_logits.dtype, device=index.device)
+    values[taken] = normal[back]
+    table = _spread(values.sum(1), pack)
+    return Scores(values, taken.to(values.dtype), table, _entropy(table))
+
+
+def _segment_log_softmax(values: torch.Tensor, group: torch.Tensor) -> torch.Tensor:
+    """log-softmax of [M] values within groups [M] (0..G-1)."""
+    count = int(group.max()) + 1
+    top = torch.full((count,), NEVER, dtype=values.dtype, device=values.device)
+    top = top.scatter_reduce(0, group, values.detach(), "amax")
+    shifted = values - top[group]
+    total = torch.zeros(count, dtype=values.dtype, device=values.device).index_add(0, group, shifted.exp())
+    return shifted - total.log()[group]
+
+
+def _free(logps: torch.Tensor, pack: Pack) -> Scores:
+    edge = logps[pack.edge_parent, pack.edge_token]
+    values, mask = _paths(edge, pack)
+    table = _spread(values.sum(1), pack)
+    # Over a whole vocabulary the steps in between are large: they are made again if a gradient ever asks for them.
+    each = checkpoint(_entropy, logps, use_reentrant=False, preserve_rng_state=False)[pack.edge_parent]
+    along, _ = _paths(each, pack)
+    mean = (along.sum(1) / mask.sum(1)).masked_fill(torch.isnan(along.sum(1)), 0.0)
+    spread = _spread(mean, pack)
+    there = ~torch.isinf(spread)
+    return Scores(values, mask, table, spread.masked_fill(~there, 0.0).sum(1) / there.sum(1))

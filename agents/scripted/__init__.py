@@ -1,0 +1,1 @@
+"""Players whose behaviour is written down: greedy; in the gridworld forager, raider and altruist."""

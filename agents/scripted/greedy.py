@@ -1,0 +1,155 @@
+"""Looks at its own move and no further: what it is worth by the game's evaluation, or by the rewards at hand.
+
+Chess has an evaluation (``chess_evaluation``): greedy plays the move after which the position is worth most to it, a
+mate above all, and sees no reply. Every other game is judged by rewards alone: a move that wins at once comes first;
+then those that do not let the next player win at once; all others are equal.
+
+Letters: A actions, P players.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, Mask, State
+from ...envs.core import Game, Kernels
+from ...envs.jit import bind, source_hash
+from ..core import Decision, Turn
+from ..search.rows import copier, need_action, need_open_game, need_same_game, unbound
+
+__all__ = ["GreedyAgent"]
+
+CLOSE = 1e-6
+"""Scores that differ by less are equal."""
+
+# -- template: free names are bound for each game (see ``_compiled``) --------------------------------------------------
+
+ACTIONS = PLAYERS = 0
+mover: Callable[..., int] = unbound
+legal: Callable[..., None] = unbound
+step: Callable[..., int] = unbound
+copy_row: Callable[..., None] = unbound
+play: Callable[..., int] = unbound
+
+
+def play_action(work: State, row: int, acts: NDArray[np.int32], rewards: NDArray[np.float32], action: Any) -> Any:
+    """The mover of a row plays; ``rewards`` are what that paid. Returns the status."""
+    acts[mover(work, row)] = action
+    for p in range(PLAYERS):
+        rewards[p] = 0
+    return step(work, row, acts, rewards)
+
+
+def score_actions(
+    state: State,
+    row: int,
+    work: State,
+    mask: Mask,
+    replies: Mask,
+    acts: NDArray[np.int32],
+    rewards: NDArray[np.float32],
+    scores: NDArray[np.float64],
+) -> None:
+    """Write into scores [A] what a legal action pays the mover, and what the next player's best answer to it would pay.
+
+    work are two rows of scratch space, mask and replies [A] are as well.
+    """
+    seat = mover(state, row)
+    legal(state, row, seat, mask)
+    for a in range(ACTIONS):
+        if mask[a] == 0:
+            continue
+        copy_row(work, 0, state, row)
+        status = play(work, 0, acts, rewards, a)
+        scores[a] = rewards[seat]
+        if status != RUNNING:
+            continue
+        other = mover(work, 0)
+        legal(work, 0, other, replies)
+        best, ours = -np.inf, 0.0
+        for b in range(ACTIONS):
+            if replies[b] != 0:
+                copy_row(work, 1, work, 0)
+                play(work, 1, acts, rewards, b)
+                if rewards[other] > best:
+                    best, ours = float(rewards[other]), float(rewards[seat])
+        scores[a] += ours
+
+
+@cache
+def _compiled(kernels: Kernels, name: str, actions: int, players: int, copy: Any, layout: str) -> Callable[..., None]:
+    tag = f"{name}_{actions}_{players}_{source_hash(kernels)}_{layout}"
+    links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True)) | {"ACTIONS": actions, "PLAYERS": players}
+    links["copy_row"] = bind(copy, links, tag, inline=True)
+    links["play"] = bind(play_action, links, tag, inline=True)
+    return bind(score_actions, links, tag)
+
+
+# -- the agent ---------------------------------------------------------------------------------------------------------
+
+
+class GreedyAgent:
+    """Uniform over the moves of the highest score; see the module.
+
+    Args:
+        game: turn-based, nothing hidden, no chance.
+        name: shown to others.
+
+    Raises:
+        UsageError: another kind of game.
+    """
+
+    def __init__(self, game: Game, name: str = "greedy") -> None:
+        need_open_game(game, "greedy")
+        self.name, self.game = name, game
+        self._scores = _chess_scores if game.info.name == "chess" else _Rewards(game)
+
+    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        """One uniformly drawn best move a turn."""
+        best = [np.flatnonzero(row) for row in self.policy(turns)]
+        return [Decision(int(actions[rng.integers(len(actions))])) for actions in best]
+
+    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
+        """[A] probabilities for each turn."""
+        rows = []
+        for turn in turns:
+            need_same_game(self.name, self.game, turn)
+            need_action(turn)
+            scores = np.where(turn.mask != 0, self._scores(turn), -np.inf)
+            best = scores >= scores.max() - CLOSE
+            rows.append(best / best.sum())
+        return rows
+
+
+class _Rewards:
+    """Scores by rewards at hand; a game's compiled loop and its scratch space."""
+
+    def __init__(self, game: Game) -> None:
+        info = game.info
+        name = f"{info.name}_v{info.version}"
+        self._run = _compiled(game.kernels, name, info.num_actions, info.players, *copier(game))
+        self._scratch = (
+            game.new_state(2),
+            np.zeros(info.num_actions, np.int8),
+            np.zeros(info.num_actions, np.int8),
+            np.zeros(info.players, np.int32),
+            np.zeros(info.players, np.float32),
+        )
+
+    def __call__(self, turn: Turn) -> NDArray[np.float64]:
+        """[A] a number for each legal action; what stands at the others means nothing."""
+        scores = np.zeros(turn.game.info.num_actions)
+        self._run(turn.state, turn.row, *self._scratch, scores)
+        return scores
+
+
+def _chess_scores(turn: Turn) -> NDArray[np.float64]:
+    """[A] centipawns for the mover after each legal move."""
+    from ..search.alphabeta import scores_after
+
+    return scores_after(turn)

@@ -1,0 +1,309 @@
+"""The whole tree of a small game with hidden information, and who can tell what apart in it.
+
+``solver`` looks at positions; where cards are hidden, a player cannot. An information set is all that one player cannot
+tell apart: same seat, same observation, same mask, same texts. The tree begins with every deal that chance may bring
+(``Game.deals``, merged where ``Game.key`` says that they are one position). Players who act at once are asked one after
+the other, without seeing each other's answers, so one-shot simultaneous games are trees of this kind too.
+
+What is computed on it goes backwards, all nodes of a depth at a time. That needs players who forget nothing they knew
+or did, and who can count the turns; both are checked while the tree grows.
+
+Letters: D decision nodes, K information sets, A actions, P players.
+
+Source: Osborne and Rubinstein, "A Course in Game Theory", 1994, chapter 11 (information sets, perfect recall).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, Action, Player, State
+from ...envs.core import Game
+from ...envs.state import put, take
+from ...errors import StateError, UsageError
+
+__all__ = ["LIMIT", "InformationTree", "game_key", "information_tree"]
+
+LIMIT = 20_000
+"""Decision nodes that ``information_tree`` visits before it gives up: seconds, not minutes."""
+
+ILLEGAL, END = -2, -1
+"""Entries of ``InformationTree.children`` that are no node: the action is illegal; the game ends with it."""
+
+SEEDS = (0, 0x9E3779B97F4A7C15)
+"""Every position is played twice, begun from these seeds: where the two part, chance is at work that no deal names."""
+
+
+@dataclass(frozen=True)
+class InformationTree:
+    """All decision nodes of a small game, shallow ones first, and the information sets they belong to.
+
+    Attributes:
+        game: the rules.
+        states: D rows, the position at each node.
+        movers: [D] int64 who decides.
+        sets: [D] int64 the information set.
+        chances: [D] float64 probability of the deal that leads here.
+        parents, actions: [D] int64 the node before and the action there; -1 at the beginning.
+        children: [D, A] int64 the node that follows, or ``ILLEGAL`` or ``END``.
+        rewards: [D, A, P] float64 paid by that action.
+        legal: [K, A] bool.
+        owners: [K] int64 whose decision it is.
+        first: [K] int64 one of its nodes.
+        levels: the nodes before which nothing was decided, those after one decision, and so on.
+    """
+
+    game: Game
+    states: State
+    movers: NDArray[np.int64]
+    sets: NDArray[np.int64]
+    chances: NDArray[np.float64]
+    parents: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    children: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    legal: NDArray[np.bool_]
+    owners: NDArray[np.int64]
+    first: NDArray[np.int64]
+    levels: tuple[NDArray[np.int64], ...]
+    _numbers: dict[Any, int] = field(repr=False)
+
+    def __len__(self) -> int:
+        """K."""
+        return len(self.owners)
+
+    def find(self, state: State, i: int, player: Player) -> int:
+        """The number of the information set in which ``player`` is at row i.
+
+        Raises:
+            StateError: it never decides there: the game is over, somebody else is to move, another configuration.
+        """
+        number = self._numbers.get(_seen(self.game, state, i, player))
+        if number is None:
+            raise StateError(
+                f"player_{player} never decides in such a position of {self.game.info.id}: the game is over there, "
+                "somebody else is to move, or it is of another configuration."
+            )
+        return number
+
+    def name(self, number: int) -> str:
+        """The compact text that its owner is told there."""
+        return self.game.compact(self.states, int(self.first[number]), int(self.owners[number]))
+
+    def uniform(self) -> NDArray[np.float64]:
+        """[K, A] every legal action alike."""
+        return np.asarray(self.legal / self.legal.sum(1, keepdims=True))
+
+    def reach(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[D, P] how much each player's own decisions contribute to the probability that a node is reached."""
+        reach = np.ones((len(self.movers), self.game.info.players))
+        for level in self.levels[1:]:
+            before = self.parents[level]
+            reach[level] = reach[before]
+            reach[level, self.movers[before]] *= table[self.sets[before], self.actions[level]]
+        return reach
+
+    def ahead(self, value: NDArray[np.float64], level: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[n, A, P] what each action gives at some nodes: its reward and what follows."""
+        child = self.children[level]
+        return self.rewards[level] + np.where((child >= 0)[..., None], value[np.maximum(child, 0)], 0.0)
+
+
+def _seen(game: Game, state: State, i: int, player: Player) -> tuple[Any, ...]:
+    """All that a player is shown and told."""
+    info = game.info
+    observation = np.zeros(info.observation_shape, info.observation_dtype)
+    game.kernels.observe(state, i, player, observation)
+    mask = game.legal_mask(state, i, player)
+    texts = game.compact(state, i, player), game.describe(state, i, player)
+    return player, observation.tobytes(), mask.tobytes(), texts
+
+
+_TREES: dict[tuple[Any, ...], InformationTree] = {}
+
+
+def information_tree(game: Game, limit: int = LIMIT) -> InformationTree:
+    """The whole tree of a small game. Kept for the process, by game and configuration.
+
+    Raises:
+        UsageError: more than ``limit`` nodes; chance that ``Game.deals`` does not name; a player who forgets.
+    """
+    name = game_key(game)
+    if name not in _TREES:
+        _TREES[name] = _Grower(game, limit).tree()
+    if len(_TREES[name].movers) > limit:
+        raise _too_large(game, limit)
+    return _TREES[name]
+
+
+def game_key(game: Game) -> tuple[Any, ...]:
+    """What results about a game are kept under: the rules and their configuration."""
+    return game.info, json.dumps(game.config, sort_keys=True, default=repr), game.kernels, game.deals is None
+
+
+def _too_large(game: Game, limit: int) -> UsageError:
+    return UsageError(
+        f"{game.info.id} has more than {limit:,} decisions, too many to go through them all. Configure a smaller game, "
+        "or measure by matches."
+    )
+
+
+@dataclass
+class _Node:
+    """A decision to come: the position (two rows, one a seed), who decided already in this tick, and what."""
+
+    pair: State
+    asked: tuple[Player, ...]
+    said: tuple[Action, ...]
+    parent: int
+    action: Action
+    depth: int
+    chance: float
+    memory: tuple[int, ...]  # by player, the number of its own (set, action) sequence
+
+
+class _Grower:
+    """Breadth first, from every deal."""
+
+    def __init__(self, game: Game, limit: int) -> None:
+        self.game, self.limit = game, limit
+        self.nodes: list[_Node] = []
+        self.sets: list[int] = []
+        self.numbers: dict[Any, int] = {}
+        self.facts: list[tuple[Player, int, int]] = []  # by set: owner, memory, depth
+        self.memories: dict[tuple[int, int, int], int] = {}
+
+    def tree(self) -> InformationTree:
+        game, info = self.game, self.game.info
+        children: list[NDArray[np.int64]] = []
+        rewards: list[NDArray[np.float64]] = []
+        for pair, chance in self._starts():
+            self._ask(pair, -1, -1, 0, chance, (0,) * info.players)
+        while len(children) < len(self.nodes):
+            after, paid = self._expand(len(children))
+            children.append(after)
+            rewards.append(paid)
+        states = game.new_state(len(self.nodes))
+        for d, node in enumerate(self.nodes):
+            put(states, take(node.pair, 0), d)
+        sets, depths = np.array(self.sets), np.array([node.depth for node in self.nodes])
+        first = np.unique(sets, return_index=True)[1]
+        return InformationTree(
+            game=game,
+            states=states,
+            movers=np.array([node.asked[-1] for node in self.nodes]),
+            sets=sets,
+            chances=np.array([node.chance for node in self.nodes]),
+            parents=np.array([node.parent for node in self.nodes]),
+            actions=np.array([node.action for node in self.nodes]),
+            children=np.stack(children),
+            rewards=np.stack(rewards),
+            legal=np.stack(children)[first] != ILLEGAL,
+            owners=np.array([owner for owner, _, _ in self.facts]),
+            first=first,
+            levels=tuple(np.flatnonzero(depths == depth) for depth in range(int(depths.max()) + 1)),
+            _numbers=self.numbers,
+        )
+
+    def _starts(self) -> list[tuple[State, float]]:
+        """Every deal and its probability; those that make the same position are one."""
+        game = self.game
+        starts: dict[int, tuple[State, float]] = {}
+        for value, chance in game.deals() if game.deals is not None else [(None, 1.0)]:
+            pair = game.new_state(2)
+            for copy, seed in enumerate(SEEDS):
+                game.kernels.reset(pair, copy, np.uint64(seed))
+                if game.deals is not None:
+                    game.options["deal"](pair, copy, value)
+            key = self._key(pair)
+            starts[key] = pair, chance + (starts[key][1] if key in starts else 0.0)
+        return list(starts.values())
+
+    def _key(self, pair: State) -> int:
+        first, second = (self.game.key(pair, copy) for copy in (0, 1))
+        if first != second:
+            raise self._chance()
+        return first
+
+    def _ask(
+        self,
+        pair: State,
+        parent: int,
+        action: Action,
+        depth: int,
+        chance: float,
+        memory: tuple[int, ...],
+        asked: tuple[Player, ...] = (),
+        said: tuple[Action, ...] = (),
+    ) -> int:
+        """Number a node in which the next seat that has a choice decides."""
+        player = self._next(pair, asked)
+        assert player is not None  # a running game has somebody to ask
+        d = len(self.nodes)
+        if d >= self.limit:
+            raise _too_large(self.game, self.limit)
+        seen = _seen(self.game, pair, 0, player)
+        facts = player, memory[player], depth
+        number = self.numbers.setdefault(seen, len(self.numbers))
+        if number == len(self.facts):
+            self.facts.append(facts)
+        elif self.facts[number] != facts:
+            raise UsageError(
+                f"{self.game.info.id} cannot be analysed exactly: player_{player} is told {seen[3][0]!r} after "
+                "different decisions of its own, so it forgets. Configure the game so that players see the whole past."
+            )
+        self.nodes.append(_Node(pair, (*asked, player), said, parent, action, depth, chance, memory))
+        self.sets.append(number)
+        return d
+
+    def _next(self, pair: State, asked: tuple[Player, ...]) -> Player | None:
+        """The next seat of this tick that has a choice; in turn-based games the mover alone."""
+        game = self.game
+        if not game.info.simultaneous:
+            return None if asked else game.mover(pair, 0)
+        for p in range(asked[-1] + 1 if asked else 0, game.info.players):
+            if game.legal_mask(pair, 0, p).any():
+                return p
+        return None
+
+    def _expand(self, d: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        game, info, node = self.game, self.game.info, self.nodes[d]
+        player = node.asked[-1]
+        after = np.full(info.num_actions, ILLEGAL, np.int64)
+        paid = np.zeros((info.num_actions, info.players))
+        for action in game.legal_actions(node.pair, 0, player):
+            step = (node.memory[player], self.sets[d], action)
+            own = self.memories.setdefault(step, len(self.memories) + 1)
+            memory = tuple(own if p == player else m for p, m in enumerate(node.memory))
+            said = (*node.said, action)
+            onward = (d, action, node.depth + 1, node.chance, memory)
+            if self._next(node.pair, node.asked) is not None:
+                after[action] = self._ask(node.pair, *onward, node.asked, said)
+                continue
+            pair, status = self._play(node, said, paid[action])
+            after[action] = self._ask(pair, *onward) if status == RUNNING else END
+        return after, paid
+
+    def _play(self, node: _Node, said: tuple[Action, ...], paid: NDArray[np.float64]) -> tuple[State, int]:
+        """The position after all have decided; writes what was paid."""
+        pair = take(node.pair)
+        actions = np.zeros(self.game.info.players, np.int32)
+        actions[list(node.asked)] = said
+        rewards = np.zeros((2, len(actions)), np.float32)
+        status = [int(self.game.kernels.step(pair, copy, actions, rewards[copy])) for copy in (0, 1)]
+        if status[0] != status[1] or (rewards[0] != rewards[1]).any():
+            raise self._chance()
+        self._key(pair)
+        paid[:] = rewards[0]
+        return pair, status[0]
+
+    def _chance(self) -> UsageError:
+        return UsageError(
+            f"{self.game.info.id} cannot be analysed exactly: its course depends on the seed in a way that it does not "
+            "list (Game.deals)."
+        )

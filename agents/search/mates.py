@@ -1,0 +1,74 @@
+"""Forced mates in chess, proved by looking at every move: nothing is pruned, nothing is evaluated.
+
+The alpha-beta player finds mates faster and proves nothing of their length; puzzles are made and checked with this.
+Repetition and the 50-move rule are left out: a mate in a few moves is over before they matter.
+
+Letters: L plies of the proof.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.chess import fen as notation
+from ...envs.chess.moves import generate, has_move
+from ...envs.chess.position import WORDS, Position, copy, in_check, make
+from ...envs.jit import kernel
+from ...errors import UsageError
+
+__all__ = ["forced", "mating_moves"]
+
+MOST = 10
+"""Moves beyond which a proof would take for ever."""
+
+
+@kernel
+def forced(positions: Position, moves: NDArray[np.int32], level: int, plies: int) -> Any:
+    """Whether mate is forced within ``plies`` from ``positions[level]``.
+
+    Odd plies: the side to move mates; even: it is mated. positions [> level + plies, WORDS] and moves
+    [> level + plies, 256] are scratch space.
+    """
+    here = positions[level]
+    if plies == 0:
+        return in_check(here) and not has_move(here)
+    n = generate(here, moves[level])
+    attacks = plies % 2 == 1
+    if n == 0:
+        return not attacks and in_check(here)
+    for k in range(n):
+        below = positions[level + 1]
+        copy(here, below)
+        make(below, moves[level, k])
+        if plies == 1 and not in_check(below):
+            continue
+        if forced(positions, moves, level + 1, plies - 1) == attacks:
+            return attacks
+    return not attacks
+
+
+def mating_moves(fen: str, moves: int) -> list[str]:
+    """The moves (UCI, sorted) after which the side to move mates in ``moves`` of its own moves at most, whatever comes.
+
+    ``mating_moves(fen, 1)`` are the mates in one. A mate in exactly two is a position where that is empty and
+    ``mating_moves(fen, 2)`` isn't.
+
+    Raises:
+        NotationError: the FEN cannot be read.
+        UsageError: a number of moves that is none, or too large to be looked at.
+    """
+    if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= MOST:
+        raise UsageError(f"moves={moves!r} came; a whole number from 1 to {MOST} is needed.")
+    plies = 2 * moves - 1
+    positions, scratch = np.zeros((plies + 1, WORDS), np.uint64), np.zeros((plies + 1, 256), np.int32)
+    start = notation.parse(fen)
+    found = []
+    for move in notation.legal(start):
+        copy(start, positions[0])
+        make(positions[0], move)
+        if forced(positions, scratch, 0, plies - 1):
+            found.append(notation.uci(move))
+    return sorted(found)

@@ -1,0 +1,339 @@
+"""Small games solved exactly: every reachable position, its value, and all moves that keep it.
+
+For two-player, zero-sum, turn-based games without chance, hidden cards and repetition. Positions are told apart by
+``Game.key``, so transpositions count once. Nothing here is heuristic: no depth preference, no evaluation; a slow win is
+as good as a fast one.
+
+Letters: S positions, A actions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, Action, State
+from ...envs.core import Game
+from ...envs.state import take
+from ...envs.vec import VecEnv
+from ...errors import StateError, UsageError
+
+__all__ = ["LIMIT", "Decide", "Graph", "Solution", "explore", "solve"]
+
+LIMIT = 200_000
+"""Positions that ``solve`` visits before it gives up: seconds and tens of megabytes, not minutes."""
+
+PROBE = 5_000
+"""Positions after which ``solve`` looks ahead by random games, to refuse a large game in a second or two."""
+
+ILLEGAL, END = -2, -1
+"""Entries of ``Graph.children`` that are no position: the action is illegal; the game ends with it."""
+
+CLOSE = 1e-6
+"""Values that differ by less are equal."""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All positions that legal play can reach and that are not over; position 0 is the start.
+
+    Attributes:
+        game: the rules.
+        states: S rows, one a position.
+        keys: [S] uint64.
+        movers: [S] int64 the seat to move.
+        legal: [S, A] bool.
+        children: [S, A] int64 the position that follows, or ``ILLEGAL`` or ``END``.
+        rewards: [S, A, P] float32 paid by that action.
+        layers: positions in groups such that all children of a group stand in earlier ones (ends first).
+    """
+
+    game: Game
+    states: State
+    keys: NDArray[np.uint64]
+    movers: NDArray[np.int64]
+    legal: NDArray[np.bool_]
+    children: NDArray[np.int64]
+    rewards: NDArray[np.float32]
+    layers: tuple[NDArray[np.int64], ...]
+    _order: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """[B] positions with these keys.
+
+        Raises:
+            StateError: a key that no reachable, running position has.
+        """
+        at = np.searchsorted(self.keys, keys, sorter=self._order)
+        found = self._order[np.minimum(at, len(self.keys) - 1)]
+        missing = np.flatnonzero(self.keys[found] != keys)
+        if missing.size:
+            raise StateError(
+                f"No running position of {self.game.info.id} that legal play can reach has the key "
+                f"{int(keys[missing[0]])}: the game is over there, or the state is of another configuration."
+            )
+        return found
+
+    def follow(self, leaf: NDArray[Any], value: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[n, A, K] what each action gives at positions ``at``: its ``leaf`` plus what follows; 0 if illegal."""
+        child, legal = self.children[at], self.legal[at]
+        ahead = leaf[at] + np.where((child >= 0)[..., None], value[np.maximum(child, 0)], 0.0)
+        return np.where(legal[..., None], ahead, 0.0)
+
+    def back_up(self, leaf: NDArray[Any], decide: Decide) -> NDArray[np.float64]:
+        """[S, K] backward induction, ends first, of K quantities that add up along a game.
+
+        Args:
+            leaf: [S, A, K] what an action itself gives.
+            decide: turns what the actions of some positions give into what those positions are worth.
+        """
+        value = np.zeros((len(self), leaf.shape[2]))
+        for layer in self.layers:
+            value[layer] = decide(layer, self.follow(leaf, value, layer))
+        return value
+
+
+Decide = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.float64]]
+"""``(positions [n], what their actions give [n, A, K]) -> what they are worth [n, K]``."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What perfect play is worth, position by position.
+
+    Attributes:
+        graph: the positions.
+        values: [S] float64 for the mover, from there on.
+        optimal: [S, A] bool, all actions that reach the value.
+        game_values: [P] of the start, for each seat.
+    """
+
+    graph: Graph
+    values: NDArray[np.float64]
+    optimal: NDArray[np.bool_]
+    game_values: NDArray[np.float64]
+
+    @property
+    def states(self) -> State:
+        """S rows: every reachable position that is not over. Copy before you play on them."""
+        return self.graph.states
+
+    def value(self, state: State, i: int) -> float:
+        """What the mover of row i gets from here on under perfect play."""
+        return float(self.values[self._at(state, i)])
+
+    def optimal_actions(self, state: State, i: int) -> list[Action]:
+        """All perfect moves in row i, ascending."""
+        return [int(a) for a in np.flatnonzero(self.optimal[self._at(state, i)])]
+
+    def _at(self, state: State, i: int) -> int:
+        return int(self.graph.find(np.array([self.graph.game.key(state, i)], np.uint64))[0])
+
+
+_GRAPHS: dict[tuple[Any, ...], Graph] = {}
+_SOLUTIONS: dict[tuple[Any, ...], Solution] = {}
+
+
+def explore(game: Game, limit: int = LIMIT) -> Graph:
+    """All positions of a small game. Kept for the process, by game and configuration.
+
+    Raises:
+        UsageError: not a two-player turn-based game; hidden information; more than ``limit`` positions; chance,
+            repetition or a sum other than 0.
+    """
+    name = _cache_key(game)
+    if name not in _GRAPHS:
+        _GRAPHS[name] = _Explorer(game, limit).graph()
+    if len(_GRAPHS[name]) > limit:
+        raise _too_large(game, limit)
+    return _GRAPHS[name]
+
+
+def solve(game: Game, limit: int = LIMIT) -> Solution:
+    """Minimax over every reachable position. Kept for the process, by game and configuration.
+
+    Raises:
+        UsageError: as ``explore``.
+    """
+    graph = explore(game, limit)
+    name = _cache_key(game)
+    if name not in _SOLUTIONS:
+
+        def best(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
+            row = np.arange(len(layer))
+            mine = np.where(graph.legal[layer], ahead[row, :, graph.movers[layer]], -np.inf)
+            return ahead[row, mine.argmax(1)]  # type: ignore[no-any-return]
+
+        values, at = graph.back_up(graph.rewards, best), np.arange(len(graph))
+        mine = values[at, graph.movers]
+        ahead = graph.follow(graph.rewards, values, at)[at, :, graph.movers]
+        optimal = graph.legal & (ahead >= mine[:, None] - CLOSE)
+        _SOLUTIONS[name] = Solution(graph, mine, optimal, values[0])
+    return _SOLUTIONS[name]
+
+
+def _cache_key(game: Game) -> tuple[Any, ...]:
+    return game.info, json.dumps(game.config, sort_keys=True, default=repr), game.kernels
+
+
+def _too_large(game: Game, limit: int) -> UsageError:
+    return UsageError(
+        f"{game.info.id} has more than {limit:,} positions, too many to solve. Play against another baseline, "
+        "configure a smaller game, or raise the limit."
+    )
+
+
+def _many_positions(game: Game, limit: int) -> bool:
+    """Whether random games meet more than ``limit`` different positions: proof, where to visit all would take minutes.
+
+    Stops as soon as they do, or where a round of games meets little that is new.
+    """
+    n = 4096
+    vec = VecEnv(game, n, seed=0)
+    vec.reset()
+    key = game.kernels.key
+    met: set[int] = set()
+    for _ in range(256):
+        before = len(met)
+        vec.step(vec.sample_actions())
+        met.update(int(key(vec.state, i)) for i in range(n))
+        if len(met) > limit:
+            return True
+        if len(met) - before < n // 64 and len(met) > n:
+            break
+    return False
+
+
+class _Explorer:
+    """Breadth first over two copies of the game that began with different seeds: where they part, there is chance."""
+
+    SEEDS = (0, 0x9E3779B97F4A7C15)
+
+    def __init__(self, game: Game, limit: int) -> None:
+        info = game.info
+        if info.simultaneous or info.players != 2:
+            what = "all players move at once" if info.simultaneous else f"it has {info.players} players"
+            raise UsageError(f"{info.id} cannot be solved by minimax: {what}. It needs two players who move in turn.")
+        if info.hidden:
+            raise UsageError(
+                f"{info.id} cannot be solved by minimax: its players see different things. Its information sets can be "
+                "gone through instead: the baseline 'equilibrium', or exploitability()."
+            )
+        self.game, self.limit = game, limit
+        self.numbers: dict[int, int] = {}
+        self.rows: list[State] = []  # one State of two rows each, a copy for each seed
+
+    def graph(self) -> Graph:
+        game, kernels = self.game, self.game.kernels
+        start = game.new_state(2)
+        for copy, seed in enumerate(self.SEEDS):
+            kernels.reset(start, copy, np.uint64(seed))
+        self._number(start)
+        children: list[NDArray[np.int64]] = []
+        rewards: list[NDArray[np.float32]] = []
+        movers: list[int] = []
+        while len(movers) < len(self.rows):
+            here = self.rows[len(movers)]
+            child, paid, mover = self._expand(here)
+            children.append(child)
+            rewards.append(paid)
+            movers.append(mover)
+        states = game.new_state(len(self.rows))
+        for s, rows in enumerate(self.rows):
+            _overwrite(states, rows, slice(s, s + 1), slice(0, 1))
+        return _assemble(game, states, list(self.numbers), movers, np.stack(children), np.stack(rewards))
+
+    def _number(self, pair: State) -> int:
+        """The number of a position; a new one joins the queue."""
+        first, second = (self.game.key(pair, copy) for copy in (0, 1))
+        if first != second:
+            raise self._chance()
+        number = self.numbers.setdefault(first, len(self.numbers))
+        if number == len(self.rows):
+            if number >= self.limit or (number == PROBE and _many_positions(self.game, self.limit)):
+                raise _too_large(self.game, self.limit)
+            self.rows.append(take(pair))
+        return number
+
+    def _expand(self, here: State) -> tuple[NDArray[np.int64], NDArray[np.float32], int]:
+        game, kernels = self.game, self.game.kernels
+        mover = game.mover(here, 0)
+        child = np.full(game.info.num_actions, ILLEGAL, np.int64)
+        paid = np.zeros((game.info.num_actions, 2), np.float32)
+        pair, actions, rewards = take(here), np.zeros(2, np.int32), np.zeros((2, 2), np.float32)
+        for action in game.legal_actions(here, 0, mover):
+            _overwrite(pair, here)
+            actions[mover] = action
+            rewards[:] = 0.0
+            status = [kernels.step(pair, copy, actions, rewards[copy]) for copy in (0, 1)]
+            if status[0] != status[1] or (rewards[0] != rewards[1]).any():
+                raise self._chance()
+            if abs(float(rewards[0].sum())) > CLOSE:
+                raise UsageError(
+                    f"{game.info.id} cannot be solved by minimax: an action pays {rewards[0].tolist()}, which does not "
+                    "sum to 0."
+                )
+            paid[action] = rewards[0]
+            child[action] = self._number(pair) if status[0] == RUNNING else END
+        return child, paid, mover
+
+    def _chance(self) -> UsageError:
+        return UsageError(f"{self.game.info.id} cannot be solved by minimax: its course depends on the seed (chance).")
+
+
+def _overwrite(state: State, source: State, to: slice = slice(None), of: slice = slice(None)) -> None:
+    """Rows of equal layout, without the checks that ``envs.state.put`` makes each time: this runs once a move."""
+    if isinstance(state, np.ndarray):
+        state[to] = source[of]
+        return
+    for part, other in zip(state, source, strict=True):
+        _overwrite(part, other, to, of)
+
+
+def _assemble(
+    game: Game,
+    states: State,
+    keys: Sequence[int],
+    movers: Sequence[int],
+    children: NDArray[np.int64],
+    rewards: NDArray[np.float32],
+) -> Graph:
+    known = np.array(keys, np.uint64)
+    return Graph(
+        game=game,
+        states=states,
+        keys=known,
+        movers=np.array(movers, np.int64),
+        legal=children != ILLEGAL,
+        children=children,
+        rewards=rewards,
+        layers=_layers(game, children),
+        _order=np.argsort(known),
+    )
+
+
+def _layers(game: Game, children: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """Peel off, again and again, the positions whose children are all peeled."""
+    size = len(children)
+    peeled = np.zeros(size + 2, np.bool_)
+    peeled[size:] = True  # children -2 and -1 wrap around to these two
+    left, layers = np.arange(size), []
+    while left.size:
+        ready = peeled[children[left]].all(1)
+        if not ready.any():
+            raise UsageError(
+                f"{game.info.id} cannot be solved by backward induction: {left.size} positions lie "
+                "on or before a repetition."
+            )
+        layers.append(left[ready])
+        peeled[left[ready]] = True
+        left = left[~ready]
+    return tuple(layers)

@@ -1,0 +1,159 @@
+"""Any chess engine that speaks UCI, as a player: told positions and asked for moves.
+
+An engine is started when the player is made, so a wrong path or option is told before the first game. Whatever goes
+wrong (it crashes, hangs, answers nonsense or an illegal move) is an ``EngineError``, and the process is ended: by
+``close``, by an error or Ctrl-C during a move, when nobody holds the player any more, and when Python ends.
+
+A turn knows the position, not the moves before it, so an engine gets ``ucinewgame`` and a FEN each time: it cannot see
+repetitions that began earlier, and keeps nothing from one move to the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
+
+import numpy as np
+
+from ...envs.chess import fen as notation
+from ...envs.chess.rules import action_of
+from ...envs.core import Game
+from ...errors import ActionError, EngineError, UsageError
+from ..core import Decision, Turn
+from .rows import need_action
+from .uci_process import LIMITS, TIMEOUT, Engine
+
+__all__ = ["UCIAgent", "parse_spec"]
+
+MOVETIME = 100
+"""Milliseconds a move, where neither time nor depth nor nodes are given."""
+MOST = {"movetime": 24 * 60 * 60 * 1000, "depth": 1000, "nodes": 10**15}
+"""Bounds of the limits; a move may take a day."""
+
+
+def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """``"uci:PATH?Name=value&Name=value"`` as (path, settings); ``%26``, ``%2C`` and so on stand for characters.
+
+    Raises:
+        UsageError: no path, or a setting without a value.
+    """
+    path, _, rest = spec.partition(":")[2].partition("?")
+    if not path:
+        raise UsageError("uci needs the path of an engine, such as uci:/usr/games/stockfish?movetime=50.")
+    settings: dict[str, str] = {}
+    for part in filter(None, rest.split("&")):
+        name, equals, value = part.partition("=")
+        name = unquote(name).strip()
+        if not (equals and name):
+            raise UsageError(f"{spec!r}: {part!r} isn't NAME=VALUE; write uci:PATH?Name=value&Name=value.")
+        if name in settings:
+            raise UsageError(f"{spec!r}: {name!r} stands there twice.")
+        settings[name] = unquote(value)
+    return unquote(path), settings
+
+
+class UCIAgent:
+    """An engine in a seat.
+
+    Args:
+        game: chess.
+        path: of the engine.
+        settings: ``movetime`` (milliseconds), ``depth``, ``nodes`` bound each move; ``timeout`` (seconds) how long an
+            answer may take beyond that; everything else is an option that the engine has.
+
+    Raises:
+        UsageError: another game, no such engine, an option it doesn't have, a value that doesn't fit.
+        EngineError: it doesn't speak UCI.
+    """
+
+    def __init__(self, game: Game, path: str, settings: Mapping[str, str] | None = None) -> None:
+        if game.info.name != "chess":
+            raise UsageError(
+                f"UCI engines play chess, not {game.info.id}; try mcts, or minimax where the game is small."
+            )
+        left = dict(settings or {})
+        self._limits = {name: _number(name, left.pop(name)) for name in LIMITS if name in left}
+        if not self._limits:
+            self._limits["movetime"] = MOVETIME
+        self._timeout = _seconds(left.pop("timeout", str(TIMEOUT)))
+        self._path, self._options = path, left
+        self._engine: Engine | None = None
+        self.name = self._running().name
+
+    def _running(self) -> Engine:
+        """The engine; started anew if an error ended it."""
+        if self._engine is None:
+            engine = Engine(self._path, self._timeout)
+            try:
+                for name, value in self._options.items():
+                    engine.set(name, value)
+                engine.ready()
+            except BaseException:
+                engine.close()
+                raise
+            self._engine = engine
+        return self._engine
+
+    @property
+    def pid(self) -> int | None:
+        """Of the engine's process; None while there is none."""
+        return self._engine.pid if self._engine else None
+
+    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        """Ask for one move a turn, one after the other; what is random about it is the engine's own.
+
+        Raises:
+            EngineError: it crashed, took too long, or answered what is no legal move. Its process is ended then.
+        """
+        decisions = []
+        for turn in turns:
+            need_action(turn)
+            try:
+                decisions.append(self._move(turn))
+            except BaseException:  # Ctrl-C too: it would go on thinking
+                self._abandon()
+                raise
+        return decisions
+
+    def _move(self, turn: Turn) -> Decision:
+        position = turn.state[turn.row]["position"]
+        fen = notation.write(position)
+        engine = self._running()
+        answer, info = engine.best(fen, self._limits)
+        try:
+            action = int(action_of(position, notation.parse_uci(position, answer)))
+        except ActionError as error:
+            raise EngineError(
+                f"The engine {engine.path} answered {answer!r} in {fen!r}, which cannot be played: {error}"
+            ) from None
+        return Decision(action, answer, info=info)
+
+    def _abandon(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine._end()
+
+    def close(self) -> None:
+        """End the engine. Asked again, it is started again."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+
+def _number(name: str, text: str) -> int:
+    most = MOST[name]
+    if not re.fullmatch("[0-9]{1,18}", text) or not 1 <= int(text) <= most:
+        unit = " (milliseconds, a day at most)" if name == "movetime" else ""
+        raise UsageError(f"uci: {name}={text} came; a whole number from 1 to {most}{unit} is needed.")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e6:
+        raise UsageError(f"uci: timeout={text} came; a number of seconds above 0 and below a million is needed.")
+    return seconds

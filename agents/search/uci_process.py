@@ -1,0 +1,325 @@
+"""A UCI engine as a running process: started, asked, timed, and never left behind. Knows the protocol and no game.
+
+Source: Kahlen and Meyer-Kahlen 2006, Description of the universal chess interface (UCI).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, NamedTuple
+
+from ...errors import EngineError, UsageError, did_you_mean
+
+__all__ = ["LIMITS", "TIMEOUT", "Engine", "Option"]
+
+TIMEOUT = 10.0
+"""Seconds that an engine may take to answer, beyond the time it was given for a move."""
+LIMITS = ("movetime", "depth", "nodes")
+"""What may bound a move: milliseconds, plies, positions."""
+
+
+class Option(NamedTuple):
+    """What an engine says of one of its options.
+
+    Attributes:
+        name: as the engine writes it.
+        kind: ``"check"``, ``"spin"``, ``"combo"``, ``"button"`` or ``"string"``.
+        default: its value as a text.
+        least, most: bounds of a spin.
+        values: those of a combo.
+    """
+
+    name: str
+    kind: str
+    default: str
+    least: int | None
+    most: int | None
+    values: tuple[str, ...]
+
+    @classmethod
+    def read(cls, line: str) -> Option:
+        """From a line ``option name ... type ...``."""
+        parts: dict[str, list[str]] = {}
+        values: list[list[str]] = []
+        word = ""
+        for token in line.split()[1:]:
+            if token in ("name", "type", "default", "min", "max", "var") and not (word == "name" and token != "type"):
+                word = token
+                parts.setdefault(word, [])
+                if word == "var":
+                    values.append([])
+            elif word == "var":
+                values[-1].append(token)
+            elif word:
+                parts[word].append(token)
+        least, most = (int(" ".join(parts[k])) if parts.get(k) else None for k in ("min", "max"))
+        name, kind, default = (" ".join(parts.get(k, [])) for k in ("name", "type", "default"))
+        return cls(name, kind, default, least, most, tuple(" ".join(value) for value in values))
+
+    def check(self, value: str) -> str:
+        """The value as the engine wants it.
+
+        Raises:
+            UsageError: not one of its values; says which are.
+        """
+        told = f"The engine's option {self.name!r}"
+        if self.kind == "check":
+            if value.lower() not in ("true", "false"):
+                raise UsageError(f"{told} is true or false, not {value!r}.")
+            return value.lower()
+        if self.kind == "combo" and value not in self.values:
+            near = did_you_mean(value, self.values)
+            raise UsageError(f"{told} is one of {', '.join(self.values)}, not {value!r}.{near}")
+        if self.kind == "spin":
+            number = _whole(value)
+            low, high = self.least, self.most
+            if number is None or (low is not None and number < low) or (high is not None and number > high):
+                raise UsageError(f"{told} is a whole number from {low} to {high}, not {value!r}.")
+        return value
+
+
+class Engine:
+    """A running engine. Ends its process when it is closed, forgotten, or when Python ends.
+
+    Args:
+        path: its file, or a name that the shell would find.
+        timeout: seconds that it may take to answer, beyond the time for a move.
+
+    Raises:
+        UsageError: no such file, or it can't be run.
+        EngineError: it doesn't speak UCI.
+    """
+
+    def __init__(self, path: str, timeout: float = TIMEOUT) -> None:
+        self.path, self.timeout = _find(path), timeout
+        self.name = Path(self.path).name
+        self.options: dict[str, Option] = {}
+        try:
+            self._process = subprocess.Popen(
+                [self.path],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,  # what it says when it dies is worth telling
+                encoding="utf-8",
+                errors="replace",
+                bufsize=1,
+                start_new_session=True,  # Ctrl-C is for us, and its own children end with it
+            )
+        except OSError as error:
+            raise UsageError(f"The engine {self.path} cannot be run: {error.strerror or error}.") from None
+        self.pid = self._process.pid
+        self._lines: queue.Queue[str | None] = queue.Queue(10_000)  # an engine that floods us waits
+        self._said: deque[str] = deque(maxlen=3)
+        # The thread and the finalizer must not hold the engine itself: it could never be forgotten.
+        pipe = (self._process.stdout, self._lines)
+        threading.Thread(target=_listen, args=pipe, name=f"engine {self.pid}", daemon=True).start()
+        self._end = weakref.finalize(self, _end, self._process, self._lines)
+        try:
+            self._greet()
+        except BaseException:
+            self._end()
+            raise
+
+    def _greet(self) -> None:
+        self.send("uci")
+        for line in self.until("uciok", self.timeout, "does not speak UCI"):
+            words = line.split()
+            if words[:2] == ["id", "name"]:
+                self.name = line.split("name", 1)[1].strip() or self.name
+            elif words[:2] == ["option", "name"]:
+                with contextlib.suppress(ValueError):  # bounds that are no numbers: not our business unless it is set
+                    option = Option.read(line)
+                    self.options[option.name] = option
+
+    def set(self, name: str, value: str) -> None:
+        """Set an option, by the name that the engine declared (capitals don't matter).
+
+        Raises:
+            UsageError: no such option, or not one of its values.
+        """
+        known = {option.lower(): option for option in self.options}
+        if name.lower() not in known:
+            names = sorted([*self.options, *LIMITS, "timeout"])
+            near = did_you_mean(name, names)
+            raise UsageError(f"{self.name} has no option {name!r}.{near} It has: {', '.join(names)}.")
+        option = self.options[known[name.lower()]]
+        checked = option.check(value)
+        self.send(f"setoption name {option.name}" + ("" if option.kind == "button" else f" value {checked}"))
+
+    def ready(self) -> None:
+        """Wait until it has done what it was told."""
+        self.send("isready")
+        for _ in self.until("readyok", self.timeout, "did not get ready"):
+            pass
+
+    def best(self, fen: str, limits: Mapping[str, int]) -> tuple[str, dict[str, object]]:
+        """(its move as it says it, what it said of the score) in a position.
+
+        Raises:
+            EngineError: it crashed or took too long.
+        """
+        self.send("ucinewgame")
+        self.ready()
+        self.send(f"position fen {fen}")
+        self.send("go " + " ".join(f"{name} {value}" for name, value in limits.items()))
+        patience = self.timeout + limits.get("movetime", 0) / 1000
+        info: dict[str, object] = {}
+        for line in self.until("bestmove", patience, f"gave no move in {fen!r}"):
+            info |= _scores(line.split())
+        words = self._said[-1].split()
+        return (words[1] if len(words) > 1 else ""), info
+
+    def send(self, line: str) -> None:
+        """Say a line.
+
+        Raises:
+            EngineError: nobody listens any more.
+        """
+        pipe = self._process.stdin
+        try:
+            if pipe is None or pipe.closed:
+                raise OSError("closed")
+            pipe.write(line + "\n")
+            pipe.flush()
+        except OSError:
+            raise self._dead(f"cannot be told {line!r}") from None
+
+    def until(self, last: str, seconds: float, failing: str) -> list[str]:
+        """The lines before the one that begins with the word ``last``.
+
+        Raises:
+            EngineError: the process ended, or that line did not come in time.
+        """
+        deadline = time.monotonic() + seconds
+        lines: deque[str] = deque(maxlen=10_000)
+        while True:
+            try:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise queue.Empty
+                line = self._lines.get(timeout=left)
+            except queue.Empty:
+                raise EngineError(
+                    f"The engine {self.path} {failing}: no {last!r} within {seconds:g} s.{self._last_words()} It was "
+                    "ended; give it more time with timeout=SECONDS, or check that it is a UCI engine."
+                ) from None
+            if line is None:
+                self._lines.put(None)  # the end stays the end
+                raise self._dead(failing)
+            if line.strip():
+                self._said.append(line)
+                if line.split()[0] == last:
+                    return list(lines)
+                lines.append(line)
+
+    def _last_words(self) -> str:
+        return f" It said last: {self._said[-1][:200]!r}." if self._said else " It said nothing."
+
+    def _dead(self, failing: str) -> EngineError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        code = self._process.poll()
+        how = "it closed its output" if code is None else f"its process ended with code {code}"
+        return EngineError(f"The engine {self.path} {failing}: {how}.{self._last_words()}")
+
+    def close(self) -> None:
+        """End the process; politely, if it listens. Closing twice is fine."""
+        if self._end.alive and self._process.poll() is None:
+            with contextlib.suppress(EngineError, subprocess.TimeoutExpired):
+                self.send("quit")
+                self._process.wait(0.5)
+        self._end()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _find(path: str) -> str:
+    """The file of an engine.
+
+    Raises:
+        UsageError: there is none, or it is no program.
+    """
+    file = Path(path).expanduser()
+    if not file.exists():
+        found = shutil.which(path) if os.sep not in path else None
+        if found:
+            return found
+        folder = file.parent
+        near = did_you_mean(file.name, _programs(folder))
+        raise UsageError(f"There is no engine {path}.{near} Give the path of a UCI engine: uci:/path/to/engine.")
+    if not file.is_file() or not os.access(file, os.X_OK):
+        what = "is no file" if not file.is_file() else f"is not executable; chmod +x {path} if it is an engine"
+        raise UsageError(f"The engine {path} {what}.")
+    return str(file.absolute())
+
+
+def _programs(folder: Path) -> list[str]:
+    """The names of the programs in a folder; none where it cannot be looked into."""
+    try:
+        return [file.name for file in folder.iterdir() if file.is_file() and os.access(file, os.X_OK)]
+    except OSError:
+        return []
+
+
+def _listen(pipe: IO[str], lines: queue.Queue[str | None]) -> None:
+    """Hand lines over as they come, then None; one thread an engine."""
+    with contextlib.suppress(ValueError, OSError), pipe:
+        for line in pipe:
+            lines.put(line.rstrip("\r\n"))
+    lines.put(None)
+
+
+def _end(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    """Kill an engine with its children and wait for it and for the thread that listens, so that nothing is left."""
+    if process.poll() is None:  # a number that was waited for may be another process's by now
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+    with contextlib.suppress(OSError):
+        if process.stdin is not None:
+            process.stdin.close()
+    with contextlib.suppress(queue.Empty):
+        while lines.get(timeout=1) is not None:  # the listener may wait for room
+            pass
+    lines.put(None)
+
+
+def _scores(words: list[str]) -> dict[str, object]:
+    """Depth, score (centipawns) or mate (moves), and nodes of an ``info`` line, for the side to move."""
+    found: dict[str, object] = {}
+    if words[0] != "info" or "string" in words:
+        return found
+    for name, after in (("depth", "depth"), ("score", "cp"), ("mate", "mate"), ("nodes", "nodes")):
+        if after in words[:-1]:
+            value = _whole(words[words.index(after) + 1])
+            if value is not None:
+                found[name] = value
+    return found
+
+
+def _whole(text: str) -> int | None:
+    """The whole number that a text is, of at most 18 digits, or None."""
+    return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None

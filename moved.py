@@ -1,0 +1,96 @@
+"""Modules that moved into rooms: their old names still import, and give the very same module.
+
+``from coterie.training.config import preset`` is ``from coterie.training.runs.config import preset``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["MOVED", "Moved"]
+
+MOVED = {
+    "agents": {
+        "alphabeta": "search.alphabeta",
+        "bank_files": "bank.files",
+        "bank_optimizer": "bank.optimizer",
+        "bank_routing": "bank.routing",
+        "connect_four": "search.connect_four",
+        "decoding": "llm.scoring.decoding",
+        "equilibrium": "search.equilibrium",
+        "forest": "llm.scoring.forest",
+        "generation": "llm.scoring.generation",
+        "greedy": "scripted.greedy",
+        "gridworld": "scripted.gridworld",
+        "information_sets": "search.information_sets",
+        "information_tree": "search.information_tree",
+        "mates": "search.mates",
+        "mcts": "search.mcts",
+        "models": "llm.models",
+        "prompts": "llm.prompts",
+        "solver": "search.solver",
+        "table": "human.table",
+        "tiny": "llm.tiny",
+        "tokenizer": "llm.tokenizer",
+        "uci": "search.uci",
+        "window": "human.window",
+        "world_window": "human.world_window",
+    },
+    "training": {
+        "config": "runs.config",
+        "credit": "data.credit",
+        "curriculum": "data.curriculum",
+        "display": "runs.display",
+        "evaluate": "evaluation.match",
+        "goal": "evaluation.goal",
+        "held_out": "evaluation.held_out",
+        "learner": "learn.learner",
+        "losses": "learn.objectives",
+        "players": "runs.players",
+        "ppo": "learn.ppo_net",
+        "presets": "runs.presets",
+        "records": "data.records",
+        "rollout": "data.rollout",
+        "run": "runs.folder",
+        "trl": "bridges.trl",
+        "worlds": "evaluation.worlds",
+    },
+}
+"""Room -> old name -> new name within the room."""
+
+
+class Moved:
+    """Finds the modules of ``MOVED``; asked after all other finders, so that nothing that exists is hidden."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The spec of a module that moved; None for all others."""
+        package, _, old = name.rpartition(".")
+        room = package.removeprefix(f"{__package__}.")
+        new = MOVED.get(room, {}).get(old) if package.startswith(f"{__package__}.") else None
+        return ModuleSpec(name, _Same(f"{package}.{new}")) if new else None
+
+
+class _Same(Loader):
+    """Loads a module by its new name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module itself, under its own spec."""
+        module = importlib.import_module(self.name)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It ran when it was imported; only its spec was put in the place of its own."""
+        module.__spec__ = self.spec
+
+
+sys.meta_path.append(Moved)

@@ -1,0 +1,164 @@
+"""Language models as players: what is asked, sampled and recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from peft import LoraConfig  # noqa: E402
+
+from coterie.agents.bank.bank import LoraBank  # noqa: E402
+from coterie.agents.core import Turn  # noqa: E402
+from coterie.agents.llm.models import load_model  # noqa: E402
+from coterie.agents.llm.policy import LLMAgent, LoraPolicy  # noqa: E402
+from coterie.envs.registry import make_vec  # noqa: E402
+from coterie.errors import ModelError, UnknownName, UsageError  # noqa: E402
+
+
+def make_policy(folder, players=("ann", "bob"), **kwargs):
+    loaded = load_model(str(folder))
+    bank = LoraBank(loaded.model, LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM"), players, seed=0)
+    for k, parameter in enumerate(bank.parameters()):
+        generator = torch.Generator().manual_seed(k)
+        with torch.no_grad():
+            parameter.normal_(0, 0.3, generator=generator)
+    return LoraPolicy(loaded, bank, **kwargs)
+
+
+def turns_of(name, rows, plies=0, **config):
+    vec = make_vec(name, num_envs=rows, seed=1, autoreset_mode="Disabled", **config)
+    vec.reset(seed=1)
+    for _ in range(plies):
+        vec.step(vec.sample_actions())
+    game, masks = vec.game, vec.action_mask
+    if game.info.simultaneous:
+        return [Turn(game, vec.state, r, p, masks[r, p], game.key(vec.state, r)) for r in range(rows) for p in range(2)]
+    return [Turn(game, vec.state, r, int(vec.player[r]), masks[r], game.key(vec.state, r)) for r in range(rows)]
+
+
+def brute_force(policy, player, turn):
+    """The choice policy by plain forward passes, one a legal action."""
+    question = policy.question(turn, policy.slot(player))
+    strings = []
+    for answer in question.answers:
+        ids = torch.tensor([[*question.prompt, *answer]])
+        with torch.no_grad(), policy.bank.route([player]):
+            logps = torch.log_softmax(policy.model(input_ids=ids).logits[0].double(), -1)
+        at = len(question.prompt) - 1
+        strings.append(sum(float(logps[at + j, token]) for j, token in enumerate(answer)) / policy.temperature)
+    weights = np.exp(np.array(strings) - max(strings))
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize(("name", "config"), [("tictactoe", {}), ("highest_number", {"max_number": 12})])
+def test_choice_equals_brute_force_for_every_player(mini, name, config):
+    policy = make_policy(mini, temperature=0.8)
+    turns = turns_of(name, 6, plies=0 if config else 3, **config)
+    for player in ("ann", "bob"):
+        got = LLMAgent(policy, player).policy(turns)
+        for turn, probabilities in zip(turns, got, strict=True):
+            assert probabilities[turn.legal_actions] == pytest.approx(brute_force(policy, player, turn), abs=1e-4)
+            assert probabilities.sum() == pytest.approx(1.0)
+            assert not probabilities[np.flatnonzero(turn.mask == 0)].any()
+
+
+def test_a_mixed_batch_answers_as_each_player_alone(mini):
+    policy = make_policy(mini)
+    turns = turns_of("tictactoe", 8, plies=2)
+    players = ["ann", "bob", None, "ann", None, "bob", "bob", "ann"]
+    mixed = policy.act(turns, players, np.random.default_rng(0), greedy=True)
+    for turn, player, decision in zip(turns, players, mixed, strict=True):
+        alone = policy.act([turn], [player], np.random.default_rng(0), greedy=True)[0]
+        assert (decision.action, decision.tokens.prompt) == (alone.action, alone.tokens.prompt)
+        assert decision.tokens.logprobs == pytest.approx(alone.tokens.logprobs, abs=1e-5)
+
+
+@pytest.mark.parametrize("decode", ["choice", "constrained"])
+def test_sampling_follows_the_distribution_and_records_it(mini, decode):
+    policy = make_policy(mini, decode=decode)
+    turn = turns_of("highest_number", 1, max_number=11)[0]
+    agent = LLMAgent(policy, "ann")
+    want = agent.policy([turn])[0]
+    decisions = agent.act([turn] * 4000, np.random.default_rng(0))
+    seen = np.bincount([d.action for d in decisions], minlength=12) / 4000
+    assert np.abs(seen - want).max() < 5 * np.sqrt(0.25 / 4000)
+    for decision in decisions[:50]:
+        record = decision.tokens
+        assert np.exp(sum(record.logprobs)) == pytest.approx(want[decision.action], rel=1e-4)
+        assert record.candidates[record.chosen] == record.completion
+        assert len(record.logprobs) == (1 if decode == "choice" else len(record.completion))
+        assert (record.kind, record.lora, record.version) == (decode, "ann", 0)
+
+
+def test_numbers_that_begin_each_other_are_told_apart(mini):
+    """ "1" begins "11": both get a stop token, and their probabilities are not added up."""
+    policy = make_policy(mini)
+    turn = turns_of("highest_number", 1, max_number=11)[0]
+    answers = policy.question(turn, 0).answers
+    assert all(answer[-1] == policy.stop for answer in answers)
+    assert len(set(answers)) == 12
+
+
+def test_free_answers_are_parsed_counted_and_never_crash(mini):
+    policy = make_policy(mini, decode="free", max_new_tokens=4)
+    turns = turns_of("tictactoe", 60)
+    decisions = LLMAgent(policy, "ann").act(turns, np.random.default_rng(0))
+    assert any(d.action is None and "error" in d.info for d in decisions)
+    for decision in decisions:
+        record = decision.tokens
+        assert 1 <= len(record.completion) == len(record.logprobs) <= 4
+        assert record.stop == ("stop" if record.completion[-1] == policy.stop else "length")
+        assert record.chosen == -1
+        assert not record.candidates
+
+
+def test_free_logprobs_are_those_that_the_loss_computes(mini):
+    from coterie.agents.llm.scoring.decoding import score
+    from coterie.agents.llm.scoring.forest import Question, pack_questions
+
+    policy = make_policy(mini, decode="free", max_new_tokens=5, temperature=1.3)
+    record = LLMAgent(policy, "bob").act(turns_of("tictactoe", 1), np.random.default_rng(3))[0].tokens
+    pack = pack_questions([Question(policy.slot("bob"), record.prompt, (record.completion,))])[0]
+    with torch.no_grad():
+        scores = score(policy.model, pack, "free", bank=policy.bank, temperature=1.3)
+    assert scores.logprobs[0].tolist() == pytest.approx(list(record.logprobs), abs=1e-4)
+
+
+def test_the_same_prompt_is_computed_once(mini):
+    policy = make_policy(mini)
+    turns = turns_of("tictactoe", 100)  # a hundred empty boards
+    policy.act(turns, ["ann"] * 100, np.random.default_rng(0))
+    assert policy.forward_tokens == len(policy.question(turns[0], 0).prompt)
+
+
+def test_the_chat_template_shows_rules_position_and_legal_actions(mini):
+    policy = make_policy(mini, template="chat")
+    turn = turns_of("tictactoe", 1, plies=4)[0]
+    shown = policy.loaded.tokenizer.decode(policy.question(turn, 0).prompt)
+    assert turn.game.rules in shown
+    assert turn.describe() in shown
+    assert shown.endswith("<assistant>")
+
+
+@pytest.mark.parametrize("field", ["final_logit_softcapping", "logit_scale", "logits_scaling"])
+def test_models_that_scale_their_logits_are_refused(mini, field):
+    loaded = load_model(str(mini))
+    setattr(loaded.model.config, field, 0.5)
+    with pytest.raises(ModelError, match=f"scales its logits .{field} 0.5"):
+        LoraPolicy(loaded)
+
+
+def test_bad_settings_are_named(mini):
+    with pytest.raises(UnknownName, match="Did you mean 'choice'"):
+        make_policy(mini, decode="choise")
+    with pytest.raises(UnknownName, match="Did you mean 'compact'"):
+        make_policy(mini, template="compct")
+    with pytest.raises(UsageError, match="temperature is 0; it must be > 0"):
+        make_policy(mini, temperature=0)
+    policy = make_policy(mini)
+    with pytest.raises(UsageError, match="no player 'eve'; it has: ann, bob"):
+        LLMAgent(policy, "eve")
+    with pytest.raises(UsageError, match="Free decoding has no distribution"):
+        LLMAgent(make_policy(mini, decode="free"), "ann").policy(turns_of("tictactoe", 1))

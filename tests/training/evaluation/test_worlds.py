@@ -1,0 +1,118 @@
+"""Rewards in worlds that many agents share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from coterie.agents.baselines import make_baseline
+from coterie.agents.core import Decision
+from coterie.envs.registry import make_game
+from coterie.errors import UsageError
+from coterie.training.evaluation.worlds import bootstrap, compare_worlds, play_worlds
+
+TINY = {"preset": "a3_9x9", "max_steps": 12}
+
+
+@pytest.fixture(scope="module")
+def game():
+    return make_game("gridworld", **TINY)
+
+
+class Idle:
+    """Does nothing, and notes who was asked."""
+
+    name = "idle"
+
+    def __init__(self) -> None:
+        self.asked: list[set[tuple[int, int]]] = []
+
+    def act(self, turns, rng):
+        self.asked.append({(turn.row, turn.player) for turn in turns})
+        return [Decision(0) for _ in turns]
+
+
+def test_who_does_nothing_earns_nothing(game):
+    idle = Idle()
+    score = play_worlds(game, idle, 3, 0)
+    assert score.rewards.shape == (3, 3)
+    assert (score.mean, score.ticks, score.illegal) == (0.0, 12, 0.0)
+    assert idle.asked == [{(i, p) for i in range(3) for p in range(3)}] * 12
+
+
+def test_the_dead_and_the_unborn_are_not_asked_and_slots_without_agents_do_not_count():
+    game = make_game("gridworld", **TINY, slots=5, agent={"energy": 5, "upkeep": 1}, death={"energy": True})
+    idle = Idle()
+    score = play_worlds(game, idle, 2, 0)
+    assert idle.asked == [{(i, p) for i in range(2) for p in range(3)}] * 4 + idle.asked[4:]
+    assert len(idle.asked) < 12  # energy was used up, nobody was left
+    assert np.isnan(score.rewards[:, 3:]).all()
+    assert score.mean == 0.0
+
+
+def test_the_same_seed_gives_the_same_worlds_and_another_others(game):
+    forager = make_baseline("forager", game)
+    one, two, other = (play_worlds(game, forager, 4, seed) for seed in (3, 3, 4))
+    assert np.array_equal(one.rewards, two.rewards)
+    assert not np.array_equal(one.rewards, other.rewards)
+    assert play_worlds(game, forager, 4, 3, max_steps=5).ticks == 5
+
+
+def test_rows_put_players_beside_each_other(game):
+    agents = {name: make_baseline(name, game) for name in ("forager", "random")}
+    told: list[tuple[str, int]] = []
+    rows = {row["player"]: row for row in compare_worlds(game, agents, 16, 0, progress=lambda *at: told.append(at))}
+    forager, chance = rows["forager"], rows["random"]
+    assert forager["reward"] == play_worlds(game, agents["forager"], 16, 0).mean
+    assert forager["reward_interval"][0] > chance["reward_interval"][1]
+    assert forager["least"] <= forager["reward"] <= forager["most"]
+    share, low, high = chance["share"]["forager"]
+    assert share == pytest.approx(chance["reward"] / forager["reward"])
+    assert low <= share <= high < 1
+    assert "forager" not in forager["share"]
+    assert told[:2] == [("forager", 1), ("forager", 2)]
+    assert told[-1] == ("random", 12)
+
+
+def test_shares_of_nothing_are_not_told():
+    game = make_game("gridworld", **TINY, objects={"altar": {"reward": -1.0}})
+    rows = compare_worlds(game, {"idle": Idle(), "random": make_baseline("random", game)}, 8, 0)
+    assert [row["reward"] < 0 for row in rows] == [False, True]
+    assert [row["share"] for row in rows] == [{}, {}]
+
+
+class Once:
+    """Plays as the forager does in the first world, and waits in the others."""
+
+    name = "once"
+
+    def __init__(self, game) -> None:
+        self.forager = make_baseline("forager", game)
+
+    def act(self, turns, rng):
+        moves = self.forager.act(turns, rng)
+        return [move if turn.row == 0 else Decision(0) for turn, move in zip(turns, moves, strict=True)]
+
+
+def test_shares_of_what_may_be_nothing_are_not_told(game):
+    rows = compare_worlds(game, {"once": Once(game), "forager": make_baseline("forager", game)}, 3, 0)
+    assert rows[0]["reward"] > 0
+    assert rows[0]["reward_interval"][0] == 0
+    assert (list(rows[0]["share"]), list(rows[1]["share"])) == (["forager"], [])
+
+
+def test_intervals_shrink_with_worlds_and_hold_the_mean():
+    values = np.random.default_rng(0).normal(2.0, 1.0, 400)
+    widths = []
+    for n in (25, 400):
+        low, high = bootstrap(lambda drawn, own=values[:n]: own[drawn].mean(1), n)
+        assert low < values[:n].mean() < high
+        widths.append(high - low)
+    assert widths[0] / widths[1] == pytest.approx(4, rel=0.3)
+
+
+def test_what_is_refused(game):
+    with pytest.raises(UsageError, match="0 worlds"):
+        play_worlds(game, Idle(), 0, 0)
+    with pytest.raises(UsageError, match="turn-based"):
+        play_worlds(make_game("tictactoe"), Idle(), 1, 0)

@@ -1,0 +1,120 @@
+"""The run folder: what is written when, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from coterie.errors import RunError, UsageError  # noqa: E402
+from coterie.training.runs.config import load_config  # noqa: E402
+from coterie.training.loop import Trainer, train  # noqa: E402
+
+
+def change(config, **sections):
+    """A configuration with fields of its sections replaced."""
+    return dataclasses.replace(
+        config, **{name: dataclasses.replace(getattr(config, name), **fields) for name, fields in sections.items()}
+    )
+
+
+def updates_logged(run):
+    return [json.loads(line)["update"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def weights(run, update):
+    saved = torch.load(run / "checkpoints" / f"{update:06d}" / "bank.pt", weights_only=True)
+    return saved["weights"]["main"]
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(small, tmp_path):
+    config = change(small, budget={"updates": 2, "checkpoint_every": 2})
+    train(config, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    with (tmp_path / "run" / "metrics.jsonl").open("a") as file:
+        file.write('{"update": 2, "rew')  # killed while writing it
+    train(change(config, budget={"updates": 3}), tmp_path / "run", resume=True)
+    assert updates_logged(tmp_path / "run") == [0, 1, 2]
+
+
+@pytest.mark.parametrize("credit", ["rae", "group"])
+@pytest.mark.parametrize("decode", ["choice", "free"])
+def test_resume_is_bit_equal_with_a_moving_baseline_past_selves_and_a_reference(small, tmp_path, credit, decode):
+    config = change(
+        small,
+        policy={"decode": decode, "max_completion_length": 2},
+        credit={"credit": credit},
+        loss={"beta": 0.05, "entropy_coef": 0.01, "num_iterations": 2, "num_mini_batches": 2},
+        scheme={"opponents": "self=1,past=1", "snapshot_every": 1, "max_past": 2},
+        budget={"updates": 6, "eval_every": 100, "checkpoint_every": 100},
+    )
+    train(config, tmp_path / "whole")
+    train(change(config, budget={"updates": 4}), tmp_path / "parts")
+    train(config, tmp_path / "parts", resume=True)
+    assert torch.equal(weights(tmp_path / "whole", 6), weights(tmp_path / "parts", 6))
+    states = [json.loads((tmp_path / r / "checkpoints/000006/state.json").read_text()) for r in ("whole", "parts")]
+    assert states[0]["past"] == states[1]["past"] == ["past-5", "past-6"]
+    assert states[0]["baseline"] == states[1]["baseline"]
+    assert bool(states[0]["baseline"]["means"]) == (credit == "rae")
+
+
+def test_a_full_disk_at_the_adapter_is_told_like_any_other(small, tmp_path, monkeypatch):
+    trainer = Trainer(small)
+    from coterie.training.runs.folder import Run
+
+    trainer.run = Run.create(tmp_path / "run", small)
+    trainer.save()
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(trainer.bank, "save_peft", full)
+    with pytest.raises(RunError, match=r"No space left on device.*checkpoint of update 0 is kept"):
+        trainer.save()
+
+
+def test_a_base_model_under_another_name_goes_on_and_another_one_is_refused(small, mini, tmp_path):
+    from coterie.agents.llm.tiny import Recipe, build, save
+
+    train(change(small, budget={"updates": 2}), tmp_path / "run")
+    shutil.copytree(mini, tmp_path / "copy")
+    moved = change(small, policy={"model": str(tmp_path / "copy")}, budget={"updates": 3})
+    assert train(moved, tmp_path / "run", resume=True).updates == 3
+    assert load_config(tmp_path / "run" / "config.yaml") == dataclasses.replace(moved, game="tictactoe-v0")
+    recipe = Recipe(width=32, layers=2, heads=2, inner=48, seed=1)
+    save(build(recipe), recipe, tmp_path / "other")
+    other = change(small, policy={"model": str(tmp_path / "other")}, budget={"updates": 4})
+    with pytest.raises(RunError, match=r"was trained on .* --model"):
+        train(other, tmp_path / "run", resume=True)
+    assert load_config(tmp_path / "run" / "config.yaml") == dataclasses.replace(moved, game="tictactoe-v0")
+
+
+def test_a_player_of_a_run_refuses_another_base_model(small, tmp_path):
+    from coterie.agents.llm.tiny import Recipe, build, save
+    from coterie.envs.registry import make_game
+    from coterie.training.runs.players import load_player
+
+    recipe = Recipe(width=32, layers=2, heads=2, inner=48)
+    save(build(recipe), recipe, tmp_path / "base")
+    train(change(small, policy={"model": str(tmp_path / "base")}, budget={"updates": 1}), tmp_path / "run")
+    game = make_game("tictactoe")
+    assert load_player(str(tmp_path / "run"), game).name == "run:main"
+    recipe = dataclasses.replace(recipe, seed=1)
+    save(build(recipe), recipe, tmp_path / "base")
+    with pytest.raises(RunError, match="other weights"):
+        load_player(str(tmp_path / "run"), game)
+
+
+def test_a_goal_that_no_evaluation_can_reach_is_refused(small):
+    with pytest.raises(UsageError, match=r"goal asks for 'minimax'.*eval_vs"):
+        Trainer(change(small, budget={"goal": "random.win>=0.5,minimax.draw>=0.9", "eval_vs": "random"}))
+
+
+def test_a_word_in_a_run_s_name_is_no_past_self(small, tmp_path):
+    trainer = Trainer(change(small, scheme={"opponents": "random=1", "snapshot_every": 1}))
+    assert trainer.wants_past is False
+    assert Trainer(small).wants_past is True

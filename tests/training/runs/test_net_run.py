@@ -1,0 +1,216 @@
+"""Runs of nets: folders, going on, faults, and how they are named as players."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from coterie.agents.net import NetAgent
+from coterie.cli import main
+from coterie.envs.registry import make_game
+from coterie.errors import RunError, UnknownName, UsageError
+from coterie.training.runs.net_config import NetConfig, is_net_run, read_net_config
+from coterie.training.runs.net_run import find_net, train_net
+from coterie.training.runs.players import is_net, make_player
+from coterie.training.learn.ppo_net import PPO, PPOConfig
+
+TINY = NetConfig(
+    set=("preset=a3_9x9",),
+    threads=1,
+    worlds=3,
+    episode=20,
+    long_episode=30,
+    hidden=16,
+    minutes=0.0,
+    updates=4,
+    eval_every=2,
+    eval_worlds=2,
+    eval_ticks=10,
+    checkpoint_every=2,
+    ppo=PPOConfig(ticks=8, epochs=1, mini_batches=2),
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    assert train_net(TINY, folder).startswith("Done: 0.00 M agent-steps")
+    return folder
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    return load_file(find_net(str(folder)) / "net.safetensors")
+
+
+def rows(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_a_run_leaves_what_its_page_says(whole: Path) -> None:
+    assert is_net_run(whole)
+    assert read_net_config(whole / "config.yaml") == TINY
+    assert [row["update"] for row in rows(whole)] == [0, 1, 2, 3]
+    assert [one["player"] for one in rows(whole)[1]["eval"]] == ["net", "random", "forager"]
+    assert sorted(p.name for p in (whole / "checkpoints").iterdir()) == ["000002.pt", "000004.pt"]
+    assert sorted(p.name for p in (whole / "players" / "main").iterdir()) == ["v000002", "v000004"]
+    assert (whole / "curves.png").read_bytes()[:4] == b"\x89PNG"
+
+
+SAME = ("update", "reward", "entropy", "approx_kl", "agent_steps")
+
+
+def measured(folder: Path) -> list[list[float]]:
+    return [[row[name] for name in SAME] for row in rows(folder)]
+
+
+@pytest.mark.parametrize("where", ["play", "learn"])
+def test_stopped_and_resumed_is_as_if_it_had_never_stopped(
+    where: str, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes in the middle of the second update."""
+    folder, plain, calls = tmp_path / "parts", getattr(PPO, where), [0]
+
+    def interrupted(ppo: PPO, *args: object) -> object:
+        found = plain(ppo, *args)
+        calls[0] += 1
+        if calls[0] == 2:
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(PPO, where, interrupted)
+    # The learning rate falls over the budget, so the budget stays; what stops the run is an interrupt.
+    assert "Go on with" in train_net(TINY, folder)
+    assert len(rows(folder)) == 2
+    train_net(TINY, folder, resume=True)
+    for name, part in weights(whole).items():
+        assert torch.equal(part, weights(folder)[name]), name
+    assert measured(folder) == measured(whole)
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(whole: Path, tmp_path: Path) -> None:
+    class Killed(Exception):
+        pass
+
+    def tell(line: str) -> None:
+        raise Killed
+
+    seldom = dataclasses.replace(TINY, checkpoint_every=100, init=str(whole))
+    train_net(seldom, tmp_path / "whole")
+    with pytest.raises(Killed):
+        train_net(seldom, tmp_path / "run", tell=tell)
+    assert len(rows(tmp_path / "run")) == 1
+    train_net(seldom, tmp_path / "run", resume=True)
+    assert measured(tmp_path / "run") == measured(tmp_path / "whole")
+
+
+def test_going_on_with_other_settings(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    for changed, told in (
+        ({"hidden": 24}, "hidden was 16, now 24"),
+        ({"set": ("preset=a3_11x11",)}, "set was .*a3_9x9.*, now .*a3_11x11"),
+        ({"ppo": PPOConfig(ticks=9, epochs=1, mini_batches=2)}, "ticks was 8, now 9"),
+    ):
+        with pytest.raises(RunError, match=f"was made with other settings .*{told}"):
+            train_net(dataclasses.replace(TINY, **changed), folder, resume=True)
+    longer = dataclasses.replace(TINY, updates=5, eval_every=0)
+    train_net(longer, folder, resume=True)
+    assert [row["update"] for row in rows(folder)] == [0, 1, 2, 3, 4]
+    assert read_net_config(folder / "config.yaml") == longer, "the next --resume goes on with this"
+
+
+@pytest.mark.parametrize("harm", [lambda whole: whole[:1000], lambda whole: b"", lambda whole: b"no checkpoint" * 9])
+def test_a_checkpoint_that_is_not_whole_is_noticed(harm: Callable[[bytes], bytes], whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cut"
+    shutil.copytree(whole, folder)
+    newest = folder / "checkpoints" / "000004.pt"
+    newest.write_bytes(harm(newest.read_bytes()))
+    told: list[str] = []
+    train_net(TINY, folder, resume=True, tell=told.append)
+    assert "000004.pt is not whole" in told[0]
+    for name, part in weights(whole).items():
+        assert torch.equal(part, weights(folder)[name]), name
+
+
+def test_beginning_with_the_weights_of_another_run(whole: Path, tmp_path: Path) -> None:
+    one = dataclasses.replace(TINY, init=str(whole), updates=1, ppo=PPOConfig(ticks=2, learning_rate=1e-12))
+    train_net(one, tmp_path / "next")
+    for name, part in weights(whole).items():
+        assert torch.allclose(part, weights(tmp_path / "next")[name], atol=1e-6), name
+    wider = dataclasses.replace(one, hidden=24)
+    with pytest.raises(UsageError, match="16 hidden units; here it would be"):
+        train_net(wider, tmp_path / "wider")
+    assert not (tmp_path / "wider").exists()
+
+
+def test_what_cannot_be(whole: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="isn't empty"):
+        train_net(TINY, whole)
+    with pytest.raises(UsageError, match="worlds is 0"):
+        NetConfig(worlds=0)
+    with pytest.raises(UsageError, match="shaping is 1"):
+        NetConfig(shaping=1.0)
+    with pytest.raises(UsageError, match="nets are for gridworlds"):
+        train_net(NetConfig(game="tictactoe", set=()), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    data = yaml.safe_load((whole / "config.yaml").read_text())
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(data | {"wolrds": 3}))
+    with pytest.raises(UnknownName, match="worlds"):
+        read_net_config(tmp_path / "config.yaml")
+    with pytest.raises(RunError, match="neither a run of a net"):
+        find_net(str(tmp_path / "nowhere"))
+    for version in ("7", "v7", "two"):
+        with pytest.raises(RunError, match=f"no version {version}; the newest is v000004"):
+            find_net(f"{whole}@{version}")
+    for name, value in (("ticks", 0), ("mini_batches", 0), ("epochs", 0), ("gamma", 1.1), ("clip", 0.0)):
+        with pytest.raises(UsageError, match=f"ppo.{name} is {value}; it must be"):
+            PPOConfig(**{name: value})
+
+
+def test_names_of_nets_as_players(whole: Path) -> None:
+    game = make_game("gridworld", preset="a3_9x9")
+    for name in (str(whole), f"{whole}@2", str(find_net(str(whole)))):
+        assert is_net(name.partition("@")[0])
+        assert isinstance(make_player(name, game), NetAgent)
+    assert not is_net("tiny")
+
+
+def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--policy", "net", "--preset", "a3_9x9", "--worlds", "2", "--updates", "1", "--ticks", "4"]
+    words += ["--threads", "1", "--eval-every", "0", "--eval-worlds", "2", "--eval-ticks", "5"]
+    assert main(["train", "gridworld", *words, "--run", str(tmp_path / "run")]) == 0
+    assert "Measure it with: coterie eval" in capsys.readouterr().out
+    assert read_net_config(tmp_path / "run" / "config.yaml").set == ("preset=a3_9x9",)
+    (row,) = rows(tmp_path / "run")
+    assert [one["ticks"] for one in row["eval"]] == [5, 5, 5], "there is a look at the end"
+    assert main(["eval", str(tmp_path / "run"), "--games", "1", "--ticks", "5", "--json"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["player"] for row in told] == [str(tmp_path / "run"), "random", "forager"]
+    assert main(["eval", str(tmp_path / "run"), "--games", "1", "--ticks", "5"]) == 0
+    told = capsys.readouterr().out
+    assert "1 held-out world, 5 ticks:" in told
+    assert " to " not in told, "one world has no interval"
+    assert main(["train", "gridworld", "--policy", "nte"]) == 2
+    assert "--policy is 'nte'" in capsys.readouterr().err
+    assert main(["train", "gridworld", "--policy", "net", "--preset", "a5_25x25_simpel"]) == 2
+    assert "a5_25x25_simple" in capsys.readouterr().err
+    assert main(["train", "gridworld", "--policy", "net", "--preset", "a3_9x9", "--set", "config=my.yaml"]) == 2
+    assert "both say which world it is" in capsys.readouterr().err
+    assert main(["train", "gridworld", "--policy", "net", "--resume", "--run", str(tmp_path / "nowhere")]) == 2
+    assert "is none" in capsys.readouterr().err
+    assert main(["train", "gridworld", "--policy", "net", "--resume"]) == 2
+    assert "say with which: --run RUN" in capsys.readouterr().err
+    assert main(["train", "tictactoe", "--policy", "net"]) == 2
+    said = capsys.readouterr()
+    assert "nets are for gridworlds" in said.err
+    assert said.out == ""

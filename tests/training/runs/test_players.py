@@ -1,0 +1,128 @@
+"""From a name to whoever plays, and what is said where a name means nobody."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from coterie.cli import main  # noqa: E402
+from coterie.envs.registry import make_game  # noqa: E402
+from coterie.errors import CoterieError, ModelError, RunError, UnknownName  # noqa: E402
+from coterie.training.loop import train  # noqa: E402
+from coterie.training.runs.players import load_player, make_player  # noqa: E402
+
+GAME = make_game("tictactoe")
+
+
+@pytest.fixture(scope="module")
+def run(mini, tmp_path_factory):
+    """A run of two updates, with a version after each."""
+    from coterie.training.runs.config import BudgetConfig, OptimizerConfig, PolicyConfig, RolloutConfig, TrainConfig
+
+    folder = tmp_path_factory.mktemp("runs") / "one"
+    config = TrainConfig(
+        threads=1,
+        policy=PolicyConfig(model=str(mini), lora_r=4),
+        rollout=RolloutConfig(games=16, num_generations=4),
+        optimizer=OptimizerConfig(learning_rate=0.05),
+        budget=BudgetConfig(updates=2, eval_every=2, eval_games=4, checkpoint_every=1),
+    )
+    train(config, folder)
+    return folder
+
+
+def weights(agent):
+    return agent.backend.bank.weights("main")
+
+
+def test_a_run_folder_is_its_newest_player(run):
+    newest, first = load_player(str(run), GAME), load_player(f"{run}:main@1", GAME)
+    assert newest.greedy
+    assert newest.name == "one:main"
+    assert torch.equal(weights(newest), weights(make_player(f"{run}:main@2", GAME)))
+    assert torch.equal(weights(newest), weights(make_player(f"{run}:main", GAME)))
+    assert not torch.equal(weights(newest), weights(first))
+    assert torch.equal(weights(first), weights(load_player(f"{run}:main@v000001", GAME)))
+    saved = torch.load(run / "checkpoints" / "000002" / "bank.pt", weights_only=True)
+    assert torch.equal(weights(newest), saved["weights"]["main"])
+
+
+@pytest.mark.parametrize(
+    ("behind", "complaint"),
+    [
+        (":boss", r"no saved player 'boss'; it has: main"),
+        (":main@7", r"no version 7 of 'main'; it has: 1, 2"),
+        (":main@last", "the version behind @ must be a number"),
+    ],
+)
+def test_versions_and_players_that_are_not_there(run, behind, complaint):
+    with pytest.raises(RunError, match=complaint):
+        make_player(f"{run}{behind}", GAME)
+
+
+def test_a_run_of_another_game_is_named(run):
+    with pytest.raises(RunError, match="was trained on tictactoe-v0; it can't play highest_number-v0"):
+        make_player(str(run), make_game("highest_number"))
+
+
+def test_names_that_mean_nobody(tmp_path):
+    with pytest.raises(UnknownName, match=r"Unknown player 'minmax'\. Did you mean 'minimax'"):
+        make_player("minmax", GAME)
+    with pytest.raises(CoterieError, match="tiny-v99"):
+        make_player("tiny-v99", GAME)
+    with pytest.raises(ModelError):
+        make_player(str(tmp_path), GAME)
+    with pytest.raises(CoterieError, match="nowhere"):
+        make_player(str(tmp_path / "nowhere"), GAME)
+    with pytest.raises(RunError, match="holds no run"):
+        load_player(str(tmp_path), GAME)
+
+
+def test_a_model_as_it_is(mini):
+    agent = make_player(str(mini), GAME)
+    assert agent.player is None
+    assert agent.greedy
+
+
+@pytest.mark.parametrize("decode", ["choice", "free"])
+def test_a_run_is_evaluated_as_it_was_trained(run, mini, decode, tmp_path, capsys):
+    folder = run
+    if decode == "free":
+        from coterie.training.runs.config import load_config
+
+        config = load_config(run / "config.yaml")
+        policy = dataclasses.replace(config.policy, decode="free", max_completion_length=2)
+        folder = tmp_path / "free"
+        train(dataclasses.replace(config, policy=policy, budget=dataclasses.replace(config.budget, updates=1)), folder)
+        capsys.readouterr()
+    assert main(["eval", str(folder), "--vs", "random", "minimax", "--games", "10", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["opponent"] for row in rows] == ["random", "minimax", None]
+    for row in rows[:2]:
+        assert row["games"] == 10
+        assert row["win"] + row["draw"] + row["loss"] == pytest.approx(1)
+        for name in ("win", "draw", "loss"):
+            assert row[f"{name}_interval"][0] <= row[name] <= row[f"{name}_interval"][1]
+        assert [sum(seat) for seat in row["by_seat"]] == [5, 5]
+        assert (row["illegal"] > 0) == (decode == "free")  # untrained and free: nonsense; else never
+    last = rows[-1]
+    if decode == "free":
+        assert last["exploitability"] is None
+        assert "sample" in last["why"]
+    else:
+        assert 0 <= last["exploitability"] <= 2
+        assert 0 <= last["optimal_share"] <= 1
+
+
+def test_a_saved_player_may_sit_opposite(run, small):
+    from coterie.training.loop import Trainer
+
+    scheme = dataclasses.replace(small.scheme, opponents=f"{run}=1,{run}:main@1=1")
+    trainer = Trainer(dataclasses.replace(small, scheme=scheme))
+    row = trainer.step()
+    assert row["games"] == 16
+    assert row["decisions"] < 16 * 5  # the others' decisions are not the learner's

@@ -1,0 +1,1 @@
+"""What is learned from: rollouts, their records, credit for each decision, positions to start from."""

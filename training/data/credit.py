@@ -1,0 +1,391 @@
+"""From what a game paid to what each decision is worth: pure functions on flat arrays.
+
+Letters: D decisions of one batch, in any order unless a function says otherwise. Every credit function returns a
+``Credit``: ``advantages`` [D] float64 and ``keep`` [D] bool. A decision whose group has no variance has no direction to
+learn in; it is not kept, and the loss then gives it neither policy gradient nor KL.
+
+A decision's *trajectory* (one seat of one game) matters where a group's mean is meant over games: a game of nine turns
+must not weigh more than one of five. Functions that take ``trajectories`` count each of them once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import UsageError
+
+__all__ = [
+    "Credit",
+    "RoleBaseline",
+    "Scale",
+    "by_state",
+    "check_groups",
+    "constant",
+    "discounted",
+    "gae",
+    "group_index",
+    "grpo",
+    "sibling",
+    "turn_level",
+]
+
+Scale = Literal["group", "batch", "none"]
+"""What an advantage is divided by, in GRPOConfig's words (``scale_rewards``): the group's deviation, the batch's, 1."""
+
+FLAT = 1e-8
+"""A deviation up to this counts as none: TRL's ``isclose(std, 0)``."""
+
+
+@dataclass(frozen=True)
+class Credit:
+    """What one batch of decisions is worth.
+
+    Attributes:
+        advantages: [D] float64; 0 where ``keep`` is False.
+        keep: [D] bool, False where the decision's group has no variance or the decision takes no part.
+        groups: how many groups there were.
+        flat_groups: how many of them had no variance.
+    """
+
+    advantages: NDArray[np.float64]
+    keep: NDArray[np.bool_]
+    groups: int
+    flat_groups: int
+
+    @property
+    def kept_groups(self) -> float:
+        """Share of groups that have something to say; 0 without groups."""
+        return (self.groups - self.flat_groups) / self.groups if self.groups else 0.0
+
+
+def group_index(keys: Sequence[Hashable]) -> NDArray[np.int64]:
+    """[D] group numbers from explicit keys, numbered in order of first appearance.
+
+    A key is whatever makes results comparable, e.g. ``(opening, seat, opponent)``. Equal keys, equal group; nothing is
+    ever grouped by its place in the batch.
+    """
+    numbers: dict[Hashable, int] = {}
+    return np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), np.int64, len(keys))
+
+
+def check_groups(groups: ArrayLike, keys: Sequence[Hashable]) -> None:
+    """Check that group numbers and keys tell the same story, one to one.
+
+    Args:
+        groups: [D] group numbers.
+        keys: [D] the keys that they stand for.
+
+    Raises:
+        UsageError: a group holds two keys, or a key is spread over two groups; names the first decision where it shows.
+    """
+    numbers = _ints("groups", groups)
+    _same_length(groups=numbers, keys=np.empty(len(keys)))
+    key_of: dict[int, Hashable] = {}
+    group_of: dict[Hashable, int] = {}
+    for d, (group, key) in enumerate(zip(numbers.tolist(), keys, strict=True)):
+        if key_of.setdefault(group, key) != key:
+            raise UsageError(
+                f"Decision {d} with key {key!r} is in group {group}, which began with key {key_of[group]!r}. "
+                "Only equal keys may share a baseline: build the numbers with group_index(keys)."
+            )
+        if group_of.setdefault(key, group) != group:
+            raise UsageError(
+                f"Key {key!r} is in group {group_of[key]} and, at decision {d}, in group {group}. "
+                "Equal keys must share a baseline: build the numbers with group_index(keys)."
+            )
+
+
+def grpo(
+    rewards: ArrayLike,
+    groups: ArrayLike,
+    *,
+    scale: Scale = "group",
+    trajectories: ArrayLike | None = None,
+    epsilon: float = 1e-4,
+) -> Credit:
+    """Group-relative advantage: A = R - mean(group), divided by the deviation + ``epsilon`` unless scale is "none".
+
+    Args:
+        rewards: [D] the return each decision is judged by.
+        groups: [D] int, see ``group_index``.
+        scale: "group" as in GRPO, "none" as in Dr.GRPO, "batch" for the deviation of the whole batch.
+        trajectories: [D] int; decisions of one trajectory share their reward and count once. None: each decision
+            counts.
+        epsilon: keeps the quotient finite.
+
+    Returns:
+        Credit; the deviation is the sample's (n - 1), as in TRL; a group of one has none and is not kept.
+
+    Raises:
+        UsageError: lengths differ, a reward is not finite, a trajectory spans two groups or has two rewards.
+
+    Source: Shao et al. 2024, DeepSeekMath, section 4.1 (GRPO); Liu et al. 2025, Understanding R1-Zero-like training
+    (Dr.GRPO, without the deviation).
+    """
+    reward, index = _floats("rewards", rewards), _dense(_ints("groups", groups))
+    _same_length(rewards=reward, groups=index)
+    if scale not in ("group", "batch", "none"):
+        raise UsageError(f"Unknown scale {scale!r}: say 'group', 'batch' or 'none'.")
+    once = _once(reward, index, trajectories)
+    count = int(index.max()) + 1 if index.size else 0
+    mean, deviation, _ = _moments(reward[once], index[once], count)
+    flat = deviation <= FLAT
+    advantage = reward - mean[index]
+    if scale == "group":
+        advantage = advantage / (deviation[index] + epsilon)
+    elif scale == "batch":
+        spread = float(np.std(reward[once], ddof=1)) if once.size > 1 else 0.0
+        advantage = advantage / (spread + epsilon)
+    return _credit(advantage, ~flat[index], count, int(flat.sum()))
+
+
+def by_state(returns: ArrayLike, keys: ArrayLike, seats: ArrayLike, *, min_visits: int = 3) -> Credit:
+    """Return minus the mean return of all visits of the same position by the same seat in this batch.
+
+    A position visited less than ``min_visits`` times falls back on its seat's mean over the whole batch, every decision
+    counting once. Opponents, openings and moves to come are averaged over: the mean is an unbiased value of the
+    position as this batch plays, which is why one baseline a position learns where one baseline a seat does not.
+
+    Args:
+        returns: [D] what the deciding seat got from here on.
+        keys: [D] uint64 ``Game.key`` of the position.
+        seats: [D] int the deciding seat (or any label that must not share a baseline, e.g. one number for each pair of
+            seat and trained player).
+        min_visits: fewest visits for a mean of its own.
+
+    Returns:
+        Credit; its groups are the positions with a mean of their own and one for each seat that something falls back
+        on.
+
+    Raises:
+        UsageError: lengths differ, a return is not finite, ``min_visits`` is below 1.
+    """
+    value = _floats("returns", returns)
+    position = np.asarray(keys)
+    seat = _dense(_ints("seats", seats))
+    _same_length(returns=value, keys=position, seats=seat)
+    if min_visits < 1:
+        raise UsageError(f"min_visits is {min_visits}: a position needs at least one visit, say 1 or more.")
+    if not value.size:
+        return _credit(value, np.zeros(0, np.bool_), 0, 0)
+    visited = _dense(_dense(position) * (int(seat.max()) + 1) + seat)
+    mean, deviation, visits = _moments(value, visited, int(visited.max()) + 1)
+    seat_mean, seat_deviation, _ = _moments(value, seat, int(seat.max()) + 1)
+    lonely = visits[visited] < min_visits
+    advantage = value - np.where(lonely, seat_mean[seat], mean[visited])
+    flat = np.where(lonely, seat_deviation[seat], deviation[visited]) <= FLAT
+    own = visits >= min_visits
+    fallen = np.unique(seat[lonely])
+    flat_groups = int((own & (deviation <= FLAT)).sum()) + int((seat_deviation[fallen] <= FLAT).sum())
+    return _credit(advantage, ~flat, int(own.sum()) + fallen.size, flat_groups)
+
+
+def sibling(returns: ArrayLike, branches: ArrayLike, *, scale: Scale = "none") -> Credit:
+    """Compare alternatives with each other: decisions made from clones of one state, each played out.
+
+    Args:
+        returns: [D] what the deciding seat got after that action.
+        branches: [D] int, the state that was branched; equal numbers are siblings, -1 takes no part.
+        scale: as in ``grpo``.
+
+    Returns:
+        Credit; decisions that were not branched have advantage 0 and are not kept.
+    """
+    value, branch = _floats("returns", returns), _ints("branches", branches)
+    _same_length(returns=value, branches=branch)
+    part = branch >= 0
+    inner = grpo(value[part], branch[part], scale=scale)
+    advantage, keep = np.zeros(value.size), np.zeros(value.size, np.bool_)
+    advantage[part], keep[part] = inner.advantages, inner.keep
+    return _credit(advantage, keep, inner.groups, inner.flat_groups)
+
+
+def turn_level(returns: ArrayLike, roles: ArrayLike, *, epsilon: float = 1e-4) -> Credit:
+    """Sum first, then normalise: each decision's own return against all decisions of its role in the batch.
+
+    Args:
+        returns: [D] what is still to come after each decision (``discounted``).
+        roles: [D] int the role or seat.
+        epsilon: keeps the quotient finite.
+
+    Source: Yuan et al. 2025, MARSHAL (turn-level advantage, agent-specific normalisation).
+    """
+    return grpo(returns, roles, scale="group", epsilon=epsilon)
+
+
+def constant(returns: ArrayLike, *, baseline: float = 0.0, positive_only: bool = False) -> Credit:
+    """A = R - baseline, the plainest REINFORCE; with ``positive_only`` whatever did worse is left out, not punished.
+
+    Args:
+        returns: [D].
+        baseline: one number for all.
+        positive_only: keep only decisions above the baseline (rejection sampling, filtered cloning).
+    """
+    advantage = _floats("returns", returns) - baseline
+    keep = advantage > FLAT if positive_only else np.abs(advantage) > FLAT
+    return _credit(advantage, keep, int(advantage.size > 0), int(advantage.size > 0 and not keep.any()))
+
+
+class RoleBaseline:
+    """Role-conditioned advantage estimation: one running mean a role, A = R - b with b as it stood before this game.
+
+    The running means are state that a checkpoint must keep: ``state_dict`` is plain data, exact through JSON.
+
+    Args:
+        decay: share of the old mean that stays at each game.
+
+    Source: Liu et al. 2025, SPIRAL (role-conditioned advantage estimation). b takes this game's reward only after it
+    was subtracted, so that the baseline is independent of the reward it judges.
+    """
+
+    def __init__(self, decay: float = 0.95) -> None:
+        if not 0.0 <= decay < 1.0:
+            raise UsageError(f"decay is {decay}: say a share from 0 up to, not including, 1.")
+        self.decay = decay
+        self.means: dict[str, float] = {}
+
+    def advantages(self, returns: ArrayLike, roles: Sequence[str], trajectories: ArrayLike | None = None) -> Credit:
+        """[D] advantages; each trajectory moves its role's mean once, in order of first appearance.
+
+        Args:
+            returns: [D] the return of the trajectory that the decision is part of.
+            roles: [D] e.g. ``"tictactoe-v0/0"``: game and seat.
+            trajectories: [D] int; None: each decision is one.
+        """
+        value = _floats("returns", returns)
+        _same_length(returns=value, roles=np.empty(len(roles)))
+        ids = np.arange(value.size) if trajectories is None else _ints("trajectories", trajectories)
+        _same_length(returns=value, trajectories=ids)
+        judged: dict[int, float] = {}
+        advantage = np.empty(value.size)
+        for d, (trajectory, role, reward) in enumerate(zip(ids.tolist(), roles, value.tolist(), strict=True)):
+            if trajectory not in judged:
+                mean = self.means.get(role, 0.0)
+                judged[trajectory] = mean
+                self.means[role] = self.decay * mean + (1.0 - self.decay) * reward
+            advantage[d] = reward - judged[trajectory]
+        keep = np.abs(advantage) > FLAT
+        present = set(roles)
+        live = {role for role, kept in zip(roles, keep.tolist(), strict=True) if kept}
+        return _credit(advantage, keep, len(present), len(present) - len(live))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain data for a checkpoint."""
+        return {"decay": self.decay, "means": dict(self.means)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over what ``state_dict`` returned."""
+        self.decay = float(state["decay"])
+        self.means = {str(role): float(mean) for role, mean in state["means"].items()}
+
+
+def discounted(rewards: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.0) -> NDArray[np.float64]:
+    """[D] what is still to come: G_k = r_k + gamma G_{k+1}, within each trajectory.
+
+    Args:
+        rewards: [D] paid after each decision, up to the seat's next one.
+        trajectories: [D] int; within one, decisions stand in order of time (others may stand between).
+        gamma: discount a decision.
+    """
+    value, ids = _floats("rewards", rewards), _dense(_ints("trajectories", trajectories))
+    _same_length(rewards=value, trajectories=ids)
+    out = np.empty(value.size)
+    later = np.zeros(int(ids.max()) + 1 if ids.size else 0)
+    for d in range(value.size - 1, -1, -1):
+        later[ids[d]] = out[d] = value[d] + gamma * later[ids[d]]
+    return out
+
+
+def gae(
+    rewards: ArrayLike, values: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.0, lam: float = 0.95
+) -> tuple[Credit, NDArray[np.float64]]:
+    """Generalised advantage estimation, and the returns that a value head learns.
+
+    Args:
+        rewards: [D] as in ``discounted``.
+        values: [D] the value head's estimate at each decision.
+        trajectories: [D] int, in order of time within each; every trajectory ends in its last decision.
+        gamma: discount a decision.
+        lam: 0 trusts the value head, 1 the outcome.
+
+    Returns:
+        (Credit with every decision kept, [D] targets = advantages + values).
+
+    Source: Schulman et al. 2016, High-dimensional continuous control using GAE, equation 16.
+    """
+    reward, value = _floats("rewards", rewards), _floats("values", values)
+    ids = _dense(_ints("trajectories", trajectories))
+    _same_length(rewards=reward, values=value, trajectories=ids)
+    count = int(ids.max()) + 1 if ids.size else 0
+    out, later, next_value = np.empty(reward.size), np.zeros(count), np.zeros(count)
+    for d in range(reward.size - 1, -1, -1):
+        t = ids[d]
+        later[t] = out[d] = reward[d] + gamma * next_value[t] - value[d] + gamma * lam * later[t]
+        next_value[t] = value[d]
+    return _credit(out, np.ones(out.size, np.bool_), count, 0), out + value
+
+
+def _credit(advantage: NDArray[np.float64], keep: NDArray[np.bool_], groups: int, flat_groups: int) -> Credit:
+    return Credit(np.where(keep, advantage, 0.0), keep, groups, flat_groups)
+
+
+def _moments(
+    value: NDArray[np.float64], index: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Mean, sample deviation and size of each of ``count`` groups; a group of one deviates by 0."""
+    size = np.bincount(index, minlength=count)
+    mean = np.bincount(index, value, count) / np.maximum(size, 1)
+    square = np.bincount(index, (value - mean[index]) ** 2, count)
+    return mean, np.sqrt(square / np.maximum(size - 1, 1)), size
+
+
+def _once(reward: NDArray[np.float64], index: NDArray[np.int64], trajectories: ArrayLike | None) -> NDArray[np.int64]:
+    """Positions of one decision of each trajectory, after checking that its others agree with it."""
+    if trajectories is None:
+        return np.arange(reward.size)
+    ids = _ints("trajectories", trajectories)
+    _same_length(rewards=reward, trajectories=ids)
+    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    for what, array in (("groups", index), ("rewards", reward)):
+        other = np.flatnonzero(array != array[first][inverse])
+        if other.size:
+            raise UsageError(
+                f"Trajectory {ids[other[0]]} has two different {what}: decision {other[0]} differs from decision "
+                f"{first[inverse[other[0]]]}. All decisions of a trajectory share one group and one reward."
+            )
+    return first.astype(np.int64)
+
+
+def _dense(values: NDArray[Any]) -> NDArray[np.int64]:
+    """The same partition, numbered 0, 1, ..."""
+    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1:
+        raise UsageError(f"{name} has shape {list(array.shape)}: give one number a decision, shape [D].")
+    if not np.isfinite(array).all():
+        d = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise UsageError(f"{name}[{d}] is {array[d]}: only finite numbers can be credited. Look at the game's rewards.")
+    return array
+
+
+def _ints(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iub"):
+        raise UsageError(f"{name} has shape {list(array.shape)} and dtype {array.dtype}: give integers of shape [D].")
+    return array.astype(np.int64)
+
+
+def _same_length(**arrays: NDArray[Any]) -> None:
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise UsageError(f"Lengths differ: {listed}. Each needs one entry a decision.")

@@ -1,0 +1,202 @@
+"""How well a player does in worlds that many agents share: mean reward, on held-out maps, beside references.
+
+One player sits in every seat, so a score is what its kind earns when it is among its own. Each player meets the same
+worlds; intervals are bootstrapped over worlds, since the agents of one world are not independent.
+
+Letters: N worlds, P seats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...agents.core import Agent, Turn
+from ...envs.core import Game
+from ...envs.recording import Recorded
+from ...envs.vec import VecEnv
+from ...errors import UsageError
+
+__all__ = ["HELD_OUT", "WorldScore", "bootstrap", "compare_worlds", "play_worlds"]
+
+HELD_OUT = 1 << 40
+"""Added to the seed of every measured world: training never draws its maps from there."""
+
+
+@dataclass(frozen=True)
+class WorldScore:
+    """What a player earned.
+
+    Attributes:
+        rewards: [N, P] float64 each seat's sum over its episode; NaN for slots that were empty from the beginning.
+        ticks: of the longest episode.
+        illegal: share of answers that were no legal action.
+    """
+
+    rewards: NDArray[np.float64]
+    ticks: int
+    illegal: float
+
+    @property
+    def per_world(self) -> NDArray[np.float64]:
+        """[N] mean reward of an agent in each world."""
+        means: NDArray[np.float64] = np.nanmean(self.rewards, axis=1)
+        return means
+
+    @property
+    def mean(self) -> float:
+        """Mean reward of an agent in an episode."""
+        return float(self.per_world.mean())
+
+
+def bootstrap(
+    statistic: Callable[[NDArray[np.intp]], NDArray[np.float64]], n: int, resamples: int = 4000, seed: int = 0
+) -> tuple[float, float]:
+    """95 % percentile interval of a statistic over n worlds.
+
+    Args:
+        statistic: [R, n] drawn world numbers -> [R] values.
+        n: worlds.
+        resamples: R.
+        seed: of the draws.
+
+    Source: Efron and Tibshirani 1993, An introduction to the bootstrap, chapter 13.
+    """
+    drawn = np.random.default_rng(seed).integers(0, n, (resamples, n))
+    low, high = np.quantile(statistic(drawn), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def play_worlds(
+    game: Game,
+    agent: Agent,
+    worlds: int,
+    seed: int,
+    *,
+    max_steps: int | None = None,
+    progress: Callable[[int], None] | None = None,
+    save: Path | None = None,
+) -> WorldScore:
+    """One episode in each of N worlds, all seats played by one agent.
+
+    Args:
+        game: simultaneous.
+        agent: whoever decides; asked for all living agents of all worlds at once.
+        worlds: N.
+        seed: of the worlds (beyond ``HELD_OUT``) and of the agent's choices.
+        max_steps: stop after so many ticks.
+        progress: called with the number of ticks played.
+        save: every world is added to this file, to be watched (`coterie play --replay`).
+
+    Raises:
+        UsageError: no worlds, or a turn-based game.
+    """
+    if worlds < 1:
+        raise UsageError(f"{worlds} worlds came; play at least one.")
+    if not game.info.simultaneous:
+        raise UsageError(f"{game.info.id} is turn-based; measure it with matches.")
+    vec: Any = VecEnv(game, worlds, autoreset_mode="Disabled", max_cycles=max_steps)
+    if save is not None:
+        vec = Recorded(vec, save, rows=range(worlds), players=(agent.name,) * game.info.players)
+    _, info = vec.reset(seed=HELD_OUT + seed)
+    rng = np.random.default_rng(seed)
+    there = info["alive"].copy()
+    total = np.zeros((worlds, game.info.players))
+    asked = wrong = ticks = 0
+    while True:
+        may = vec.action_mask.any(-1)
+        if not may.any():
+            break
+        turns = [
+            Turn(game, vec.state, int(i), int(p), vec.action_mask[i, p], 0)
+            for i, p in zip(*np.nonzero(may), strict=True)
+        ]
+        actions = np.zeros((worlds, game.info.players), np.int32)
+        for turn, decision in zip(turns, agent.act(turns, rng), strict=True):
+            actions[turn.row, turn.player] = -1 if decision.action is None else decision.action
+        _, rewards, _, _, info = vec.step(actions, rows=may.any(1))
+        total[may.any(1)] += rewards[may.any(1)]
+        asked += len(turns)
+        wrong += int((info["illegal"] & may).sum())
+        ticks += 1
+        if progress is not None:
+            progress(ticks)
+    vec.close()
+    total[~there] = np.nan
+    return WorldScore(total, ticks, wrong / max(1, asked))
+
+
+def compare_worlds(
+    game: Game,
+    agents: Mapping[str, Agent],
+    worlds: int,
+    seed: int,
+    *,
+    max_steps: int | None = None,
+    progress: Callable[[str, int], None] | None = None,
+    save: Path | None = None,
+) -> list[dict[str, Any]]:
+    """Rows for ``coterie eval``: every player in the same worlds.
+
+    Args:
+        game: simultaneous.
+        agents: by the name that the row bears; each row's ``share`` is its reward over that of the others, by name.
+        worlds: N.
+        seed: of the worlds.
+        max_steps: stop after so many ticks.
+        progress: called with the player's name and the ticks it has played.
+        save: every world of every player is added to this file.
+
+    Returns:
+        ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %),
+        ``least`` and ``most`` (the poorest and richest agent, mean over worlds), ``illegal`` and ``share``: name ->
+        [ratio, low, high], for those who surely earn something, and at least a tenth of it.
+    """
+    scores = {
+        name: play_worlds(
+            game,
+            agent,
+            worlds,
+            seed,
+            max_steps=max_steps,
+            progress=None if progress is None else lambda t, n=name: progress(n, t),  # type: ignore[misc]
+            save=save,
+        )
+        for name, agent in agents.items()
+    }
+    intervals = {
+        name: bootstrap(lambda drawn, own=score.per_world: own[drawn].mean(1), worlds)  # type: ignore[misc]
+        for name, score in scores.items()
+    }
+    rows = []
+    for name, score in scores.items():
+        own = score.per_world
+        share = {}
+        for other, theirs in scores.items():
+            base = theirs.per_world
+            # Ratios to next to nothing, or to what may be nothing, say nothing.
+            if other != name and base.mean() > 0.1 * own.mean() and intervals[other][0] > 0:
+                ratio = bootstrap(
+                    lambda drawn, own=own, base=base: own[drawn].sum(1) / np.maximum(base[drawn].sum(1), 1e-3),  # type: ignore[misc]
+                    worlds,
+                )
+                share[other] = [score.mean / float(base.mean()), *ratio]
+        rows.append(
+            {
+                "player": name,
+                "worlds": worlds,
+                "ticks": score.ticks,
+                "reward": score.mean,
+                "reward_interval": list(intervals[name]),
+                "least": float(np.nanmin(score.rewards, 1).mean()),
+                "most": float(np.nanmax(score.rewards, 1).mean()),
+                "illegal": score.illegal,
+                "share": share,
+            }
+        )
+    return rows

@@ -1,0 +1,1 @@
+"""How weights change: objectives, the learner of language models, PPO for nets."""

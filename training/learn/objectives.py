@@ -1,0 +1,236 @@
+"""The clipped policy-gradient family in GRPOConfig's words: grpo, bnpo, dr_grpo, dapo, cispo; by token or by sequence.
+
+Letters: B rows, T tokens of the answer, padded. A ``choice`` decision is a row with T = 1, whose one log-probability is
+normalised over the legal set. Values and gradients are held to TRL's ``GRPOTrainer._compute_loss`` by tests;
+docs/losses.md tells the differences, of which there is one in meaning: a row that is not kept (its group had no
+variance) counts nowhere, as if it had not been in the batch, while TRL lets it pull through the KL term and stretch the
+denominators.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from ...errors import CollapseError, UnknownName, UsageError
+
+__all__ = ["LOSS_TYPES", "Level", "LossType", "policy_loss"]
+
+LossType = Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo"]
+"""How the terms of a batch are clipped and averaged; see ``policy_loss``."""
+
+Level = Literal["token", "sequence"]
+"""GRPOConfig's ``importance_sampling_level``: a ratio for each token, or one a row (GSPO)."""
+
+LOSS_TYPES: tuple[str, ...] = get_args(LossType)
+
+NOT_YET = ("sapo", "luspo", "vespo")
+"""Names that GRPOConfig has and we have not."""
+
+
+def policy_loss(
+    logprobs: Tensor,
+    old_logprobs: Tensor | None,
+    advantages: Tensor,
+    mask: Tensor,
+    *,
+    loss_type: str = "dapo",
+    epsilon_low: float = 0.2,
+    epsilon_high: float | None = None,
+    delta: float | None = None,
+    beta: float = 0.0,
+    ref_logprobs: Tensor | None = None,
+    use_bias_correction_kl: bool = True,
+    level: str = "token",
+    keep: Tensor | None = None,
+    weights: Tensor | None = None,
+    entropies: Tensor | None = None,
+    entropy_coef: float = 0.0,
+    num_items: float | None = None,
+    max_completion_length: int | None = None,
+) -> tuple[Tensor, dict[str, float]]:
+    """[] the loss to descend, and what to show of it.
+
+    With ratio r = pi / pi_old, the term of a token is -min(r A, clip(r, 1 - epsilon_low, 1 + epsilon_high) A); cispo's
+    is -min(r, epsilon_high) A log pi with the ratio detached. Averaged over: grpo, tokens of a row and then rows; bnpo,
+    all tokens; dr_grpo, B x ``max_completion_length``; dapo and cispo, ``num_items``.
+
+    Args:
+        logprobs: [B, T] of the policy that learns, with gradient, nats.
+        old_logprobs: [B, T] of the policy that sampled; None: on policy, the ratio is 1 (its gradient stays).
+        advantages: [B] or [B, T].
+        mask: [B, T] 1 where the policy chose the token; what stands elsewhere is never read.
+        loss_type: one of ``LOSS_TYPES``.
+        epsilon_low: GRPOConfig's ``epsilon``.
+        epsilon_high: None: as ``epsilon_low``. For cispo the bound of the ratio itself, not its distance from 1.
+        delta: upper bound of the unclipped ratio (two-sided clipping); None: none.
+        beta: weight of the KL to the reference policy, estimated by exp(d) - d - 1 with d = log ref - log pi.
+        ref_logprobs: [B, T] of the reference policy, needed where ``beta`` is not 0.
+        use_bias_correction_kl: multiply the KL term by the ratio, as GRPOConfig does by default.
+        level: "token", or "sequence" for one ratio a row: the mean over its tokens, exponentiated.
+        keep: [B] bool, rows that count; None: all. See ``credit.Credit.keep``.
+        weights: [B] or [B, T] detached factors on the policy term, e.g. truncated importance sampling; None: 1.
+        entropies: [B, T] of the policy at each token, with gradient, nats; needed where ``entropy_coef`` is not 0.
+        entropy_coef: weight of the mean entropy over kept tokens, subtracted from the loss.
+        num_items: tokens that count in the whole optimizer step (dapo, cispo); None: those of this call.
+        max_completion_length: dr_grpo's constant; None: T.
+
+    Returns:
+        (loss, stats): ``kept`` share of rows; ``ratio`` mean; ``clip_low``, ``clip_high``, ``clip_region`` shares of
+        tokens (rows at level "sequence"); ``approx_kl`` from the sampling policy; ``kl`` from the reference if ``beta``
+        is not 0; ``entropy`` if given; ``policy_loss`` without the entropy term; ``loss``. With no row kept the loss is
+        0, and so is its gradient.
+
+    Raises:
+        UnknownName, UsageError: no such loss type or level; a shape that does not fit; a tensor that is missing.
+        CollapseError: the loss is not finite.
+
+    Source: Shao et al. 2024 (grpo), Liu et al. 2025 (dr_grpo), Yu et al. 2025 (dapo), MiniMax 2025 (cispo), Zheng et
+    al. 2025 (GSPO), INTELLECT-2 2025 (delta), DeepSeek-V3.2 2025 (KL correction).
+    """
+    _check_names(loss_type, level)
+    advantages, rows = _check_shapes(logprobs, old_logprobs, advantages, mask, ref_logprobs, entropies, weights, keep)
+    if beta != 0.0 and ref_logprobs is None:
+        raise UsageError(f"beta is {beta} but there are no ref_logprobs: pass the reference policy's, or beta=0.")
+    if entropy_coef != 0.0 and entropies is None:
+        raise UsageError(f"entropy_coef is {entropy_coef} but there are no entropies: pass them, or entropy_coef=0.")
+    if not rows.numel():
+        return _only(logprobs, torch.zeros_like(mask, dtype=torch.bool)).sum(), {
+            "kept": 0.0,
+            "loss": 0.0,
+            "policy_loss": 0.0,
+        }
+
+    real = mask[rows] != 0
+    count = real.to(logprobs.dtype)
+    new = _only(logprobs[rows], real)
+    old = new.detach() if old_logprobs is None else _only(old_logprobs[rows], real)
+    advantage = torch.where(real, advantages[rows], 0.0) if advantages.size(1) > 1 else advantages[rows]
+    high = epsilon_low if epsilon_high is None else epsilon_high
+
+    ratio = torch.exp(_log_weights(new - old, count, level))
+    term = _policy_term(loss_type, ratio, new, advantage, epsilon_low, high, delta)
+    if weights is not None:
+        term = term * (weights.unsqueeze(1) if weights.dim() == 1 else weights)[rows]
+    stats = {"kept": rows.numel() / logprobs.size(0)}
+    if beta != 0.0 and ref_logprobs is not None:
+        gap = _only(ref_logprobs[rows], real) - new
+        kl = torch.exp(gap) - gap - 1.0
+        kl = kl * ratio if use_bias_correction_kl else kl
+        term = term + beta * kl
+        stats["kl"] = _mean(kl, count)
+    loss = _aggregate(loss_type, term, count, num_items, max_completion_length)
+    stats["policy_loss"] = float(loss.detach())
+    if entropies is not None:
+        entropy = (_only(entropies[rows], real)).sum() / count.sum().clamp(min=1.0)
+        loss = loss - entropy_coef * entropy
+        stats["entropy"] = float(entropy.detach())
+    stats |= _ratio_stats(loss_type, ratio, new - old, advantage, count, epsilon_low, high)
+    stats["loss"] = float(loss.detach())
+    if not torch.isfinite(loss.detach()):
+        raise CollapseError(
+            f"The loss is {stats['loss']} over {rows.numel()} rows (mean ratio {stats['ratio']:.3g}, largest "
+            f"advantage {float(advantage.detach().abs().max()):.3g}). Lower the learning rate or resume "
+            "from an earlier checkpoint."
+        )
+    return loss, stats
+
+
+def _policy_term(
+    loss_type: str, ratio: Tensor, new: Tensor, advantage: Tensor, low: float, high: float, delta: float | None
+) -> Tensor:
+    """[B, T], or [B, 1] at level "sequence": what a token adds before averaging."""
+    if loss_type == "cispo":
+        return -torch.clamp(ratio, max=high).detach() * advantage * new
+    clipped = torch.clamp(ratio, 1.0 - low, 1.0 + high)
+    free = ratio if delta is None else torch.clamp(ratio, max=delta)
+    return -torch.min(free * advantage, clipped * advantage)
+
+
+def _aggregate(loss_type: str, term: Tensor, count: Tensor, num_items: float | None, length: int | None) -> Tensor:
+    """[] the average that gives each loss type its name."""
+    total = (term * count).sum(-1)
+    if loss_type == "grpo":
+        return (total / count.sum(-1).clamp(min=1.0)).mean()
+    if loss_type == "bnpo":
+        return total.sum() / count.sum().clamp(min=1.0)
+    if loss_type == "dr_grpo":
+        return total.sum() / (count.size(0) * (length or count.size(1)))
+    return total.sum() / (count.sum().clamp(min=1.0) if num_items is None else max(float(num_items), 1.0))
+
+
+def _log_weights(log_ratio: Tensor, count: Tensor, level: str) -> Tensor:
+    """[B, T] or, at level "sequence", [B, 1]."""
+    if level == "token":
+        return log_ratio
+    return ((log_ratio * count).sum(-1) / count.sum(-1).clamp(min=1.0)).unsqueeze(-1)
+
+
+@torch.no_grad()
+def _ratio_stats(
+    loss_type: str, ratio: Tensor, log_ratio: Tensor, advantage: Tensor, count: Tensor, low: float, high: float
+) -> dict[str, float]:
+    """How far the policy has moved from the one that sampled, and how often the clip bites."""
+    below = (ratio < 1.0 - low) & (advantage < 0) if loss_type != "cispo" else torch.zeros_like(ratio, dtype=torch.bool)
+    above = (ratio > (high if loss_type == "cispo" else 1.0 + high)) & (advantage > 0)
+    return {
+        "ratio": _mean(ratio, count),
+        "approx_kl": _mean(torch.exp(log_ratio) - log_ratio - 1.0, count),
+        "clip_low": _mean(below, count),
+        "clip_high": _mean(above, count),
+        "clip_region": _mean(below | above, count),
+    }
+
+
+@torch.no_grad()
+def _mean(value: Tensor, count: Tensor) -> float:
+    """Mean over real tokens, or over rows where there is one value a row."""
+    value = value.to(count.dtype)
+    if value.size(1) == 1 and count.size(1) > 1:
+        return float(value.mean())
+    return float((value * count).sum() / count.sum().clamp(min=1.0))
+
+
+def _only(value: Tensor, real: Tensor) -> Tensor:
+    """0 in padding, so that no infinity from there meets a 0 of the mask."""
+    return torch.where(real, value, torch.zeros((), dtype=value.dtype, device=value.device))
+
+
+def _check_names(loss_type: str, level: str) -> None:
+    if loss_type in NOT_YET:
+        raise UsageError(f"loss_type {loss_type!r} is TRL's but not ours yet: choose one of {', '.join(LOSS_TYPES)}.")
+    if loss_type not in LOSS_TYPES:
+        raise UnknownName("loss_type", loss_type, LOSS_TYPES)
+    if level not in get_args(Level):
+        raise UnknownName("importance sampling level", level, get_args(Level))
+
+
+def _check_shapes(
+    logprobs: Tensor,
+    old: Tensor | None,
+    advantages: Tensor,
+    mask: Tensor,
+    ref: Tensor | None,
+    entropies: Tensor | None,
+    weights: Tensor | None,
+    keep: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Advantages as [B, 1] or [B, T], and the numbers of the rows that count."""
+    if logprobs.dim() != 2:
+        raise UsageError(f"logprobs has shape {list(logprobs.shape)}: expected [B, T]; a choice decision has T = 1.")
+    rows = logprobs.size(0)
+    for name, value in (("old_logprobs", old), ("mask", mask), ("ref_logprobs", ref), ("entropies", entropies)):
+        if value is not None and value.shape != logprobs.shape:
+            raise UsageError(f"{name} has shape {list(value.shape)}, logprobs {list(logprobs.shape)}: they must agree.")
+    for name, value in (("advantages", advantages), ("weights", weights)):
+        if value is not None and value.shape not in ((rows,), (rows, 1), logprobs.shape):
+            raise UsageError(f"{name} has shape {list(value.shape)}: expected [{rows}] or {list(logprobs.shape)}.")
+    if keep is None:
+        kept = torch.arange(rows, device=logprobs.device)
+    elif keep.shape != (rows,):
+        raise UsageError(f"keep has shape {list(keep.shape)}: expected [{rows}], one flag a row.")
+    else:
+        kept = keep.to(logprobs.device).bool().nonzero().squeeze(1)
+    return (advantages.unsqueeze(1) if advantages.dim() == 1 else advantages), kept

@@ -1,0 +1,274 @@
+"""A run is a folder, and can be killed anywhere.
+
+::
+
+    RUN/config.yaml               what was asked for
+    RUN/metrics.jsonl             one JSON object an update
+    RUN/checkpoints/000120/       bank.pt optimizer.pt state.json: exact, the newest two; state.json holds their digests
+    RUN/players/main/v000120/     adapters in peft's format, one folder a version
+    RUN/tensorboard/  RUN/curves.png
+
+A checkpoint is written beside its final name and renamed when whole; a truncated one is noticed by its digest, and the
+one before it is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...errors import RunError
+from .config import TrainConfig, from_dict, load_config, save_config, to_dict
+
+__all__ = ["Run", "check_same", "latest_version", "same_game"]
+
+_FREE = ("budget", "threads")  # sections that may change between stop and resume
+
+
+class Run:
+    """The folder of one run.
+
+    Args:
+        folder: it is made by ``create`` and read by ``reopen``.
+        config: what the run does.
+    """
+
+    def __init__(self, folder: Path, config: TrainConfig) -> None:
+        self.folder, self.config = folder, config
+
+    @classmethod
+    def create(cls, folder: Path, config: TrainConfig) -> Run:
+        """Make a new run.
+
+        Raises:
+            RunError: the folder holds something already, or can't be written.
+        """
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            hint = "Add --resume to go on with it, or" if (folder / "config.yaml").exists() else "Please"
+            raise RunError(f"{folder} isn't empty. {hint} name another folder with --run.")
+        run = cls(folder, config)
+        run.write_config()
+        return run
+
+    @classmethod
+    def reopen(cls, folder: Path, config: TrainConfig | None = None) -> Run:
+        """Open a run that exists.
+
+        Args:
+            folder: of the run.
+            config: what is asked for now; None takes the run's own. ``write_config`` is left to the caller.
+
+        Raises:
+            RunError: no run there, a run of another game, or a setting changed that the weights depend on.
+        """
+        path = folder / "config.yaml"
+        if not path.exists():
+            raise RunError(f"{folder} holds no run (no config.yaml). Start one with: coterie train GAME --run {folder}")
+        saved = load_config(path)
+        if config is None:
+            return cls(folder, saved)
+        if not same_game(saved.game, config.game):
+            raise RunError(f"{folder} is a run of {saved.game}, not of {config.game}. Name another folder with --run.")
+        check_same(to_dict(saved), to_dict(config), f"{folder}")
+        return cls(folder, config)
+
+    def write_config(self) -> None:
+        """Write config.yaml; make the folder where it isn't there.
+
+        Raises:
+            RunError: it can't be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            save_config(self.config, self.folder / "config.yaml")
+        except OSError as error:
+            where = f"{self.folder} can't be written: {error.strerror}"
+            raise RunError(f"{where}. Free some space, or name another folder with --run.") from None
+
+    # -- metrics
+
+    def log(self, row: Mapping[str, Any]) -> None:
+        """Append one line to metrics.jsonl.
+
+        Raises:
+            RunError: the disk is full or the folder is gone.
+        """
+        try:
+            with (self.folder / "metrics.jsonl").open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """All complete lines of metrics.jsonl."""
+        path = self.folder / "metrics.jsonl"
+        rows: list[dict[str, Any]] = []
+        for line in path.read_text().splitlines() if path.exists() else ():
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError:
+                break  # killed while writing it
+        return rows
+
+    def cut_metrics(self, update: int) -> None:
+        """Forget lines from ``update`` on: they will be made again.
+
+        Raises:
+            RunError: the disk is full.
+        """
+        rows = [row for row in self.metrics() if row["update"] < update]
+        try:
+            _write_text(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        except OSError as error:
+            raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
+
+    # -- checkpoints
+
+    def save(self, update: int, tensors: Mapping[str, Any], state: Mapping[str, Any], keep: int = 2) -> Path:
+        """Write a checkpoint; older ones than the newest ``keep`` leave only after it is whole.
+
+        Args:
+            update: how many updates are done.
+            tensors: file stem -> nested data for ``torch.save``.
+            state: plain data.
+            keep: how many checkpoints to keep.
+
+        Raises:
+            RunError: it could not be written; earlier checkpoints are untouched.
+        """
+        final = self.folder / "checkpoints" / f"{update:06d}"
+        partial = final.with_name(final.name + ".partial")
+        try:
+            shutil.rmtree(partial, ignore_errors=True)
+            partial.mkdir(parents=True)
+            digests = {}
+            for stem, data in tensors.items():
+                torch.save(data, partial / f"{stem}.pt")
+                digests[f"{stem}.pt"] = _digest(partial / f"{stem}.pt")
+            whole = {"update": update, "digests": digests, "config": to_dict(self.config), **state}
+            _write_text(partial / "state.json", json.dumps(whole, indent=1))
+            shutil.rmtree(final, ignore_errors=True)
+            os.replace(partial, final)
+        except (OSError, RuntimeError) as error:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise self.unwritten(f"Checkpoint {final}", error) from None
+        for old in self.checkpoints()[:-keep]:
+            shutil.rmtree(self.folder / "checkpoints" / f"{old:06d}", ignore_errors=True)
+        return final
+
+    def unwritten(self, what: str, error: Exception) -> RunError:
+        """What to raise where something could not be saved."""
+        kept = self.checkpoints()
+        rest = f"The checkpoint of update {kept[-1]} is kept." if kept else "There is no earlier checkpoint."
+        return RunError(f"{what} could not be written: {error}. {rest} Free some space, then --resume.")
+
+    def checkpoints(self) -> list[int]:
+        """Updates of the checkpoints there are, ascending."""
+        folder = self.folder / "checkpoints"
+        return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit()) if folder.is_dir() else []
+
+    def load(self) -> tuple[dict[str, Any], dict[str, Any], list[str]] | None:
+        """The newest whole checkpoint.
+
+        Returns:
+            (tensors by file stem, state, what was wrong with newer ones), or None if there is no checkpoint at all.
+
+        Raises:
+            RunError: there are checkpoints, but none is whole; or the config was edited since.
+        """
+        wrong: list[str] = []
+        for update in reversed(self.checkpoints()):
+            folder = self.folder / "checkpoints" / f"{update:06d}"
+            try:
+                state = json.loads((folder / "state.json").read_text())
+                for name, digest in state["digests"].items():
+                    if _digest(folder / name) != digest:
+                        raise ValueError(f"{name} is truncated or was changed")
+                tensors = {
+                    name.removesuffix(".pt"): torch.load(folder / name, weights_only=True) for name in state["digests"]
+                }
+            except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+                wrong.append(f"{folder}: {error}")
+                continue
+            # Fields that are younger than the checkpoint have their presets' values.
+            check_same(to_dict(from_dict(state["config"])), to_dict(self.config), f"checkpoint {folder}")
+            return tensors, state, wrong
+        if wrong:
+            raise RunError(f"No checkpoint of {self.folder} is whole: {'; '.join(wrong)}. Start a new run.")
+        return None
+
+    def model(self) -> dict[str, str]:
+        """``id`` and ``hash`` of the base model, as the newest readable checkpoint has them; else empty."""
+        for update in reversed(self.checkpoints()):
+            try:
+                state = json.loads((self.folder / "checkpoints" / f"{update:06d}" / "state.json").read_text())
+                return {str(k): str(v) for k, v in state["model"].items()}
+            except (OSError, ValueError, KeyError):
+                continue
+        return {}
+
+    def player_folder(self, name: str, update: int) -> Path:
+        """Where a version of a player's adapter lies."""
+        return self.folder / "players" / name / f"v{update:06d}"
+
+
+def same_game(one: str, other: str) -> bool:
+    """Whether two ids mean one game; a name without version means any of its versions."""
+    a, b = one.rpartition("-v"), other.rpartition("-v")
+    return (a[0] or one) == (b[0] or other) and (a[2] == b[2] or not a[0] or not b[0])
+
+
+def latest_version(folder: Path, player: str) -> Path:
+    """The newest saved adapter of a player.
+
+    Raises:
+        RunError: the run has no such player, or saved nothing yet.
+    """
+    versions = sorted((folder / "players" / player).glob("v[0-9]*"))
+    if not versions:
+        there = ", ".join(sorted(p.name for p in (folder / "players").glob("*"))) or "none yet"
+        raise RunError(f"{folder} has no saved player {player!r}; it has: {there}.")
+    return versions[-1]
+
+
+def check_same(saved: Mapping[str, Any], now: Mapping[str, Any], where: str, free: Collection[str] = _FREE) -> None:
+    """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts.
+
+    Args:
+        saved: the settings of a run.
+        now: those it would go on with.
+        where: what they were saved in.
+        free: sections that may differ.
+    """
+    for section, value in now.items():
+        old = saved.get(section)
+        if section == "policy" and isinstance(old, dict):
+            old = {**old, "model": value["model"]}
+        if section in free or section == "game" or old == value:
+            continue
+        if isinstance(value, dict) and isinstance(old, dict):
+            names = [n for n in value if old.get(n) != value[n]]
+            changed = ", ".join(f"{n} was {old.get(n)!r}, now {value[n]!r}" for n in names)
+        else:
+            changed = f"{section} was {old!r}, now {value!r}"
+        raise RunError(
+            f"{where} was made with other settings ({changed}): going on would mix two experiments. "
+            "Put the setting back, or start a new run with --run."
+        )
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _write_text(path: Path, text: str) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text)
+    os.replace(partial, path)

@@ -1,0 +1,176 @@
+"""From a name to whoever plays: a baseline, a person, a trained player of a run, a model as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...agents.core import Agent
+from ...envs.core import Game
+from ...envs.registry import make_game, presets, spec
+from ...errors import MissingExtra, RunError, UnknownName
+from .config import PolicyConfig, TrainConfig, load_config
+
+if TYPE_CHECKING:
+    from ...agents.llm.policy import LLMAgent, LoraPolicy
+
+LARGE = 50_000_000
+"""Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed where the processor knows it."""
+
+__all__ = ["as_recorded", "build_policy", "is_net", "load_player", "make_player"]
+
+
+def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed: int = 0) -> LoraPolicy:
+    """Load the base model and give every player an adapter.
+
+    Raises:
+        ModelError, MissingExtra, UsageError: what is wrong with model or settings.
+    """
+    try:
+        import torch  # noqa: F401  # the first thing that a core install lacks
+        from peft import LoraConfig
+    except ImportError as error:
+        raise MissingExtra("Training and playing language models", error.name or "torch", "train") from None
+    from ...agents.bank.bank import LoraBank
+    from ...agents.llm.policy import LoraPolicy
+    from ...agents.llm.models import load_model
+
+    loaded = load_model(config.model, dtype=None if config.dtype == "auto" else config.dtype)
+    if config.dtype == "auto" and sum(p.numel() for p in loaded.model.parameters()) > LARGE:
+        loaded = load_model(config.model, dtype="bfloat16")
+    modules = config.target_modules
+    lora = LoraConfig(
+        r=config.lora_r,
+        lora_alpha=config.lora_alpha,
+        target_modules=modules if modules == "all-linear" else [m.strip() for m in modules.split(",")],
+        lora_dropout=0.0,
+        task_type="CAUSAL_LM",
+    )
+    bank = LoraBank(loaded.model, lora, players, seed=seed)
+    return LoraPolicy(
+        loaded,
+        bank,
+        decode=config.decode,
+        template=config.template,
+        temperature=config.temperature,
+        max_new_tokens=config.max_completion_length,
+        batch_tokens=config.batch_tokens,
+        think=config.think,
+    )
+
+
+def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
+    """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``.
+
+    Raises:
+        RunError: no such run, player or version; a run of another game or of one that was configured otherwise; its
+            base model has other weights now.
+    """
+    from ...agents.llm.policy import LLMAgent
+    from .folder import Run, latest_version, same_game
+
+    path, player, version = _split(spec)
+    if not (path / "config.yaml").is_file():
+        raise RunError(f"{path} holds no run (no config.yaml).")
+    config = load_config(path / "config.yaml")
+    if not same_game(config.game, game.info.id):
+        raise RunError(f"{path} was trained on {config.game}; it can't play {game.info.id}.")
+    _check_arguments(config, game, path)
+    folder = latest_version(path, player)
+    if version is not None:
+        folder = folder.with_name(f"v{version:06d}")
+        if not folder.is_dir():
+            there = ", ".join(str(int(p.name[1:])) for p in sorted(folder.parent.glob("v[0-9]*")))
+            raise RunError(f"{path} has no version {version} of {player!r}; it has: {there}.")
+    trained_on = Run(path, config).model()
+    policy = build_policy(as_recorded(config.policy, trained_on), (player,), config.seed)
+    assert policy.bank is not None
+    if trained_on.get("hash", policy.loaded.hash) != policy.loaded.hash:
+        raise RunError(
+            f"{path} was trained on {trained_on['id']}, and {config.policy.model!r} now has other weights. "
+            f"Put the old model into `model` of {path / 'config.yaml'}."
+        )
+    policy.bank.load_peft(player, folder)
+    return LLMAgent(policy, player, greedy=greedy, name=f"{path.name}:{player}")
+
+
+def as_recorded(config: PolicyConfig, model: Mapping[str, str]) -> PolicyConfig:
+    """The same with the built-in model that a run began with: ``tiny`` is whichever is the newest."""
+    return dataclasses.replace(config, model=model["id"]) if config.model == "tiny" and "id" in model else config
+
+
+def _check_arguments(config: TrainConfig, game: Game, path: Path) -> None:
+    """Raise RunError where a run's game was configured otherwise; other presets are other worlds, seen the same way."""
+    if spec(game.info.name).presets:
+        other = presets(game.info.name).carried(config.game_arguments, game.config)
+        if other:
+            raise RunError(f"{path} was trained on {game.info.id} with {other}; say the same of the world to play in.")
+        return
+    trained = make_game(game.info.id, **config.game_arguments).config
+    differ = [name for name in trained if trained[name] != game.config.get(name)]
+    if differ:
+        was = " ".join(f"{name}={trained[name]}" for name in differ)
+        now = " ".join(f"{name}={game.config.get(name)}" for name in differ)
+        raise RunError(f"{path} was trained on {game.info.id} with {was}, not {now}. Say --set {was}.")
+
+
+def _split(spec: str) -> tuple[Path, str, int | None]:
+    if Path(spec).exists():
+        return Path(spec), "main", None
+    rest, _, version = spec.partition("@")
+    path, _, player = rest.rpartition(":")
+    if version and not version.lstrip("v").isdigit():
+        raise RunError(f"{spec!r}: the version behind @ must be a number of updates.")
+    return Path(path or rest), player if path else "main", int(version.lstrip("v")) if version else None
+
+
+def is_net(name: str) -> bool:
+    """Whether a name means a small net: ``net`` (the one that ships), a run of one, or a folder that holds one."""
+    folder = Path(name)
+    if name == "net" or (folder / "net.json").is_file():
+        return True
+    config = folder / "config.yaml"
+    return config.is_file() and any(line.strip() == "policy: net" for line in config.read_text().splitlines())
+
+
+def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
+    """Whoever a name means.
+
+    Args:
+        spec: a baseline (``random``, ``mcts:400``, see ``make_baseline``), ``human``; a run folder
+            (``RUN:player@version``); ``net`` or a run of a net, which draws its actions; else a model as it is, without
+            adapter.
+        game: what will be played.
+        greedy: models take their likeliest answer.
+
+    Raises:
+        UnknownName: none of these.
+        CoterieError: what is wrong with the run or the model.
+    """
+    from ...agents.baselines import BASELINES, is_baseline, make_baseline
+
+    if is_baseline(spec):
+        return make_baseline(spec, game)
+    if spec == "human":
+        from ...agents.human.terminal import HumanAgent
+
+        return HumanAgent()
+    if is_net(spec.partition("@")[0]):
+        from .net_run import load_net_player
+
+        return load_net_player(spec, game)
+    path, _, _ = _split(spec)
+    if (path / "config.yaml").is_file():
+        return load_player(spec, game, greedy=greedy)
+    from ...agents.llm.models import model_names
+
+    head, colon, _ = spec.partition(":")
+    named = spec if not colon or path.exists() or "/" in head else head  # "mtcs:400", "ucci:/path/to/engine"
+    if not (path.exists() or spec in model_names() or "/" in named or spec.startswith("tiny")):
+        raise UnknownName("player", named, [*BASELINES, "human", "net", *model_names()])
+    from ...agents.llm.policy import LLMAgent, LoraPolicy
+    from ...agents.llm.models import load_model
+
+    return LLMAgent(LoraPolicy(load_model(spec)), None, greedy=greedy)

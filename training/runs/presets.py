@@ -1,0 +1,125 @@
+"""What ``coterie train GAME`` starts from, by game and by ``GAME:CURRICULUM``."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .config import BudgetConfig, CreditConfig, LossConfig, OptimizerConfig, PolicyConfig, RolloutConfig, SchemeConfig, TrainConfig
+
+__all__ = ["PRESETS", "find"]
+
+_MODEL = PolicyConfig(model="tiny-v1")  # what the figures of these were measured with
+
+# Whole games of many moves: positions hardly ever repeat, so games of one opening are compared with each other.
+_LONG = TrainConfig(
+    policy=_MODEL,
+    rollout=RolloutConfig(games=32, num_generations=8, opening_plies=6),
+    credit=CreditConfig(credit="group"),
+    loss=LossConfig(num_iterations=1, num_mini_batches=4, entropy_coef=0.01),
+    scheme=SchemeConfig(opponents="random=1,self=0.5,past=0.5"),
+    budget=BudgetConfig(eval_every=20, eval_games=50),
+)
+
+# Hidden cards and simultaneous moves: against itself, with a bonus that keeps the policy mixed.
+_MIXED = TrainConfig(
+    policy=_MODEL,
+    rollout=RolloutConfig(games=512, num_generations=1, opening_plies=0),
+    credit=CreditConfig(credit="rae"),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.05, entropy_final=0.01, entropy_decay_updates=200),
+    optimizer=OptimizerConfig(decay_updates=300),
+    scheme=SchemeConfig(scheme="self_play"),
+    budget=BudgetConfig(updates=300, eval_every=20),
+)
+
+# One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one.
+_PUZZLE = TrainConfig(
+    policy=_MODEL,
+    rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0),
+    credit=CreditConfig(credit="group", scale_rewards="group"),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.15, entropy_final=0.03, entropy_decay_updates=400),
+    optimizer=OptimizerConfig(learning_rate=2e-3, decay_updates=600, warmup_updates=10),
+    scheme=SchemeConfig(scheme="fixed", opponents="random"),
+    budget=BudgetConfig(updates=600, minutes=25.0, eval_vs="random", eval_every=20, eval_games=500),
+)
+
+_ENDGAME = dataclasses.replace(
+    _PUZZLE,
+    rollout=RolloutConfig(games=256, num_generations=16, opening_plies=0),
+    scheme=SchemeConfig(scheme="fixed", opponents="alphabeta:2=1"),
+    budget=BudgetConfig(updates=500, eval_vs="alphabeta:2", eval_every=25, eval_games=100),
+)
+
+# Small enough for a baseline at every deal and every turn of the betting, and for an exact look at the policy. Momentum
+# makes two learners that chase each other run in circles: there is none.
+_CARDS = dataclasses.replace(
+    _MIXED,
+    rollout=RolloutConfig(games=1024, num_generations=1, opening_plies=0),
+    credit=CreditConfig(credit="state"),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.2, entropy_final=0.05, entropy_decay_updates=400),
+    optimizer=OptimizerConfig(learning_rate=3e-4, decay_updates=600, beta1=0.0),
+    budget=BudgetConfig(updates=500, eval_every=20, exact=True),
+)
+
+# Many agents in one world that pays on the way: copies of one map are compared, seat by seat and tick by tick. A text
+# costs more than a tick, so there are few games and many steps.
+_WORLDS = TrainConfig(
+    policy=PolicyConfig(model="tiny-v2"),  # what its figures were measured with
+    set=("preset=a3_9x9",),
+    rollout=RolloutConfig(games=16, num_generations=8, opening_plies=0, illegal_penalty=0.0, shaping=0.3),
+    credit=CreditConfig(credit="turn", scale_rewards="batch", gamma=0.9),
+    loss=LossConfig(num_iterations=1, num_mini_batches=8, target_kl=0.1, entropy_coef=0.01, entropy_final=0.01),
+    optimizer=OptimizerConfig(learning_rate=3e-3, warmup_updates=2, decay_updates=200, max_grad_norm=0.2),
+    scheme=SchemeConfig(scheme="self_play"),
+    budget=BudgetConfig(updates=1000, minutes=20.0, eval_vs="random,forager", eval_every=5, eval_games=32),
+)
+
+_ANY = TrainConfig(scheme=SchemeConfig(opponents="random=1,self=1"))
+
+PRESETS: dict[str, TrainConfig] = {
+    "tictactoe": TrainConfig(
+        policy=PolicyConfig(model="tiny-v0"),  # what its figures were measured with
+        scheme=SchemeConfig(opponents="random=1,minimax=1"),
+        optimizer=OptimizerConfig(decay_updates=300),
+        loss=LossConfig(
+            num_iterations=2, num_mini_batches=4, entropy_coef=0.1, entropy_final=0.02, entropy_decay_updates=150
+        ),
+        budget=BudgetConfig(
+            updates=2000,
+            minutes=10.0,
+            eval_vs="random,minimax",
+            eval_games=2000,
+            goal="random.win>=0.92,random.loss<=0.004,minimax.draw>=0.995",
+        ),
+    ),
+    "chess": dataclasses.replace(_LONG, rollout=dataclasses.replace(_LONG.rollout, max_plies=160)),
+    "chess:mate-in-1": _PUZZLE,
+    "chess:mate-in-2": _ENDGAME,
+    "chess:kqk": _ENDGAME,
+    "chess:krk": _ENDGAME,
+    "connect_four": _LONG,
+    "go": _LONG,
+    "gridworld": _WORLDS,
+    "hex": _LONG,
+    "highest_number": _MIXED,
+    "kuhn_poker": _CARDS,
+    "leduc_poker": _CARDS,
+    "matrix": _MIXED,
+}
+"""Starting points; a game without one learns from random players and itself. Measured are those of docs/training.md."""
+
+
+def find(game: str, curriculum: str = "") -> TrainConfig:
+    """The preset of a game and a curriculum; of the game alone where the curriculum has none of its own.
+
+    Args:
+        game: id or name.
+        curriculum: as ``rollout.curriculum`` has it.
+    """
+    name = game.rsplit("-v", 1)[0]
+    found = PRESETS.get(name, _ANY)
+    if curriculum:
+        own = PRESETS.get(f"{name}:{curriculum}")
+        # Random plies would lead away from the positions that the curriculum is about.
+        rollout = dataclasses.replace((own or found).rollout, curriculum=curriculum, opening_plies=0)
+        found = dataclasses.replace(own or found, rollout=rollout)
+    return dataclasses.replace(found, game=game)
