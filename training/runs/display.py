@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtra
-from ..evaluation.match import wilson
 from ..evaluation.goal import POLICY
+from ..evaluation.match import wilson
 
 if TYPE_CHECKING:
     from ..loop import Trainer

@@ -29,12 +29,12 @@ from ...envs.gridworld.presets import configured
 from ...envs.gridworld.world import plane_names
 from ...envs.vec import VecEnv
 from ...errors import RunError, UsageError
+from ..evaluation.worlds import compare_worlds
+from ..learn.ppo_net import PPO
+from ..learn.shaping import Dense
+from .folder import check_same, same_game
 from .interrupts import StopFlag
 from .net_config import NetConfig, is_net_run, read_net_config
-from ..learn.ppo_net import PPO
-from .folder import check_same, same_game
-from ..learn.shaping import Dense
-from ..evaluation.worlds import compare_worlds
 
 __all__ = ["find_net", "load_net_player", "need_planes", "new_net", "plot_net_curves", "train_net"]
 

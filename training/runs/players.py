@@ -34,8 +34,8 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
     except ImportError as error:
         raise MissingExtra("Training and playing language models", error.name or "torch", "train") from None
     from ...agents.bank.bank import LoraBank
-    from ...agents.llm.policy import LoraPolicy
     from ...agents.llm.models import load_model
+    from ...agents.llm.policy import LoraPolicy
 
     loaded = load_model(config.model, dtype=None if config.dtype == "auto" else config.dtype)
     if config.dtype == "auto" and sum(p.numel() for p in loaded.model.parameters()) > LARGE:
@@ -170,7 +170,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     named = spec if not colon or path.exists() or "/" in head else head  # "mtcs:400", "ucci:/path/to/engine"
     if not (path.exists() or spec in model_names() or "/" in named or spec.startswith("tiny")):
         raise UnknownName("player", named, [*BASELINES, "human", "net", *model_names()])
-    from ...agents.llm.policy import LLMAgent, LoraPolicy
     from ...agents.llm.models import load_model
+    from ...agents.llm.policy import LLMAgent, LoraPolicy
 
     return LLMAgent(LoraPolicy(load_model(spec)), None, greedy=greedy)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 
-from .config import BudgetConfig, CreditConfig, LossConfig, OptimizerConfig, PolicyConfig, RolloutConfig, SchemeConfig, TrainConfig
+from .config import (
+    BudgetConfig,
+    CreditConfig,
+    LossConfig,
+    OptimizerConfig,
+    PolicyConfig,
+    RolloutConfig,
+    SchemeConfig,
+    TrainConfig,
+)
 
 __all__ = ["PRESETS", "find"]
 

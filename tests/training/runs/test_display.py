@@ -10,8 +10,8 @@ pytest.importorskip("torch")
 pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 
-from coterie.training.runs.display import Display, plain_line, plot_curves
 from coterie.training.loop import Trainer
+from coterie.training.runs.display import Display, plain_line, plot_curves
 
 RESULT = {"opponent": "random", "games": 100, "win": 0.5, "draw": 0.2, "loss": 0.3}
 

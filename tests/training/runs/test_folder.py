@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coterie.errors import RunError, UsageError  # noqa: E402
-from coterie.training.runs.config import load_config  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
+from coterie.training.runs.config import load_config  # noqa: E402
 
 
 def change(config, **sections):

@@ -17,10 +17,10 @@ from coterie.agents.net import NetAgent
 from coterie.cli import main
 from coterie.envs.registry import make_game
 from coterie.errors import RunError, UnknownName, UsageError
+from coterie.training.learn.ppo_net import PPO, PPOConfig
 from coterie.training.runs.net_config import NetConfig, is_net_run, read_net_config
 from coterie.training.runs.net_run import find_net, train_net
 from coterie.training.runs.players import is_net, make_player
-from coterie.training.learn.ppo_net import PPO, PPOConfig
 
 TINY = NetConfig(
     set=("preset=a3_9x9",),
