@@ -203,9 +203,10 @@ class LoraBank:
         return slot
 
     def remove(self, name: str) -> None:
-        """Remove a player; its slot is zeroed and becomes free."""
+        """Remove a player; its slot, weights and gradient, is zeroed and becomes free."""
         slot = self.slot(name)
         self._weights[slot].zero_()
+        self.grads(name).zero_()
         for table in (self.players, self.versions, self.births):
             del table[name]
 

@@ -1,7 +1,8 @@
 """AdamW for a LoRA bank: every player has its own moments and its own count of steps.
 
 Idle players don't move: no decay, no momentum, not a bit. A player that was reset, copied onto or loaded starts with
-fresh moments; one that another player took over by name and slot does too.
+fresh moments; one that another player took over by name and slot does too. Moments of players that are gone are freed
+with the next ``step`` or ``zero_grad``.
 """
 
 from __future__ import annotations
@@ -55,20 +56,26 @@ class BankAdamW:
         self._moments: dict[str, _Moments] = {}
 
     @torch.no_grad()
-    def step(self, active: Sequence[str], lr: float | None = None) -> None:
+    def step(self, active: Sequence[str], lr: float | Mapping[str, float] | None = None) -> None:
         """Update the active players from their gradients, and count it in ``bank.versions``; the others stay bit-equal.
 
         Args:
             active: names, each once.
-            lr: for this step only; None takes ``self.lr``.
+            lr: for this step only, one for all or one for each active player; None takes ``self.lr``.
 
         Raises:
-            UnknownName: no such player. UsageError: a name twice.
+            UnknownName: no such player. UsageError: a name twice, or a player without a rate; nobody has moved then.
         """
         if len(set(active)) != len(active):
             raise UsageError(f"A player is named twice in {list(active)}: each takes one step.")
+        rates = lr if isinstance(lr, Mapping) else dict.fromkeys(active, self.lr if lr is None else lr)
         for name in active:
-            self._update(name, self.bank.grads(name), self.lr if lr is None else lr)
+            self.bank.slot(name)
+            if name not in rates:
+                raise UsageError(f"Player {name!r} has no learning rate; there are rates for {list(rates)}.")
+        self._free()
+        for name in active:
+            self._update(name, self.bank.grads(name), rates[name])
             self.bank.versions[name] += 1
 
     def clip_grad_norm(self, active: Sequence[str], max_norm: float) -> dict[str, float]:
@@ -87,7 +94,8 @@ class BankAdamW:
         return norms
 
     def zero_grad(self) -> None:
-        """Forget all gradients of the bank."""
+        """Forget all gradients of the bank, and the moments of weights that are no longer there."""
+        self._free()
         self.bank.zero_grad()
 
     def steps(self, name: str) -> int:
@@ -95,10 +103,20 @@ class BankAdamW:
         moments = self._moments.get(name)
         return moments.steps if moments is not None and moments.birth == self.bank.births[name] else 0
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that all moments take."""
+        return sum(t.numel() * t.element_size() for m in self._moments.values() for t in (m.first, m.second))
+
+    def _free(self) -> None:
+        """Let go of the moments of players that were removed, reset, copied onto or loaded."""
+        births = self.bank.births
+        self._moments = {name: m for name, m in self._moments.items() if births.get(name) == m.birth}
+
     def _update(self, name: str, grad: torch.Tensor, lr: float) -> None:
         weights = self.bank.weights(name)
         moments = self._moments.get(name)
-        if moments is None or moments.birth != self.bank.births[name]:
+        if moments is None:
             moments = _Moments(torch.zeros_like(weights), torch.zeros_like(weights), 0, self.bank.births[name])
             self._moments[name] = moments
         moments.steps += 1
@@ -122,6 +140,7 @@ class BankAdamW:
 
     def state_dict(self) -> dict[str, Any]:
         """Moments and counts of every player in the bank, as copies; ``lr`` and the like aren't in it."""
+        self._free()
         return {
             name: {
                 "first": m.first.cpu().clone(),
@@ -130,7 +149,6 @@ class BankAdamW:
                 "birth": m.birth,
             }
             for name, m in self._moments.items()
-            if self.bank.births.get(name) == m.birth
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -263,6 +263,45 @@ def test_new_weights_get_fresh_moments() -> None:
     assert optimizer.steps("ann") == optimizer.steps("bob") == 1
 
 
+def test_moments_and_gradients_of_who_left_are_freed() -> None:
+    bank = make()
+    optimizer = BankAdamW(bank, lr=0.1)
+    train(bank, optimizer, PLAYERS)
+    one = optimizer.nbytes // 3
+    assert one == 2 * 4 * bank.weights("ann").numel()
+    for k in range(4):  # a pool whose oldest player goes: as many moments as players, ever
+        bank.remove("bob" if k == 0 else f"dan-{k - 1}")
+        assert bank.add(f"dan-{k}") == 1
+        assert not bank.grads(f"dan-{k}").any()  # the slot's last owner left a gradient there
+        optimizer.zero_grad()
+        assert optimizer.nbytes == 2 * one
+        train(bank, optimizer, [f"dan-{k}"])
+        assert optimizer.nbytes == 3 * one
+    bank.remove("ann")
+    assert set(optimizer.state_dict()) == {"cat", "dan-3"}
+    assert optimizer.nbytes == 2 * one
+
+
+def test_learning_rates_of_a_player_each() -> None:
+    bank, twin = make(), make()
+    rates = {"ann": 0.1, "bob": 0.0, "cat": 0.02}
+    optimizer, single = BankAdamW(bank), {name: BankAdamW(twin, lr=rate) for name, rate in rates.items()}
+    before = rows(bank)
+    for _ in range(3):
+        backward(bank, [0, 1, 2, 0, 1, 2])
+        optimizer.step(PLAYERS, lr=rates)
+        backward(twin, [0, 1, 2, 0, 1, 2])
+        for name, alone in single.items():
+            alone.step([name])
+    for name in PLAYERS:
+        assert torch.equal(bank.weights(name), twin.weights(name))
+    assert torch.equal(bank.weights("bob"), before["bob"])
+    moved = rows(bank)
+    with pytest.raises(UsageError, match="'cat' has no learning rate"):
+        optimizer.step(PLAYERS, lr={"ann": 0.1, "bob": 0.1})
+    assert all(torch.equal(bank.weights(name), moved[name]) for name in PLAYERS)
+
+
 def test_learning_rate_of_a_step() -> None:
     bank = make()
     before = rows(bank)
