@@ -296,7 +296,7 @@ def _eval(words: list[str]) -> int:
     own = trained is not None and spec(trained.game).name == spec(played).name
     arguments = wanted(played, asked.set, asked.preset, trained.game_arguments if trained and own else None)
     game = make_game(played, **arguments)
-    worlds = game.info.noop is not None
+    worlds = game.info.is_world
     if asked.games == 1 and not worlds:
         raise UsageError("--games is 1; it must be at least 2, one from either seat.")
     if (asked.ticks or asked.save) and not worlds:

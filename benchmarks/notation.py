@@ -30,7 +30,7 @@ SEED = 54_321
 
 def questions(game: Game, count: int, within: int = 40, seed: int = SEED) -> list[Turn]:
     """That many turns with a choice, each of a game of its own after 0 to ``within`` random turns (ticks)."""
-    vec = VecEnv(game, count, autoreset_mode="Disabled", illegal="noop" if game.info.noop is not None else "raise")
+    vec = VecEnv(game, count, autoreset_mode="Disabled", illegal="noop" if game.info.is_world else "raise")
     vec.reset(seed=seed)
     rng = np.random.default_rng(seed)
     left: NDArray[np.int64] = rng.integers(0, within, count)

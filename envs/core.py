@@ -64,6 +64,11 @@ class GameInfo:
         """PettingZoo's names of the seats: ``["player_0", ...]``."""
         return [f"player_{p}" for p in range(self.players)]
 
+    @property
+    def is_world(self) -> bool:
+        """Whether it is a world: all act at once, and whatever they try that is not legal fails (``noop``)."""
+        return self.simultaneous and self.noop is not None
+
 
 class Kernels(NamedTuple):
     """The verbs: ``@njit`` functions, nothing allocated, no Python random numbers.

@@ -55,15 +55,15 @@ def drivers(game: Game) -> Drivers:
     while rows > 1 and rows * seen > NEAR:
         rows //= 2
     name = f"{info.name}_v{info.version}"
-    if is_world(game):
+    if shares_loops(game):
         return _drivers(game.kernels, name, info.num_actions, 0, True, 1, idle_action(game))
     return _drivers(game.kernels, name, info.num_actions, info.players, info.simultaneous, rows, idle_action(game))
 
 
-def is_world(game: Game) -> bool:
+def shares_loops(game: Game) -> bool:
     """Whether games of any number of players share their loops: those of many players, or whose players may die."""
     info = game.info
-    return info.simultaneous and (info.players > FEW or info.noop is not None or game.kernels.alive is not None)
+    return info.is_world or (info.simultaneous and (info.players > FEW or game.kernels.alive is not None))
 
 
 @cache

@@ -28,7 +28,7 @@ LOW = 0xFFFF
 
 def is_packed(game: Game) -> bool:
     """Whether records of this game are packed: worlds, whose rules let any action be tried."""
-    return game.info.noop is not None
+    return game.info.is_world
 
 
 def pack(game: Game, record: GameRecord) -> dict[str, Any]:

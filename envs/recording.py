@@ -6,8 +6,8 @@
 Then play as always. A game is written when it ends, and when it is left: at the next ``reset`` or at ``close``.
 ``record.read_games`` takes the file back, ``coterie play --replay FILE`` shows it.
 
-Only worlds are noted, the games whose rules let any action be tried (``GameInfo.noop``), under the policy ``noop`` or
-``raise``: others let an illegal action end or change what the rules would have played.
+Only worlds are noted, the games whose rules let any action be tried (``GameInfo.is_world``), under the policy ``noop``
+or ``raise``: others let an illegal action end or change what the rules would have played.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _SCREEN = f"{__name__.rsplit('.', 2)[0]}.renderers.screen"
 
 def fps(game: Game) -> int:
     """Turns (ticks) a second in a window: worlds last thousands of them."""
-    return 2 if game.info.noop is None else 10
+    return 10 if game.info.is_world else 2
 
 
 def render_modes(draw: str | None) -> list[str]:

@@ -27,7 +27,7 @@ from ..aliases import RUNNING
 from ..errors import ActionError
 from .aec import AECGame
 from .core import Game
-from .drivers import is_world
+from .drivers import shares_loops
 from .parallel import ParallelGame
 from .registry import list_envs, spec
 from .rng import below, episode_seed, word
@@ -198,7 +198,7 @@ def check_text(game: Game) -> None:
                 assert len(set(texts)) == len(texts), f"two legal actions are written alike: {texts}"
                 for a, text in zip(legal, texts, strict=True):
                     assert game.parse_action(state, 0, text) == a, f"{text!r} does not come back as {a}"
-                for a in set(asked) - set(legal) if info.noop is None else ():
+                for a in set(asked) - set(legal) if not info.is_world else ():
                     assert not _accepts(game, state, game.action_to_text(state, 0, a)), (
                         f"parse_action takes {a}, which is not legal"
                     )
@@ -451,7 +451,7 @@ def transcript(game: Game, seeds: range = range(4)) -> str:
     Of long games every tenth turn is described, from the 40th on. Of worlds: two games, 60 ticks of each, two seats a
     tick in short, one in every tenth at length.
     """
-    world = is_world(game)
+    world = shares_loops(game)
     lines = [game.rules]
     for seed in seeds[:2] if world else seeds:
         lines.append(f"# seed {seed}")

@@ -223,7 +223,7 @@ class Trainer:
         at = self.config.seed + 1 if seed is None else seed
         if self.positions is not None:
             return self.held_out.measure(agent, self.judges, at) if self.held_out else []
-        if self.game.info.noop is not None:
+        if self.game.info.is_world:
             sampled = LLMAgent(self.policy, self.scheme.learner, name=self.scheme.learner)
             return compare_worlds(self.game, {self.scheme.learner: sampled, **self.judges}, number, at)
         rows = evaluate(self.game, agent, self.judges, number, at, exact=False)
@@ -412,7 +412,7 @@ def _loop(
     rows: list[dict[str, Any]] = []
     with StopFlag() as stop:
         while trainer.updates < budget.updates:
-            begins = not trainer.updates and (trainer.held_out or trainer.game.info.noop is not None)
+            begins = not trainer.updates and (trainer.held_out or trainer.game.info.is_world)
             start = trainer.evaluate() if begins else []
             try:
                 row = trainer.step()

@@ -72,7 +72,7 @@ def need_planes(game: Game) -> None:
         UsageError: it has no plane observations.
     """
     info = game.info
-    if not info.simultaneous or len(info.observation_shape) != 3 or info.noop is None:
+    if not info.is_world or len(info.observation_shape) != 3:
         raise UsageError(
             f"{info.id} as it is configured here has observations of shape {list(info.observation_shape)}; nets are "
             "for gridworlds with observation.kind=planes."
