@@ -49,6 +49,12 @@ def test_a_run_leaves_what_its_folder_promises(small, tmp_path):
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [row["update"] for row in rows] == list(range(6))
     assert [("eval" in row) for row in rows] == [False, False, True] * 2
+    for name in (  # as TRL's trainer calls them
+        *("reward", "reward_std", "frac_reward_zero_std", "completions/mean_length", "step_time"),
+        *("loss", "grad_norm", "learning_rate", "entropy"),
+        *("clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"),
+    ):
+        assert all(name in row for row in rows), name
     for name in (
         "config.yaml",
         "curves.png",

@@ -114,8 +114,8 @@ class Learner:
             update: number of this update, for the warm-up.
 
         Returns:
-            loss, entropy, approx_kl, kl (beta > 0), clip_region, grad_norm, learning_rate, stale (share dropped),
-            trained (decisions), cut_short (1.0, where ``target_kl`` ended the update).
+            loss, entropy, approx_kl, kl (beta > 0), clip_ratio/..., grad_norm, learning_rate, stale (share dropped),
+            trained (decisions), cut_short (1.0, where ``target_kl`` ended the update). docs/training.md defines them.
 
         Raises:
             CollapseError: the loss or a gradient is not finite; no weight has been changed by that pass.

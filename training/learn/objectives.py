@@ -78,10 +78,10 @@ def policy_loss(
         max_completion_length: dr_grpo's constant; None: T.
 
     Returns:
-        (loss, stats): ``kept`` share of rows; ``ratio`` mean; ``clip_low``, ``clip_high``, ``clip_region`` shares of
-        tokens (rows at level "sequence"); ``approx_kl`` from the sampling policy; ``kl`` from the reference if ``beta``
-        is not 0; ``entropy`` if given; ``policy_loss`` without the entropy term; ``loss``. With no row kept the loss is
-        0, and so is its gradient.
+        (loss, stats): ``kept`` share of rows; ``ratio`` mean; ``clip_ratio/low_mean``, ``clip_ratio/high_mean`` and
+        ``clip_ratio/region_mean``, shares of tokens (rows at level "sequence"); ``approx_kl`` from the sampling policy;
+        ``kl`` from the reference if ``beta`` is not 0; ``entropy`` if given; ``policy_loss`` without the entropy term;
+        ``loss``. With no row kept the loss is 0, and so is its gradient.
 
     Raises:
         UnknownName, UsageError: no such loss type or level; a shape that does not fit; a tensor that is missing.
@@ -178,9 +178,9 @@ def _ratio_stats(
     return {
         "ratio": _mean(ratio, count),
         "approx_kl": _mean(torch.exp(log_ratio) - log_ratio - 1.0, count),
-        "clip_low": _mean(below, count),
-        "clip_high": _mean(above, count),
-        "clip_region": _mean(below | above, count),
+        "clip_ratio/low_mean": _mean(below, count),
+        "clip_ratio/high_mean": _mean(above, count),
+        "clip_ratio/region_mean": _mean(below | above, count),
     }
 
 

@@ -143,7 +143,7 @@ def ppo_loss(
         "value_loss": value_loss.item(),
         "entropy": bonus.item(),
         "approx_kl": kl.item(),
-        "clip_region": cut.item(),
+        "clip_ratio/region_mean": cut.item(),
     }
 
 
@@ -298,6 +298,7 @@ class PPO:
             "reward": self.earned / max(1.0, steps),
             "agent_steps": float(self.agent_steps),
             "steps_per_second": steps / seconds,
+            "step_time": seconds,
             "play_share": (played - began) / seconds,
         }
 

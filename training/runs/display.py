@@ -17,21 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["Display", "plain_line", "plot_curves"]
 
 _SCALARS = (
-    "reward",
-    "win",
-    "draw",
-    "loss_share",
-    "illegal",
-    "entropy",
-    "approx_kl",
-    "kl",
-    "kept_groups",
-    "clip_region",
-    "cut_short",
-    "grad_norm",
-    "decisions_per_second",
-    "learning_rate",
-    "stale",
+    *("reward", "reward_std", "frac_reward_zero_std", "kept_groups", "win", "draw", "loss_share", "illegal"),
+    *("loss", "entropy", "kl", "approx_kl", "grad_norm", "learning_rate", "cut_short", "stale"),
+    *("clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"),
+    *("completions/mean_length", "step_time", "decisions_per_second"),
 )
 
 
@@ -174,7 +163,7 @@ class Display:
             f"entropy {row.get('entropy', math.nan):.3f}",
             f"KL {row.get('approx_kl', math.nan):.4f}",
             f"kept groups {row['kept_groups']:.0%}",
-            f"clipped {row.get('clip_region', 0.0):.1%}",
+            f"clipped {row.get('clip_ratio/region_mean', 0.0):.1%}",
         )
         return Group(head, body, foot)
 

@@ -101,7 +101,7 @@ def test_a_fresh_batch_is_on_policy(mini, decode):
     policy = make(mini, decode, temperature=0.7)
     _, shown = gradients(policy, *records(policy))
     assert shown["approx_kl"] == pytest.approx(0.0, abs=1e-6)
-    assert shown["clip_region"] == 0.0
+    assert shown["clip_ratio/region_mean"] == 0.0
 
 
 @pytest.mark.parametrize("decode", KINDS)

@@ -77,7 +77,7 @@ def test_the_gradient_at_the_old_policy_is_that_of_the_plain_policy_gradient() -
     assert torch.allclose(got, wanted, atol=1e-6)
     assert not got[0, :, 2].any(), "an illegal action has no probability to move"
     assert told["approx_kl"] == pytest.approx(0.0, abs=1e-6)
-    assert told["clip_region"] == 0.0
+    assert told["clip_ratio/region_mean"] == 0.0
 
 
 def test_who_is_not_asked_moves_nothing() -> None:
