@@ -21,6 +21,7 @@ import torch
 
 from ..agents.core import Agent
 from ..agents.llm.policy import LLMAgent
+from ..envs.gridworld.shaping import Dense
 from ..envs.registry import make_game
 from ..envs.state import take
 from ..errors import CollapseError, UsageError
@@ -33,7 +34,6 @@ from .evaluation.held_out import HeldOut
 from .evaluation.match import evaluate
 from .evaluation.worlds import compare_worlds
 from .learn.learner import Learner
-from .learn.shaping import Dense
 from .runs.config import CreditConfig, TrainConfig
 from .runs.folder import Run
 from .runs.interrupts import StopFlag

@@ -14,11 +14,11 @@ from coterie.agents.baselines import make_baseline  # noqa: E402
 from coterie.agents.core import Decision, Tokens  # noqa: E402
 from coterie.cli import main  # noqa: E402
 from coterie.envs.gridworld.layout import USE  # noqa: E402
+from coterie.envs.gridworld.shaping import Dense  # noqa: E402
 from coterie.envs.registry import make_game  # noqa: E402
 from coterie.errors import UsageError  # noqa: E402
 from coterie.training.data.rollout import Seating, rollout  # noqa: E402
 from coterie.training.evaluation.worlds import play_worlds  # noqa: E402
-from coterie.training.learn.shaping import Dense  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
 from coterie.training.runs.config import preset  # noqa: E402
 

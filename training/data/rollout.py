@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from ...agents.core import Agent, Decision, Turn
 from ...aliases import RUNNING
 from ...envs.core import Game
+from ...envs.gridworld.shaping import Dense
 from ...envs.registry import make_vec
 from ...envs.state import take
 from ...errors import UsageError
-from ..learn.shaping import Dense
 from .records import Episode, Rollout, Visit
 
 __all__ = ["Seating", "ask", "opening_states", "rollout", "seated"]

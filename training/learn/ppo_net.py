@@ -25,9 +25,9 @@ import torch
 from torch import Tensor
 
 from ...agents.net import PolicyNet, masked
+from ...envs.gridworld.shaping import Dense
 from ...envs.vec import VecEnv
 from ...errors import UsageError
-from .shaping import Dense
 
 __all__ = ["PPO", "PPOConfig", "Rollout", "advantages", "ppo_loss"]
 

@@ -26,12 +26,12 @@ import yaml
 from ...agents.net import NetAgent, PolicyNet, load_net, save_net
 from ...envs.core import Game
 from ...envs.gridworld.presets import configured
+from ...envs.gridworld.shaping import Dense
 from ...envs.gridworld.world import plane_names
 from ...envs.vec import VecEnv
 from ...errors import RunError, UsageError
 from ..evaluation.worlds import compare_worlds
 from ..learn.ppo_net import PPO
-from ..learn.shaping import Dense
 from .folder import check_same, same_game
 from .interrupts import StopFlag
 from .net_config import NetConfig, is_net_run, read_net_config

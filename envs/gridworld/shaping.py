@@ -1,4 +1,4 @@
-"""Dense signals for sparse worlds: paid while a net learns, never measured.
+"""Dense signals for sparse worlds: paid while somebody learns, never measured.
 
 Two of them. A *potential* says how far an agent has come towards a reward; paying gamma * after - before in every tick
 changes no optimal policy, only how soon one is found. *Novelty* pays for every cell that an agent enters for the first
@@ -10,15 +10,17 @@ Littman 2008, An analysis of model-based interval estimation (bonuses by visits;
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.core import Game
-from ...envs.gridworld.config import GridworldConfig
-from ...envs.gridworld.presets import configured
-from ...envs.vec import VecEnv
+from ..core import Game
+from .config import GridworldConfig
+from .presets import configured
+
+if TYPE_CHECKING:
+    from ..vec import VecEnv
 
 __all__ = ["Dense", "worth_of_means"]
 
