@@ -29,9 +29,9 @@ from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError, UsageError
 from .core import Game, GameInfo, GameRecord, Kernels
 from .jit import kernel
+from .machine import store_word
 from .rng import Word, word
 from .sgf_text import escaped
-from .words import store_word
 
 __all__ = ["board", "hex", "neighbours"]
 

@@ -142,7 +142,7 @@ def source_hash(functions: Iterable[Callable[..., Any] | None], *constants: int)
     """12 hex digits over some kernels' names and source files, what they all may use, and numbers bound beside them."""
     functions = tuple(functions)
     names = [getattr(function, "__name__", "") for function in functions]
-    files = {str(Path(__file__).with_name(name)) for name in ("rng.py", "words.py")}
+    files = {str(Path(__file__).with_name(name)) for name in ("rng.py", "machine.py")}
     for function in filter(None, functions):
         file = inspect.getsourcefile(inspect.unwrap(getattr(function, "py_func", function))) or ""
         files |= {file} | _MODULES.get(file, set())

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, Mask, State, Status
 from .arrays import BLOCK, LOSE, NEXT_STEP, NOOP, RESAMPLE, SAME_STEP, Arrays, Limits
 from .jit import kernel
+from .machine import load_word
 from .rng import below, episode_seed, word
-from .words import load_word
 
 _INDEX = 2**63 - 1
 """``i & _INDEX`` is i, but tells the compiler that the index is not negative, so it need not count from the end."""

@@ -22,8 +22,8 @@ from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State,
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction
 from .core import Game, GameInfo, Kernels
 from .jit import kernel
+from .machine import store_word
 from .rng import Word
-from .words import store_word
 
 __all__ = ["tictactoe"]
 

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
 from ..jit import kernel
+from ..machine import store_word
 from ..rng import Word, below, mix64
-from ..words import store_word
 from .bits import as_array, clear, first, flip, put_byte, scratch_words
 from .moves import (
     CHECKERS,

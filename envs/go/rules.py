@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, Status
 from ..jit import kernel
+from ..machine import store_word
 from ..rng import Word, below, mix64, word
-from ..words import store_word
 
 __all__ = [
     "ILLEGAL",

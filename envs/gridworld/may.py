@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..jit import part
-from ..words import get
+from ..machine import get
 from .layout import AGENT_KIND, DOWN, EMPTY, LEFT, OBJECT_KIND, OUTSIDE, PAD, UP, World
 
 __all__ = [

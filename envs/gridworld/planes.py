@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import part
-from ..words import first_bit, get, positive_bytes, put, zero
+from ..machine import first_bit, get, positive_bytes, put, zero
 from .config import Sharing
 from .layout import AGENT_KIND, DOWN, LEFT, OBJECT_KIND, PAD, RIGHT, UP, World
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, TRUNCATED, Rewards, Status
 from ..jit import kernel, part
+from ..machine import get, put
 from ..rng import Word, below, word
 from ..sharing import prestige, share_labels, share_matrix, share_relatives
-from ..words import get, put
 from .config import Sharing
 from .layout import (
     AGENT_KIND,

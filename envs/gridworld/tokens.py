@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...aliases import Player
 from ..jit import part
-from ..words import first_bit, put
+from ..machine import first_bit, put
 from .layout import AGENT_KIND, COLUMN_STEP, LEFT, OBJECT_KIND, PAD, ROW_STEP, World
 from .planes import FIRST_ITEM, kin, occupied, orientation, turned
 
