@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .jit import disabled, kernel
 
-__all__ = ["Word", "below", "episode_seed", "mix64", "word"]
+__all__ = ["Word", "below", "episode_seed", "mix64", "word", "words"]
 
 Word: TypeAlias = Any
 """64 random bits: np.uint64, or Python's int where the JIT is off."""
@@ -55,6 +56,14 @@ def _word_plain(seed: Word, counter: int) -> Word:
 
 mix64 = _mix64_plain if disabled() else kernel(_mix64)
 word = _word_plain if disabled() else kernel(_word)
+
+
+def words(seeds: NDArray[np.uint64], counters: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+    """``word`` for whole arrays that fit each other by broadcasting; at least one dimension (NumPy's scalars warn)."""
+    mixed: NDArray[np.uint64] = _mix64(
+        seeds + _GOLDEN * (np.atleast_1d(np.asarray(counters, np.uint64)) + np.uint64(1))
+    )
+    return mixed
 
 
 @kernel

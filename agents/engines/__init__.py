@@ -1,0 +1,1 @@
+"""Who runs a model: the protocol, and the engines that speak it."""

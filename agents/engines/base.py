@@ -1,0 +1,281 @@
+"""Who runs a model, and what it is asked: contexts, asks, answers, engines.
+
+Whatever a model is asked is an ``Ask``: a ``Context`` of token ids that only grows, a form (choose one of these, follow
+this trie, say what you like), a player and a seed of its own. An ``Engine`` answers asks::
+
+    Context --- Ask(form, player, seed, temperature) ---> Engine.sample ---> Answer
+       ^                                                                       |
+       +----------------- extend(answer.ids, by=player) <----------------------+
+
+**An answer depends on its ask alone**: not on the other asks of the call, their order or their number (log-probs:
+up to rounding). Names follow what the field has settled on for LoRA training as a service (Tinker's ``sample``,
+``forward_backward``, ``optim_step``).
+
+Letters: C candidates, T tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UsageError
+from ..seeds import Seed
+
+__all__ = ["Answer", "Ask", "Choice", "Context", "Datum", "Description", "Engine", "Form", "Free", "Segment", "Trie"]
+
+Ids: TypeAlias = tuple[int, ...]
+
+
+class Segment(NamedTuple):
+    """What one hand wrote.
+
+    Attributes:
+        ids: token ids, at least one.
+        by: who wrote them: a player's name, ``"game"``, ``"template"``.
+        logprobs: of ids that a player chose: one a token, or one in all for a choice; empty elsewhere.
+    """
+
+    ids: Ids
+    by: str
+    logprobs: tuple[float, ...] = ()
+
+
+class Context:
+    """Token ids that only grow; those that grew from one share their past.
+
+    Args:
+        ids: how it begins.
+        by: who wrote that.
+
+    Raises:
+        UsageError: no ids.
+    """
+
+    __slots__ = ("_ids", "last", "length", "past")
+
+    def __init__(self, ids: Sequence[int], by: str = "game") -> None:
+        self._begin(None, Segment(tuple(ids), by))
+
+    def _begin(self, past: Context | None, last: Segment) -> None:
+        if not last.ids:
+            raise UsageError(f"{last.by} wrote no tokens; a context grows by at least one.")
+        self.past, self.last = past, last
+        self.length: int = len(last.ids) + (past.length if past else 0)
+        self._ids: Ids | None = None if past else last.ids
+
+    def extend(self, ids: Sequence[int], by: str = "game", logprobs: Sequence[float] = ()) -> Context:
+        """A longer context; this one stays as it is.
+
+        Args:
+            ids: what comes next.
+            by: who wrote it.
+            logprobs: of the ids, where a player chose them.
+
+        Raises:
+            UsageError: no ids.
+        """
+        longer = Context.__new__(Context)
+        longer._begin(self, Segment(tuple(ids), by, tuple(logprobs)))
+        return longer
+
+    @property
+    def ids(self) -> Ids:
+        """All token ids."""
+        if self._ids is None:
+            self._ids = tuple(token for segment in self.segments() for token in segment.ids)
+        return self._ids
+
+    @property
+    def id(self) -> str:
+        """A name that follows from the ids: equal in every process, whoever wrote which of them."""
+        return hashlib.blake2b(np.array(self.ids, "<i8").tobytes(), digest_size=16).hexdigest()
+
+    def segments(self) -> Iterator[Segment]:
+        """Who wrote what, in order."""
+        line: list[Segment] = []
+        at: Context | None = self
+        while at is not None:
+            line.append(at.last)
+            at = at.past
+        return reversed(line)
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __repr__(self) -> str:
+        return f"Context({', '.join(f'{s.by}: {len(s.ids)}' for s in self.segments())})"
+
+
+class Choice(NamedTuple):
+    """One of C candidates: P(a) = softmax over them of (1/t) * sum of its tokens' log-probs. One log-prob in all.
+
+    Attributes:
+        candidates: C different sequences of at least one token id; none begins another.
+    """
+
+    candidates: tuple[Ids, ...]
+
+
+class Trie(NamedTuple):
+    """One of C candidates, token by token among those that the trie of candidates allows. One log-prob a token.
+
+    Attributes:
+        candidates: as in ``Choice``.
+    """
+
+    candidates: tuple[Ids, ...]
+
+
+class Free(NamedTuple):
+    """Any tokens. One log-prob a token.
+
+    Attributes:
+        max_tokens: the answer ends there at the latest.
+        stop: tokens that end it.
+    """
+
+    max_tokens: int
+    stop: Ids = ()
+
+
+Form: TypeAlias = Choice | Trie | Free
+KINDS: dict[type, str] = {Choice: "choice", Trie: "constrained", Free: "free"}
+"""What the decodings are called where a person chooses one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """One question to a model.
+
+    Attributes:
+        context: what it is shown.
+        form: what may be answered.
+        player: whose adapter answers; None: the base model alone.
+        seed: every random number of the answer follows from it.
+        temperature: > 0; divides the logits (choice: the candidates' log-probs).
+        greedy: the likeliest answer (free: the likeliest token each time) instead of a drawn one.
+    """
+
+    context: Context
+    form: Form
+    player: str | None
+    seed: Seed
+    temperature: float = 1.0
+    greedy: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a model said.
+
+    Attributes:
+        ids: token ids.
+        logprobs: natural logs under the distribution that was sampled, at the ask's temperature.
+        chosen: index among the candidates; -1 in free form.
+        stop: why a free answer ended: ``"stop"`` or ``"length"``; else ``""``.
+        version: how often the player's weights had been updated.
+        model: id of the base model.
+        text: the answer as text, where the engine is one that speaks text; else ``""``.
+        distribution: [C] log-probs of all candidates, where the engine knows them.
+    """
+
+    ids: Ids
+    logprobs: tuple[float, ...]
+    chosen: int = -1
+    stop: str = ""
+    version: int = 0
+    model: str = ""
+    text: str = ""
+    distribution: NDArray[np.float64] | None = None
+
+
+@dataclass(slots=True)
+class Datum:
+    """An ask and its answer, exactly: what a record keeps and a learner learns from.
+
+    Attributes:
+        prompt: token ids the model was shown.
+        completion: token ids that were chosen.
+        logprobs: natural-log probabilities of the sampling policy, at its temperature. One number a token for ``free``
+            and ``constrained``; one number in all for ``choice``, normalised over the candidates.
+        kind: ``"choice"``, ``"constrained"`` or ``"free"``.
+        candidates: token ids of every answer that was allowed (choice and constrained); else ``()``.
+        chosen: index into ``candidates``, or -1 (free).
+        temperature: divides the logits (choice: the candidates' log-probabilities).
+        lora: the bank's player that answered; ``""`` for the base model alone.
+        version: how often that player's weights had been updated.
+        model: id of the base model.
+        stop: why a free answer ended: ``"stop"`` or ``"length"``; ``""`` otherwise.
+        advantage: what the learner is to make of it; None: it has no part in the policy gradient.
+    """
+
+    prompt: Ids
+    completion: Ids
+    logprobs: tuple[float, ...]
+    kind: str
+    candidates: tuple[Ids, ...] = ()
+    chosen: int = -1
+    temperature: float = 1.0
+    lora: str = ""
+    version: int = 0
+    model: str = ""
+    stop: str = ""
+    advantage: float | None = None
+
+    @classmethod
+    def of(cls, ask: Ask, answer: Answer) -> Datum:
+        """The record of an ask that was answered."""
+        return cls(
+            prompt=ask.context.ids,
+            completion=answer.ids,
+            logprobs=answer.logprobs,
+            kind=KINDS[type(ask.form)],
+            candidates=() if isinstance(ask.form, Free) else ask.form.candidates,
+            chosen=answer.chosen,
+            temperature=ask.temperature,
+            lora=ask.player or "",
+            version=answer.version,
+            model=answer.model,
+            stop=answer.stop,
+        )
+
+
+@dataclass(frozen=True)
+class Description:
+    """Who answers.
+
+    Attributes:
+        model: id of the base model.
+        hash: of its weights; ``""`` where the engine can't know.
+        dtype, device: of the weights; ``""`` where the engine can't know.
+        players: versions of the players it has, by name: how often each was updated.
+    """
+
+    model: str
+    hash: str = ""
+    dtype: str = ""
+    device: str = ""
+    players: tuple[tuple[str, int], ...] = ()
+
+
+class Engine(Protocol):
+    """Whoever answers asks: a model on this machine, a server, a stand-in for tests."""
+
+    def describe(self) -> Description:
+        """Who answers."""
+        ...
+
+    def sample(self, asks: Sequence[Ask]) -> list[Answer]:
+        """Answer every ask.
+
+        Raises:
+            UsageError: an ask that no engine, or not this one, can answer.
+            EngineError: the engine broke down.
+        """
+        ...

@@ -1,0 +1,66 @@
+"""Random numbers that follow from who draws them, never from who else draws: a stream and a counter.
+
+A ``Seed`` names one decision (or one question to a model): its stream is a game of a run, its counter a turn in it.
+Every number that the decision draws is a pure function of the seed, so a game goes the same way alone, among a
+thousand, in any order and in any process.
+
+Letters: B seeds, K draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.rng import word, words
+
+__all__ = ["Seed", "stream", "uniforms"]
+
+_FORK = 1 << 32
+"""Numbers of forks begin behind those of draws."""
+
+
+class Seed(NamedTuple):
+    """Where the random numbers of one decision come from.
+
+    Attributes:
+        stream: names a game: ``stream(run's seed, group, member)``. 0 <= stream < 2**64.
+        counter: names a turn of it, e.g. ply * players + seat. 0 <= counter < 2**63.
+    """
+
+    stream: int
+    counter: int
+
+    def uniform(self, draw: int = 0) -> float:
+        """Draw number ``draw``, in [0, 1)."""
+        return (int(word(np.uint64(self.integer()), draw)) >> 11) * 2.0**-53
+
+    def integer(self) -> int:
+        """64 random bits: the seed of a search of its own."""
+        return int(word(np.uint64(self.stream), self.counter))
+
+    def generator(self) -> np.random.Generator:
+        """A generator for those who draw much; equal seeds give equal generators."""
+        return np.random.Generator(np.random.Philox(key=self.integer()))
+
+    def fork(self, number: int) -> Seed:
+        """The seed of a decision's question number ``number``, where one decision asks several."""
+        return Seed(self.integer(), _FORK + number)
+
+
+def stream(*numbers: int) -> int:
+    """One 64-bit number from several, e.g. a run's seed, a group and a member; other numbers, another stream."""
+    found = len(numbers)
+    for number in numbers:
+        found = int(word(np.uint64(found ^ int(word(np.uint64(number % 2**64), 0))), 0))
+    return found
+
+
+def uniforms(seeds: Sequence[Seed], count: int = 1) -> NDArray[np.float64]:
+    """[B, K] in [0, 1): the first ``count`` draws of each seed, as ``Seed.uniform`` gives them."""
+    table = np.array(seeds, np.uint64).reshape(-1, 2)
+    drawn = words(words(table[:, 0], table[:, 1])[:, None], np.arange(count, dtype=np.uint64))
+    return (drawn >> np.uint64(11)) * np.float64(2.0**-53)
