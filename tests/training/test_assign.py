@@ -8,19 +8,23 @@ import pytest
 pytest.importorskip("torch")
 
 from coterie.agents.core import Tokens
+from coterie.training.data.assign import assign
 from coterie.training.data.credit import RoleBaseline
 from coterie.training.data.records import Episode, Rollout, Visit
-from coterie.training.loop import assign
 from coterie.training.runs.config import CreditConfig
 
 RECORD = Tokens((1,), (2,), (0.0,), "choice", ((2,),), 0, lora="main")
 
 
-def batch(*games, simultaneous=False):
-    """Games as (group, returns, [(seat, paid before), ...]) in the order in which the seats were asked."""
+def batch(*games, simultaneous=False, players=("main", "main")):
+    """Games as (group, returns, [(seat, paid before), ...]) in the order in which the seats were asked.
+
+    ``players``: who sits where, the same in all games or a list with one entry a game.
+    """
     episodes, visits = [], []
     for number, (group, returns, asked) in enumerate(games):
-        episodes.append(Episode(group, ("main", "main"), (True, True), returns=list(returns)))
+        sitting = players[number] if isinstance(players, list) else players
+        episodes.append(Episode(group, sitting, (True, True), returns=list(returns)))
         for ply, (seat, before) in enumerate(asked):
             visits.append(Visit(number, seat, 0 if simultaneous else ply, 7 + ply, 0, before, RECORD))
     return Rollout(episodes, visits, len(visits))
@@ -83,4 +87,31 @@ def test_the_running_mean_moves_once_a_game():
     games = [(0, (1.0, -1.0), [(0, 0.0), (0, 0.0)]), (1, (1.0, -1.0), [(0, 0.0)])]
     credit = assign(batch(*games), CreditConfig(credit="rae"), baseline, "toy-v0")
     np.testing.assert_allclose(credit.advantages, [1.0, 1.0, 0.5])
-    assert baseline.means == {"toy-v0/0": 0.75}
+    assert baseline.means == {"main/toy-v0/0": 0.75}
+
+
+@pytest.mark.parametrize("scale", ["none", "batch", "group"])
+@pytest.mark.parametrize("credit", ["state", "group", "turn", "sibling", "rae", "constant"])
+def test_what_another_learner_did_changes_nobody_s_advantages(credit, scale):
+    """Two learners in the same seats of the same positions and groups: each is judged as if it had played alone."""
+    rng = np.random.default_rng(5)
+    asked = [(0, 0.0), (1, 0.0), (0, 0.5), (1, 0.0)]
+    ours = [(g % 3, tuple(rng.integers(-2, 3, 2).astype(float)), asked) for g in range(12)]
+    theirs = [(g % 3, (100.0 * g, -50.0 * g), asked) for g in range(12)]
+    fields = {"credit": credit, "scale_rewards": scale, "gamma": 0.9}
+    alone = advantages(batch(*ours, players=("a", "a")), **fields)
+    between = [game for pair in zip(ours, theirs, strict=True) for game in pair]
+    mixed = advantages(batch(*between, players=[("a", "a"), ("b", "b")] * 12), **fields)
+    own = [v for k, v in enumerate(mixed) if k // len(asked) % 2 == 0]
+    assert own == alone
+    assert any(own)
+
+
+def test_two_learners_at_one_table_have_a_baseline_each():
+    games = [(0, (1.0, -1.0), [(0, 0.0), (1, 0.0)]), (0, (0.0, 0.0), [(0, 0.0), (1, 0.0)])]
+    played = batch(*games, players=[("a", "b"), ("b", "a")])
+    baseline = RoleBaseline(0.5)
+    credit = assign(played, CreditConfig(credit="rae"), baseline, "toy-v0")
+    assert baseline.means == {"a/toy-v0/0": 0.5, "b/toy-v0/0": 0.0, "a/toy-v0/1": 0.0, "b/toy-v0/1": -0.5}
+    assert credit.advantages.tolist() == [1.0, -1.0, 0.0, 0.0]
+    assert advantages(played, credit="group") == [0.0] * 4  # other people sat there: nothing to compare with

@@ -9,15 +9,38 @@ import pytest
 
 pytest.importorskip("torch")
 
+from coterie.agents.baselines import RandomAgent
 from coterie.errors import UnknownName, UsageError
+from coterie.training.population.pool import Pool
 from coterie.training.runs.config import SchemeConfig
 from coterie.training.schemes import SCHEMES, make_scheme
 from coterie.training.schemes.mixed import parse_weights
 
 
-def seats(opponents, groups=40, past=(), players=2, scheme="mixed", update=0, seed=0):
-    made = make_scheme(SchemeConfig(scheme=scheme, opponents=opponents), players)
-    return made.seats(update, groups, list(past), np.random.default_rng(seed))
+class Shelf:
+    """A bank of names alone."""
+
+    def add(self, name, init_from=None):
+        return 0
+
+    def remove(self, name):
+        pass
+
+
+def people(learners=("main",), past=(), max_past=4):
+    """A pool with past selves of every learner, taken after the given updates."""
+    pool = Pool(Shelf(), lambda name: RandomAgent(), max_past)
+    for name in learners:
+        pool.add(name)
+        for update in past:
+            pool.snapshot(name, update)
+    return pool
+
+
+def seats(opponents, groups=40, past=(), players=2, scheme="mixed", update=0, seed=0, learners=1):
+    config = SchemeConfig(scheme=scheme, opponents=opponents, learners=learners)
+    pool = people(config.names, past)
+    return make_scheme(config, players).seats(update, groups, pool, np.random.default_rng(seed))
 
 
 def test_weights_are_read():
@@ -64,10 +87,10 @@ def test_the_learner_takes_every_seat_equally_often_against_each_opponent(player
 
 
 def test_past_selves_sit_there_without_learning_and_self_learns_in_every_seat():
-    drawn = seats("past=1,self=1", past=["past-1", "past-2"])
+    drawn = seats("past=1,self=1", past=[1, 2])
     kinds = {s.players: s.learners for s in drawn}
     assert kinds.pop(("main", "main")) == (True, True)
-    assert {name for players in kinds for name in players} == {"main", "past-1", "past-2"}
+    assert {name for players in kinds for name in players} == {"main", "main@1", "main@2"}
     assert all(learners == tuple(p == "main" for p in players) for players, learners in kinds.items())
 
 
@@ -92,9 +115,94 @@ def test_self_play_fills_every_seat():
 
 def test_every_scheme_is_built_by_name_and_a_misspelt_one_gets_a_suggestion():
     for name in SCHEMES:
-        made = make_scheme(SchemeConfig(scheme=name), 2)
-        assert made.learner == "main"
-        assert len(made.seats(0, 3, [], np.random.default_rng(0))) == 3
+        made = make_scheme(SchemeConfig(scheme=name, learners=2), 2)
+        assert made.learners == ("main", "main-2")
+        assert len(made.seats(0, 3, people(made.learners), np.random.default_rng(0))) == 3
     assert make_scheme(SchemeConfig(scheme="self-play"), 2).opponents == ()
     with pytest.raises(UnknownName, match=r"Unknown scheme 'mixd'\. Did you mean 'mixed'"):
         make_scheme(SchemeConfig(scheme="mixd"), 2)
+
+
+def taken(drawn, learner):
+    """How often a learner sits in each seat and learns there."""
+    return Counter(p for s in drawn for p, name in enumerate(s.players) if name == learner and s.learners[p])
+
+
+@pytest.mark.parametrize("scheme", ["self_play", "mixed", "fictitious"])
+@pytest.mark.parametrize(("learners", "players"), [(2, 2), (3, 2), (16, 2), (3, 3)])
+def test_several_learners_get_equal_shares_of_every_seat(scheme, learners, players):
+    drawn = seats("random=1", groups=6 * learners, scheme=scheme, learners=learners, players=players)
+    assert len(drawn) == 6 * learners
+    names = SchemeConfig(learners=learners).names
+    for p in range(players):
+        counts = [taken(drawn, name)[p] for name in names]
+        assert max(counts) - min(counts) <= (0 if scheme == "self_play" else 1)
+        assert sum(counts) == 6 * learners // (1 if scheme == "self_play" else players)
+
+
+@pytest.mark.parametrize("scheme", ["self_play", "mixed", "fictitious"])
+def test_few_groups_go_round_all_learners(scheme):
+    config = SchemeConfig(scheme=scheme, opponents="random=1", learners=5)
+    made, pool, rng = make_scheme(config, 2), people(config.names), np.random.default_rng(0)
+    seen = Counter()
+    for update in range(100):
+        drawn = made.seats(update, 2, pool, rng)
+        assert len(drawn) == 2
+        seen.update(name for s in drawn for name, learns in zip(s.players, s.learners, strict=True) if learns)
+    assert set(seen) == set(config.names)
+    # Two groups of two seats, or of one, to five learners; drawn where all seats learn (4 standard deviations).
+    assert all(abs(count - (80 if scheme == "self_play" else 40)) <= 32 for count in seen.values())
+
+
+def test_learners_who_play_each_other_meet_all_and_themselves_equally_often():
+    drawn = seats("random=1", groups=3000, scheme="self_play", learners=3)
+    pairs = Counter(s.players for s in drawn)
+    assert len(pairs) == 9
+    assert all(abs(count - 3000 / 9) < 4 * (3000 * 2 / 27) ** 0.5 for count in pairs.values())
+
+
+def test_one_learner_draws_no_number_that_it_did_not_draw_alone():
+    rng = np.random.default_rng(4)
+    make_scheme(SchemeConfig(scheme="self_play"), 2).seats(0, 8, people(), rng)
+    assert rng.integers(2**62) == np.random.default_rng(4).integers(2**62)
+
+
+def test_each_of_several_learners_meets_its_own_past_in_the_mixed_scheme():
+    for s in seats("past=1,random=1", past=[5, 10], learners=2):
+        learner = next(name for name, learns in zip(s.players, s.learners, strict=True) if learns)
+        other = next(name for name in s.players if name != learner)
+        assert other in ("random", f"{learner}@5", f"{learner}@10")
+
+
+def test_fictitious_learners_meet_past_selves_of_the_others_uniformly():
+    drawn = seats("random=1", groups=3000, scheme="fictitious", past=[5, 10], learners=3)
+    met = Counter()
+    for s in drawn:
+        assert sum(s.learners) == 1
+        learner = s.players[s.learners.index(True)]
+        (other,) = set(s.players) - {learner}
+        met[learner, other] += 1
+    names = SchemeConfig(learners=3).names
+    assert set(met) == {(a, f"{b}@{u}") for a in names for b in names if a != b for u in (5, 10)}
+    assert all(abs(count - 250) < 4 * (1000 * 3 / 16) ** 0.5 for count in met.values())
+
+
+def test_fictitious_learners_begin_against_each_other_and_only_one_learns():
+    for s in seats("random=1", scheme="fictitious", learners=2):
+        assert set(s.players) == {"main", "main-2"}
+        assert sum(s.learners) == 1
+    assert {s.players for s in seats("", scheme="fictitious")} == {("main", "main")}
+    assert {name for s in seats("", scheme="fictitious", past=[3]) for name in s.players} == {"main", "main@3"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "opponents", "kept"),
+    [("self_play", "random=1", 0), ("mixed", "random=1", 0), ("mixed", "past=1,self=1", 2), ("fictitious", "x=1", 2)],
+)
+def test_past_selves_are_kept_where_they_are_played(scheme, opponents, kept):
+    config = SchemeConfig(scheme=scheme, opponents=opponents, learners=2, snapshot_every=3, max_past=2)
+    made, pool = make_scheme(config, 2), people(config.names, max_past=2)
+    for done in range(1, 11):
+        made.update(done, [], pool)
+    assert pool.past("main") == ["main@6", "main@9"][: kept or 0]
+    assert pool.past("main-2") == ["main-2@6", "main-2@9"][: kept or 0]

@@ -108,10 +108,20 @@ class Rollout:
             left[d] = seen[who] = seen.get(who, -1) + 1
         return left
 
-    def learner_results(self) -> NDArray[np.float64]:
-        """Totals of all learning seats."""
+    def whose(self) -> list[str]:
+        """[D] who decided."""
+        return [self.episodes[v.episode].players[v.seat] for v in self.visits]
+
+    def learner_results(self, name: str | None = None) -> NDArray[np.float64]:
+        """Totals of all learning seats, or of those in which one player learns."""
         return np.array(
-            [r for e in self.episodes for r, learns in zip(e.returns, e.learners, strict=True) if learns], np.float64
+            [
+                paid
+                for e in self.episodes
+                for who, paid, learns in zip(e.players, e.returns, e.learners, strict=True)
+                if learns and name in (None, who)
+            ],
+            np.float64,
         )
 
     def illegal_share(self) -> float:

@@ -108,6 +108,11 @@ class Goal:
         )
 
 
+def subject(row: Mapping[str, Any]) -> str:
+    """What a row is about: a player in worlds, a curriculum, an opponent, or the policy itself."""
+    return str(row["player"] if "worlds" in row else row.get("curriculum", row.get("opponent") or POLICY))
+
+
 def _about(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Rows of an opponent, of a curriculum or of the policy itself."""
-    return [row for row in rows if (row.get("player") or row.get("curriculum", row.get("opponent") or POLICY)) == name]
+    return [row for row in rows if subject(row) == name]

@@ -183,16 +183,24 @@ class SchemeConfig:
     """Who plays whom.
 
     Attributes:
-        scheme: self_play, fixed or mixed.
+        scheme: self_play, fixed, mixed or fictitious.
+        learners: how many players learn; they are called main, main-2, main-3 and so on.
         opponents: fixed and mixed: names with weights, e.g. ``random=1,minimax=1,self=0.5,past=0.5,runs/a=1``.
-        snapshot_every: updates between two snapshots of a past self.
-        max_past: past selves that are kept; the oldest leaves.
+        snapshot_every: updates between two snapshots of a past self. Of several learners, one that breaks is set back
+            to the last of these updates after which it was whole.
+        max_past: past selves that are kept of each learner; the oldest leaves.
     """
 
     scheme: str = "mixed"
+    learners: int = 1
     opponents: str = "random=1,minimax=1"
     snapshot_every: int = 25
     max_past: int = 4
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Who learns: ``main``, ``main-2``, ``main-3``, ..."""
+        return ("main", *(f"main-{n}" for n in range(2, self.learners + 1)))
 
 
 @dataclass(frozen=True)
@@ -309,6 +317,7 @@ _BOUNDS = (
     ("optimizer", "beta1", "at least 0 and below 1"),
     ("optimizer", "beta2", "at least 0 and below 1"),
     ("optimizer", "max_grad_norm", "0 or more"),
+    ("scheme", "learners", "at least 1"),
     ("scheme", "snapshot_every", "at least 1"),
     ("scheme", "max_past", "at least 1"),
     ("budget", "updates", "at least 1"),

@@ -6,13 +6,16 @@ See ``Scheme`` for what it has; add one by writing a file here with a factory
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol
 
 import numpy as np
 
 from ...errors import UnknownName
+from ..data.records import Episode
 from ..data.rollout import Seating
+from ..population.pool import Pool
 from ..runs.config import SchemeConfig
 
 __all__ = ["SCHEMES", "Scheme", "make_scheme"]
@@ -22,22 +25,32 @@ class Scheme(Protocol):
     """Who sits where.
 
     Attributes:
-        learner: the bank's player that learns.
+        learners: players of the bank that learn.
         opponents: specs of everyone else who may sit there and must be built first: ``random``, ``minimax``, a run
-            folder. A scheme with ``weights`` that hold ``past`` is given past selves.
+            folder.
     """
 
-    learner: str
+    learners: tuple[str, ...]
     opponents: tuple[str, ...]
 
-    def seats(self, update: int, groups: int, past: list[str], rng: np.random.Generator) -> list[Seating]:
-        """One seating for each group of games.
+    def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
+        """One seating for each group of games. Only those learn whom it says.
 
         Args:
             update: number of the update.
             groups: how many seatings.
-            past: names of the past selves there are, oldest first.
+            pool: who there is.
             rng: the only source of randomness.
+        """
+        ...
+
+    def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
+        """Take note of what was played, and change the pool: keep past selves, let players come and go.
+
+        Args:
+            done: updates done, this one included.
+            results: the games of the update.
+            pool: who there is.
         """
         ...
 
@@ -46,6 +59,7 @@ SCHEMES: dict[str, str] = {
     "self_play": "self_play:self_play",
     "fixed": "mixed:fixed",
     "mixed": "mixed:mixed",
+    "fictitious": "fictitious:fictitious",
 }
 
 

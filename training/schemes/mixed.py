@@ -1,4 +1,4 @@
-"""One learner against a weighted mixture of opponents: itself, its past selves, baselines, saved players.
+"""Each learner against a weighted mixture of opponents: itself, its past selves, baselines, saved players.
 
 ``fixed`` is the same without selves: the opponents stay what they are.
 """
@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...errors import UsageError
+from ..data.records import Episode
 from ..data.rollout import Seating
+from ..population.pool import Pool
 from ..runs.config import SchemeConfig
 
-__all__ = ["Mixed", "fixed", "mixed", "parse_weights"]
+__all__ = ["Mixed", "against", "fixed", "mixed", "parse_weights", "share_out"]
 
 
 def parse_weights(text: str) -> dict[str, float]:
@@ -42,25 +45,46 @@ def parse_weights(text: str) -> dict[str, float]:
     return weights
 
 
+def share_out(learners: Sequence[str], groups: int, update: int) -> list[tuple[str, int]]:
+    """How many of an update's groups each learner gets: equally many, give or take one, in turns where they are few."""
+    number = len(learners)
+    return [(name, (groups + (k - update) % number) // number) for k, name in enumerate(learners)]
+
+
+def against(learner: str, opponent: str, seat: int, players: int) -> Seating:
+    """The learner in one seat, the opponent in all others."""
+    own = tuple(p == seat for p in range(players))
+    return Seating(tuple(learner if mine else opponent for mine in own), own)
+
+
 @dataclass
 class Mixed:
-    """See ``Scheme``. The learner takes each seat in turn; all other seats of a game hold the same opponent.
+    """See ``Scheme``. A learner takes each seat in turn; all other seats of a game hold the same opponent.
 
-    ``self`` puts the learner into every seat, and all of them learn; ``past`` draws a past self (the learner itself as
-    long as there is none).
+    ``self`` puts the learner into every seat, and all of them learn; ``past`` draws a past self of its own (the learner
+    itself as long as there is none).
     """
 
     players: int
     weights: dict[str, float]
-    learner: str = "main"
+    learners: tuple[str, ...] = ("main",)
+    snapshot_every: int = 1
     opponents: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         """Everyone who must be built before the first game."""
         self.opponents = tuple(name for name in self.weights if name not in ("self", "past"))
 
-    def seats(self, update: int, groups: int, past: list[str], rng: np.random.Generator) -> list[Seating]:
-        """Opponents by weight, in shares as exact as the number of groups allows; seats in turn."""
+    def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
+        """Each learner by itself: opponents by weight, in shares as exact as the number of groups allows."""
+        return [
+            seating
+            for learner, share in share_out(self.learners, groups, update)
+            if share
+            for seating in self._seats(learner, share, pool.past(learner), rng)
+        ]
+
+    def _seats(self, learner: str, groups: int, past: Sequence[str], rng: np.random.Generator) -> Iterator[Seating]:
         names = list(self.weights)
         share = np.array([self.weights[n] for n in names])
         # Low-variance draw: one random offset, equally spaced points. Each opponent gets its share of groups, give or
@@ -68,27 +92,25 @@ class Mixed:
         points = (np.arange(groups) + rng.random()) / groups
         drawn = np.searchsorted(share.cumsum() / share.sum(), points, side="right").clip(max=len(names) - 1)
         turn = int(rng.integers(self.players))
-        out = []
         for g in range(groups):
             name = names[int(drawn[g])]
             if name == "past":
                 name = past[int(rng.integers(len(past)))] if past else "self"
             if name == "self":
-                out.append(Seating((self.learner,) * self.players, (True,) * self.players))
-                continue
-            seat = (turn + g) % self.players
-            out.append(
-                Seating(
-                    tuple(self.learner if p == seat else name for p in range(self.players)),
-                    tuple(p == seat for p in range(self.players)),
-                )
-            )
-        return out
+                yield Seating((learner,) * self.players, (True,) * self.players)
+            else:
+                yield against(learner, name, (turn + g) % self.players, self.players)
+
+    def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
+        """Keep everybody's present self every ``snapshot_every`` updates, if past selves are asked for."""
+        if "past" in self.weights and done % self.snapshot_every == 0:
+            for learner in self.learners:
+                pool.snapshot(learner, done)
 
 
 def mixed(config: SchemeConfig, players: int) -> Mixed:
     """Factory for ``make_scheme``."""
-    return Mixed(players, parse_weights(config.opponents))
+    return Mixed(players, parse_weights(config.opponents), config.names, config.snapshot_every)
 
 
 def fixed(config: SchemeConfig, players: int) -> Mixed:
@@ -97,10 +119,10 @@ def fixed(config: SchemeConfig, players: int) -> Mixed:
     Raises:
         UsageError: ``self`` or ``past`` among them.
     """
-    weights = parse_weights(config.opponents)
+    built = mixed(config, players)
     for name in ("self", "past"):
-        if name in weights:
+        if name in built.weights:
             raise UsageError(
                 f"The fixed scheme can't hold {name!r}, which changes as the learner does; use --scheme mixed."
             )
-    return Mixed(players, weights)
+    return built

@@ -1,12 +1,19 @@
-"""Self-play: the learner sits in every seat and learns from all of them."""
+"""Self-play: learners sit in every seat, and all of them learn.
+
+One learner plays itself. Of several, every learner takes every seat equally often; who sits beside it is drawn, itself
+included, so that each meets all.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..data.records import Episode
 from ..data.rollout import Seating
+from ..population.pool import Pool
 from ..runs.config import SchemeConfig
 
 __all__ = ["SelfPlay", "self_play"]
@@ -17,14 +24,23 @@ class SelfPlay:
     """See ``Scheme``."""
 
     players: int
-    learner: str = "main"
+    learners: tuple[str, ...] = ("main",)
     opponents: tuple[str, ...] = ()
 
-    def seats(self, update: int, groups: int, past: list[str], rng: np.random.Generator) -> list[Seating]:
-        """The learner against itself."""
-        return [Seating((self.learner,) * self.players, (True,) * self.players)] * groups
+    def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
+        """Each seat goes round all learners in an order of its own, drawn anew for every round."""
+        number = len(self.learners)
+        rounds = -(-groups // number)
+        orders = [[name for _ in range(rounds) for name in self._order(rng)] for _ in range(self.players)]
+        return [Seating(players, (True,) * self.players) for players in list(zip(*orders, strict=True))[:groups]]
+
+    def _order(self, rng: np.random.Generator) -> list[str]:
+        return [self.learners[k] for k in rng.permutation(len(self.learners)).tolist()]
+
+    def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
+        """Nothing changes."""
 
 
 def self_play(config: SchemeConfig, players: int) -> SelfPlay:
     """Factory for ``make_scheme``."""
-    return SelfPlay(players)
+    return SelfPlay(players, config.names)

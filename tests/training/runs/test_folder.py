@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from coterie.errors import RunError, UsageError  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
 from coterie.training.runs.config import load_config  # noqa: E402
+from coterie.training.runs.state import save  # noqa: E402
 
 
 def change(config, **sections):
@@ -57,7 +58,8 @@ def test_resume_is_bit_equal_with_a_moving_baseline_past_selves_and_a_reference(
     train(config, tmp_path / "parts", resume=True)
     assert torch.equal(weights(tmp_path / "whole", 6), weights(tmp_path / "parts", 6))
     states = [json.loads((tmp_path / r / "checkpoints/000006/state.json").read_text()) for r in ("whole", "parts")]
-    assert states[0]["past"] == states[1]["past"] == ["past-5", "past-6"]
+    assert states[0]["pool"] == states[1]["pool"]
+    assert states[0]["pool"]["snapshots"] == {"main": ["main@5", "main@6"]}
     assert states[0]["baseline"] == states[1]["baseline"]
     assert bool(states[0]["baseline"]["means"]) == (credit == "rae")
 
@@ -67,14 +69,14 @@ def test_a_full_disk_at_the_adapter_is_told_like_any_other(small, tmp_path, monk
     from coterie.training.runs.folder import Run
 
     trainer.run = Run.create(tmp_path / "run", small)
-    trainer.save()
+    save(trainer)
 
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(trainer.bank, "save_peft", full)
     with pytest.raises(RunError, match=r"No space left on device.*checkpoint of update 0 is kept"):
-        trainer.save()
+        save(trainer)
 
 
 def test_a_base_model_under_another_name_goes_on_and_another_one_is_refused(small, mini, tmp_path):
@@ -112,9 +114,3 @@ def test_a_player_of_a_run_refuses_another_base_model(small, tmp_path):
 def test_a_goal_that_no_evaluation_can_reach_is_refused(small):
     with pytest.raises(UsageError, match=r"goal asks for 'minimax'.*eval_vs"):
         Trainer(change(small, budget={"goal": "random.win>=0.5,minimax.draw>=0.9", "eval_vs": "random"}))
-
-
-def test_a_word_in_a_run_s_name_is_no_past_self(small, tmp_path):
-    trainer = Trainer(change(small, scheme={"opponents": "random=1", "snapshot_every": 1}))
-    assert trainer.wants_past is False
-    assert Trainer(small).wants_past is True

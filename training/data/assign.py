@@ -1,0 +1,64 @@
+"""Which credit a configuration means, learner by learner: nobody's baseline rests on what another learner did."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from ..runs.config import CreditConfig
+from . import credit as credits
+from .records import Rollout
+
+__all__ = ["assign"]
+
+
+def assign(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline, game: str) -> credits.Credit:
+    """Advantages of all decisions of a batch.
+
+    Args:
+        batch: D decisions, in order of time within an episode.
+        config: which credit.
+        baseline: the running means of ``rae``; they move.
+        game: its id, part of a role's name.
+    """
+    advantages, keep = np.zeros(len(batch.visits)), np.zeros(len(batch.visits), np.bool_)
+    groups = flat = 0
+    whose = np.array(batch.whose(), np.str_)
+    for learner in dict.fromkeys(whose.tolist()):
+        rows = np.flatnonzero(whose == learner)
+        part = Rollout(batch.episodes, [batch.visits[d] for d in rows.tolist()], len(rows))
+        found = _of_one(part, config, baseline, f"{learner}/{game}")
+        advantages[rows], keep[rows] = found.advantages, found.keep
+        groups, flat = groups + found.groups, flat + found.flat_groups
+    return credits.Credit(advantages, keep, groups, flat)
+
+
+def _of_one(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline, role: str) -> credits.Credit:
+    """Advantages of the decisions of one learner."""
+    visits, episodes = batch.visits, batch.episodes
+    seats = np.array([v.seat for v in visits], np.int64)
+    who = batch.trajectories()
+    returns = batch.returns()
+    if config.gamma != 1.0:
+        returns = credits.discounted(batch.rewards(), who, gamma=config.gamma)
+    if config.credit == "state":
+        keys = np.array([v.key for v in visits], np.uint64)
+        return credits.by_state(returns, keys, seats, min_visits=config.min_visits)
+    # What is compared has the same opening, seat and opponents.
+    alike = [(episodes[v.episode].group, v.seat, episodes[v.episode].players) for v in visits]
+    if config.credit == "group":
+        # Whole games are compared, each counted once; decisions far from the end then take their discounted part.
+        paid = [episode.paid for episode in episodes]
+        totals = np.array([paid[v.episode][v.seat] for v in visits], np.float64)
+        found = credits.grpo(totals, credits.group_index(alike), scale=config.scale_rewards, trajectories=who)
+        return dataclasses.replace(found, advantages=found.advantages * config.gamma ** batch.decisions_left())
+    if config.credit == "turn":
+        turns = [(key, v.ply) for key, v in zip(alike, visits, strict=True)]
+        return credits.grpo(returns, credits.group_index(turns), scale=config.scale_rewards)
+    if config.credit == "sibling":
+        first = [v.ply == episodes[v.episode].opening_plies for v in visits]
+        return credits.sibling(returns, np.where(first, credits.group_index(alike), -1), scale=config.scale_rewards)
+    if config.credit == "rae":
+        return baseline.advantages(returns, [f"{role}/{seat}" for seat in seats], who)
+    return credits.constant(returns)

@@ -1,0 +1,78 @@
+"""The games of a run: what is played, from where, and what is paid besides the rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...agents.core import Agent
+from ...envs.gridworld.shaping import Dense
+from ...envs.registry import make_game
+from ...envs.state import take
+from ...errors import UsageError
+from ..runs.config import TrainConfig
+from .curriculum import Positions, find_curriculum, read_positions
+from .records import Rollout
+from .rollout import Seating, rollout
+
+__all__ = ["Games"]
+
+
+class Games:
+    """See above.
+
+    Args:
+        config: of the run.
+
+    Attributes:
+        game: rules. positions: where games start, with a curriculum. held_out: those that are kept to measure with.
+        max_plies: games count as they stand after so many plies; 0: they are played to the end.
+
+    Raises:
+        CoterieError: no such game or curriculum, or dense signals where there are none.
+    """
+
+    def __init__(self, config: TrainConfig) -> None:
+        self.config, self.game = config, make_game(config.game, **config.game_arguments)
+        self.positions: Positions | None = None
+        self.held_out: Positions | None = None
+        self.max_plies = config.rollout.max_plies
+        if config.rollout.curriculum:
+            source = find_curriculum(self.game, config.rollout.curriculum)
+            self.max_plies = self.max_plies or source.max_plies
+            self.positions = read_positions(self.game, source, source.train)
+            if source.test is not None:
+                self.held_out = read_positions(self.game, source, source.test, config.budget.eval_games)
+        self._dense()
+
+    def play(
+        self, agents: Mapping[str, Agent], seats: Sequence[Seating], update: int, rng: np.random.Generator
+    ) -> Rollout:
+        """The games of an update, ``num_generations`` for each seating."""
+        config, starts = self.config.rollout, None
+        if self.positions is not None:
+            starts = take(self.positions.states, self.positions.draw(update, len(seats), self.config.seed))
+        return rollout(
+            self.game,
+            agents,
+            seats,
+            seed=int(rng.integers(2**62)),
+            rng=rng,
+            group_size=config.num_generations,
+            opening_plies=config.opening_plies,
+            illegal_penalty=config.illegal_penalty,
+            starts=starts,
+            max_plies=self.max_plies,
+            dense=self._dense(),
+        )
+
+    def _dense(self) -> Dense | None:
+        """New dense signals for one rollout, if the run wants any."""
+        config = self.config.rollout
+        if not config.shaping and not config.novelty:
+            return None
+        if self.game.info.name != "gridworld":
+            name = "shaping" if config.shaping else "novelty"
+            raise UsageError(f"{name} pays for what agents hold and find in gridworlds; for {self.game.info.id} say 0.")
+        return Dense(self.game, config.games, config.shaping, config.novelty, self.config.credit.gamma)

@@ -1,0 +1,71 @@
+"""How good the learners of a run are, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...agents.core import Agent
+from ...agents.llm.policy import LLMAgent, LoraPolicy
+from ..data.games import Games
+from ..runs.config import TrainConfig
+from ..runs.players import make_player
+from .goal import Goal
+from .held_out import HeldOut
+from .match import evaluate
+from .worlds import compare_worlds
+
+__all__ = ["Exam"]
+
+
+class Exam:
+    """What a run's evaluations are made of.
+
+    Args:
+        config: of the run.
+        games: what it plays.
+
+    Attributes:
+        goal: when the run has reached what it is for.
+        judges: who is played against, by name.
+        looks_first: whether there is something to see before anything is learned.
+
+    Raises:
+        CoterieError: no such player, or a goal that no evaluation can reach.
+    """
+
+    def __init__(self, config: TrainConfig, games: Games) -> None:
+        self.config, self.game = config, games.game
+        names = [n for n in (part.strip() for part in config.budget.eval_vs.split(",")) if n]
+        self.goal = Goal.parse(config.budget.goal)
+        self.goal.check(names, games.positions.source.name if games.positions else "", exact=config.budget.exact)
+        self.judges: dict[str, Agent] = {n: make_player(n, self.game) for n in names}
+        self.curriculum = games.positions is not None
+        self.held_out = HeldOut(self.game, games.held_out, games.max_plies) if games.held_out else None
+        self.looks_first = self.held_out is not None or self.game.info.is_world
+
+    def rows(self, policy: LoraPolicy, learners: Sequence[str]) -> list[dict[str, Any]]:
+        """Greedy play: held-out positions of the curriculum, else whole games against the evaluation opponents.
+
+        In worlds that many agents share, the sampled policy beside those opponents, each among its own kind. With
+        ``budget.exact`` also the policy's own row, of the policy that training samples. Of several learners every row
+        has its ``player``.
+        """
+        number, seed = self.config.budget.eval_games, self.config.seed + 1
+        if self.game.info.is_world and not self.curriculum:
+            sampled = {name: LLMAgent(policy, name, name=name) for name in learners}
+            return compare_worlds(self.game, {**sampled, **self.judges}, number, seed)
+        rows = []
+        for name in learners:
+            found = self._of_one(policy, name, number, seed)
+            rows += [{"player": name, **row} for row in found] if len(learners) > 1 else found
+        return rows
+
+    def _of_one(self, policy: LoraPolicy, name: str, number: int, seed: int) -> list[dict[str, Any]]:
+        agent = LLMAgent(policy, name, greedy=True)
+        if self.curriculum:
+            return self.held_out.measure(agent, self.judges, seed) if self.held_out else []
+        rows = evaluate(self.game, agent, self.judges, number, seed, exact=False)
+        if self.config.budget.exact:
+            rows += evaluate(self.game, LLMAgent(policy, name), {}, 0, seed)
+        return rows

@@ -1,0 +1,114 @@
+"""Players who break while they learn: how that shows, and how one of several is set back.
+
+A player is broken when its loss or a gradient is not finite, when one update moves its policy too far, and when the
+share of illegal answers stays too high or the entropy too low for ``patience`` updates. What is not known counts for
+nothing: neither as healthy nor as ill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...agents.bank.bank import LoraBank
+from ...agents.bank.optimizer import BankAdamW
+from ...errors import CollapseError
+from ..runs.config import BudgetConfig
+
+__all__ = ["Guards", "Sound"]
+
+
+class Guards:
+    """Counts what looks like a collapse, for each player.
+
+    Args:
+        limits: what counts as one.
+
+    Attributes:
+        low: by player, updates in a row with too many illegal answers and with too little entropy.
+    """
+
+    def __init__(self, limits: BudgetConfig) -> None:
+        self.limits = limits
+        self.low: dict[str, dict[str, int]] = {}
+
+    def look(self, name: str, update: int, row: Mapping[str, Any]) -> CollapseError | None:
+        """What is wrong with a player after an update; None if it is well.
+
+        Args:
+            name: the player.
+            update: its number.
+            row: what is known of it: ``illegal``, ``entropy``, ``approx_kl``; what isn't there isn't known.
+        """
+        limits, low = self.limits, self.low.setdefault(name, {"illegal": 0, "entropy": 0})
+        moved, illegal, entropy = row.get("approx_kl", 0.0), row.get("illegal"), row.get("entropy")
+        if not moved <= limits.max_kl:  # nan is broken too
+            return CollapseError(
+                f"Update {update} moved the policy by {moved:.2f} nats a decision (max_kl {limits.max_kl}). "
+                "Lower learning_rate or num_iterations."
+            )
+        if illegal is not None:
+            low["illegal"] = low["illegal"] + 1 if illegal > limits.max_illegal else 0
+        if entropy is not None:
+            low["entropy"] = 0 if entropy >= limits.min_entropy else low["entropy"] + 1
+        if low["illegal"] >= limits.patience:
+            return CollapseError(
+                f"{illegal:.0%} of the answers were illegal in {limits.patience} updates running "
+                f"(max_illegal {limits.max_illegal}). Lower learning_rate, raise beta, or use choice decoding."
+            )
+        if low["entropy"] >= limits.patience:
+            return CollapseError(
+                f"Entropy stayed at {entropy:.4f} nats for {limits.patience} updates "
+                f"(min_entropy {limits.min_entropy}). "
+                "Raise entropy_coef or temperature, or lower learning_rate."
+            )
+        return None
+
+    def well(self, name: str) -> bool:
+        """Whether the last look at a player saw nothing."""
+        return not any(self.low.get(name, {}).values())
+
+    def forget(self, name: str) -> None:
+        """Count anew."""
+        self.low.pop(name, None)
+
+
+class Sound:
+    """The last version of each player that was well, weights and moments.
+
+    Args:
+        bank: where the players live, and the versions that are kept of them.
+        optimizer: of the bank.
+    """
+
+    def __init__(self, bank: LoraBank, optimizer: BankAdamW) -> None:
+        self.bank, self.optimizer = bank, optimizer
+        self.moments: dict[str, Any] = {}
+        self.updates: dict[str, int] = {}
+
+    def keep(self, names: Sequence[str], update: int) -> None:
+        """Keep players as they are after so many updates."""
+        moments = self.optimizer.state_dict()
+        for name in names:
+            kept = f"{name}@sound"
+            if kept in self.bank.players:
+                self.bank.copy(name, kept)
+            else:
+                self.bank.add(kept, init_from=name)
+            self.moments[name], self.updates[name] = moments.get(name), update
+
+    def set_back(self, name: str) -> int:
+        """Make a player what was kept of it; returns after how many updates that was."""
+        self.bank.copy(f"{name}@sound", name)
+        if self.moments[name] is not None:
+            own = {**self.moments[name], "birth": self.bank.births[name]}
+            self.optimizer.load_state_dict(self.optimizer.state_dict() | {name: own})
+        return self.updates[name]
+
+    def state_dict(self) -> dict[str, Any]:
+        """For a checkpoint; the weights are the bank's."""
+        return {"moments": self.moments, "updates": self.updates}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` gave; load the bank first."""
+        self.moments, self.updates = dict(state["moments"]), dict(state["updates"])

@@ -1,0 +1,73 @@
+"""Lines of metrics.jsonl: what an update was like, as a whole and for each learner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..data.credit import Credit
+from ..data.records import Rollout
+
+__all__ = ["summary"]
+
+
+def summary(
+    update: int, batch: Rollout, credit: Credit, stats: Mapping[str, Mapping[str, float]], seconds: tuple[float, float]
+) -> dict[str, Any]:
+    """The line of an update; ``players`` has each learner's own figures where there are several.
+
+    Args:
+        update: its number.
+        batch: what was played.
+        credit: what it was worth.
+        stats: of the learner step, by player.
+        seconds: of the rollout and of the rest.
+    """
+    whose = np.array(batch.whose(), np.str_)
+    players = {
+        name: _played(batch, np.flatnonzero(whose == name), name) | _worth(credit, whose == name) | dict(shown)
+        for name, shown in stats.items()
+    }
+    everything = np.arange(len(whose))
+    row: dict[str, Any] = {
+        "update": update,
+        **_played(batch, everything, None),
+        "games": len(batch.episodes),
+        "kept_groups": credit.kept_groups,
+        **_worth(credit, np.ones(len(whose), np.bool_)),
+        "decisions_per_second": len(whose) / sum(seconds),
+        "step_time": sum(seconds),
+        "rollout_seconds": seconds[0],
+        "learn_seconds": seconds[1],
+        **_mean(stats),
+    }
+    return row | {"players": players} if len(players) > 1 else row
+
+
+def _played(batch: Rollout, rows: Any, name: str | None) -> dict[str, Any]:
+    """How a player's games went, or all learners'."""
+    results = batch.learner_results(name)
+    visits = [batch.visits[d] for d in rows.tolist()]
+    return {
+        "reward": float(results.mean()) if len(results) else 0.0,
+        "reward_std": float(results.std(ddof=1)) if len(results) > 1 else 0.0,
+        "win": float((results > 0).mean()) if len(results) else 0.0,
+        "draw": float((results == 0).mean()) if len(results) else 0.0,
+        "loss_share": float((results < 0).mean()) if len(results) else 0.0,
+        "illegal": sum(v.action is None for v in visits) / max(1, len(visits)),
+        "decisions": len(visits),
+        "completions/mean_length": sum(len(v.tokens.completion) for v in visits) / max(1, len(visits)),
+    }
+
+
+def _worth(credit: Credit, rows: Any) -> dict[str, float]:
+    return {"frac_reward_zero_std": float(1.0 - credit.keep[rows].mean()) if rows.any() else 0.0}
+
+
+def _mean(stats: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Means over the learners, but for counts."""
+    names = dict.fromkeys(key for shown in stats.values() for key in shown)
+    values = {key: [shown[key] for shown in stats.values() if key in shown] for key in names}
+    return {key: float(sum(v) if key == "trained" else np.mean(v)) for key, v in values.items()}

@@ -1,0 +1,72 @@
+"""What a run keeps so that it can be killed anywhere, and how it goes on from there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import RunError
+
+if TYPE_CHECKING:
+    from ..loop import Trainer
+
+__all__ = ["restore", "save"]
+
+
+def save(trainer: Trainer) -> None:
+    """Write a checkpoint, and the adapters of all who learn.
+
+    Raises:
+        RunError: one could not be written.
+    """
+    run = trainer.run
+    if run is None:
+        return
+    from safetensors import SafetensorError
+
+    for name in trainer.pool.live:
+        folder = run.player_folder(name, trainer.updates)
+        try:
+            trainer.bank.save_peft(name, folder)
+        except (OSError, SafetensorError) as error:
+            raise run.unwritten(f"The adapter in {folder}", error) from None
+    state = {
+        "pool": trainer.pool.state_dict(),
+        "baseline": trainer.baseline.state_dict(),
+        "low": trainer.guards.low,
+        "model": {"id": trainer.policy.loaded.id, "hash": trainer.policy.loaded.hash},
+    }
+    tensors: dict[str, Any] = {"bank": trainer.bank.state_dict(), "optimizer": trainer.optimizer.state_dict()}
+    if trainer.sound is not None:
+        tensors["sound"] = trainer.sound.state_dict()
+    run.save(trainer.updates, tensors, state)
+
+
+def restore(trainer: Trainer) -> list[str]:
+    """Go back to the newest whole checkpoint; returns warnings about newer ones that weren't.
+
+    Raises:
+        RunError: see ``Run.load``; or the base model has changed.
+    """
+    run, loaded = trainer.run, trainer.policy.loaded
+    if run is None:
+        return []
+    found = run.load()
+    if found is None:
+        run.cut_metrics(0)
+        return []
+    tensors, state, warnings = found
+    if state["model"]["hash"] != loaded.hash:
+        raise RunError(
+            f"{run.folder} was trained on {state['model']['id']} with hash {state['model']['hash'][:12]}, "
+            f"but {loaded.id} has {loaded.hash[:12]}. Name the old model with --model."
+        )
+    trainer.bank.load_state_dict(tensors["bank"])
+    trainer.optimizer.load_state_dict(tensors["optimizer"])
+    if trainer.sound is not None:
+        trainer.sound.load_state_dict(tensors["sound"])
+    trainer.baseline.load_state_dict(state["baseline"])
+    trainer.pool.load_state_dict(state["pool"])
+    trainer.guards.low = state["low"]
+    trainer.updates = int(state["update"])
+    run.cut_metrics(trainer.updates)
+    return warnings
