@@ -126,6 +126,7 @@ def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
 
 def _envs(words: list[str]) -> int:
     from .envs.registry import factory, list_envs, make_game, spec
+    from .envs.words import TextGame
 
     asked: Envs = parse(Envs, "envs", words)
     if not asked.game:
@@ -135,7 +136,7 @@ def _envs(words: list[str]) -> int:
         for id in list_envs():
             game = make_game(id)
             kind = "simultaneous" if game.info.simultaneous else "turn-based"
-            actions = f"{game.info.num_actions} actions"
+            actions = "messages" if isinstance(game, TextGame) else f"{game.info.num_actions} actions"
             print(f"{id:<20} {game.info.players} players   {kind:<13} {actions:<12} {game.rules.split('. ')[0]}.")
         return 0
     found = spec(asked.game)
@@ -164,6 +165,9 @@ def _envs(words: list[str]) -> int:
         "pictures": "yes" if found.draw else "no",
         "python": f'coterie.make("{info.id}"), coterie.make_vec("{info.id}", num_envs=4096)',
     }
+    if isinstance(game, TextGame):
+        rows["actions"] = f"messages of {game.min_length} to {game.max_length} characters"
+        rows["observation"], rows["python"] = "a text", f'coterie.make("{info.id}")'
     print(f"{info.id}\n\n{game.rules}\n")
     for name, value in rows.items():
         print(f"  {name:<12} {value}")

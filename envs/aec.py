@@ -15,7 +15,8 @@ from ..errors import IllegalAction, InvalidAction, UsageError
 from .core import Game
 from .showing import fps, render_modes
 from .state import NONE, Snapshot
-from .table import Table, no_whole
+from .table import no_whole
+from .words.table import table_of
 
 __all__ = ["AECGame"]
 
@@ -28,7 +29,8 @@ class AECGame(AECEnv):
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays at every call; the mask is all
     zeros for an agent that is not to move. ``infos[agent]`` repeats the mask and counts the agent's illegal actions of
     this game; it holds what the game tells beside. Games with verbs take pairs (verb, argument), and have two masks for
-    one, as in ``ParallelGame``. With ``text=True`` observations and actions are strings.
+    one, as in ``ParallelGame``. With ``text=True``, and always in games of words, observations and actions are strings;
+    games of words have no masks.
 
     Args:
         game: the rules.
@@ -49,7 +51,7 @@ class AECGame(AECEnv):
         draw: str | None = None,
     ) -> None:
         super().__init__()
-        self.table = Table(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
+        self.table = table_of(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
         self.metadata = {
             "name": game.info.id.replace("-", "_"),
             "render_modes": render_modes(draw),
@@ -108,7 +110,7 @@ class AECGame(AECEnv):
         table, names = self.table, self.possible_agents
         gone = given.gone[0].tolist() if given is not None else [False] * table.players
         pending = given.pending[0].tolist() if given is not None else table.rewards
-        self._waiting = given.waiting[0].tolist() if given is not None else [NONE] * table.players
+        self._waiting: list[Any] = list(given.waiting[0]) if given is not None else [NONE] * table.players
         self.agents = [agent for p, agent in enumerate(names) if not gone[p]]
         left = [(self._seat[agent], agent) for agent in self.agents]
         self.rewards = {agent: table.rewards[p] for p, agent in left}
@@ -193,7 +195,7 @@ class AECGame(AECEnv):
     def _tick(self, action: int) -> None:
         table, agent = self.table, self.agent_selection
         table.refuse_illegal(self._seat[agent], action)
-        self._waiting[self._seat[agent]] = int(action)
+        self._waiting[self._seat[agent]] = action
         if self._to_ask:
             self._cumulative_rewards[agent] = 0.0
             if any(self.rewards.values()):

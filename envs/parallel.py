@@ -19,7 +19,8 @@ from .core import Game
 from .loops import first_outside
 from .showing import fps, render_modes
 from .state import NONE, Snapshot
-from .table import NO_ANSWER, Table, no_whole
+from .table import NO_ANSWER, no_whole
+from .words.table import table_of
 
 __all__ = ["ParallelGame"]
 
@@ -61,7 +62,7 @@ class ParallelGame(ParallelEnv):
         max_cycles: int | None = None,
         draw: str | None = None,
     ) -> None:
-        self.table = Table(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
+        self.table = table_of(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
         self.metadata = {
             "name": game.info.id.replace("-", "_"),
             "render_modes": render_modes(draw),
@@ -136,7 +137,7 @@ class ParallelGame(ParallelEnv):
                 f"{type(actions).__name__} came; the parallel face takes a dictionary from agent to action."
             )
         played = self.agents
-        if table.ticks is not None:
+        if table.simultaneous:
             table.tick(self._together(actions))
         else:
             self._refuse_unknown(actions)
@@ -166,9 +167,12 @@ class ParallelGame(ParallelEnv):
             return NO_ANSWER
         return self.table.read(given) if self.table.text else self.table.check(given)
 
-    def _together(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
-        """[P] everybody's action in a tick."""
+    def _together(self, actions: Mapping[str, Any]) -> Any:
+        """[P] everybody's action in a tick: int64, or messages."""
         agents = self.agents
+        if self.table.words:
+            self._refuse_unknown(actions)
+            return [self._action(actions, agent) for agent in agents]
         try:
             given: list[Any] | None = [actions[agent] for agent in agents]
         except KeyError:
@@ -215,6 +219,8 @@ class ParallelGame(ParallelEnv):
         table, agents = self.table, self.agents
         if table.ticks is None and table.plain and not table.text:
             return self._seen_in_turn()
+        if table.words:
+            return self._heard()
         boards, exact = table.everything()
         masks, pairs = self._masks(exact)
         if table.text:
@@ -245,6 +251,16 @@ class ParallelGame(ParallelEnv):
         return observations, {
             agent: {"action_mask": table.mask(p), "illegal": table.faults[p], "active_agent": active}
             for p, agent in seats
+        }
+
+    def _heard(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """``_seen`` of games of words, which have no masks."""
+        table = self.table
+        told = table.told()
+        active = {} if table.simultaneous else {"active_agent": self.possible_agents[table.mover]}
+        seats = [(self._seat[agent], agent) for agent in self.agents]
+        return {agent: table.describe(p) for p, agent in seats}, {
+            agent: {**table.info(p, True, told[p]), **active} for p, agent in seats
         }
 
     def _masks(self, exact: Mask) -> tuple[Any, Mask | None]:

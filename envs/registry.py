@@ -287,11 +287,22 @@ def make_vec(
     max_cycles: int | None = None,
     **config: Any,
 ) -> VecEnv:
-    """N games side by side: arrays in, arrays out. See ``VecEnv`` for the meanings."""
-    from .vec import VecEnv
+    """N games side by side: arrays in, arrays out. See ``VecEnv`` for the meanings.
 
+    Raises:
+        UsageError: a game of words, whose messages stand in no array; see ``words.vec.TextVec``.
+    """
+    from .vec import VecEnv
+    from .words import TextGame
+
+    game = make_game(id, **config)
+    if isinstance(game, TextGame):
+        raise UsageError(
+            f"{game.info.id} is a game of words, whose messages stand in no array. Play it with coterie.make({id!r}), "
+            "or many at once with coterie.envs.words.vec.TextVec(make_game(...), num_envs)."
+        )
     return VecEnv(
-        make_game(id, **config),
+        game,
         num_envs,
         num_threads=num_threads,
         seed=seed,
@@ -329,6 +340,7 @@ register("hex-v0", f"{_PACKAGE}.envs.hex:hex", draw=f"{_PACKAGE}.renderers.hex:d
 register("chess-v0", f"{_PACKAGE}.envs.chess:chess", draw=f"{_PACKAGE}.renderers.chess:draw")
 register("kuhn_poker-v0", f"{_PACKAGE}.envs.kuhn_poker:kuhn_poker", draw=f"{_PACKAGE}.renderers.kuhn_poker:draw")
 register("leduc_poker-v0", f"{_PACKAGE}.envs.leduc_poker:leduc_poker", draw=f"{_PACKAGE}.renderers.leduc_poker:draw")
+register("highest_string-v0", f"{_PACKAGE}.envs.words.highest_string:highest_string")
 register("matrix-v0", f"{_PACKAGE}.envs.matrix:matrix", draw=f"{_PACKAGE}.renderers.matrix:draw")
 register("go-v0", f"{_PACKAGE}.envs.go:go", draw=f"{_PACKAGE}.renderers.go:draw")
 register(

@@ -1,8 +1,8 @@
 """Rows of game states: take, put, bytes. Openings, search, sibling branches and checkpoints rest on these four.
 
 A state is N games in one of two layouts: a structured array [N], or a NamedTuple of arrays with leading axis N
-(NamedTuples may nest). ``Snapshot`` is itself of the second layout: a game's rows plus the bookkeeping that every face
-keeps beside them.
+(NamedTuples may nest). In games of words it is a list of N games of plain data. ``Snapshot`` is itself of the second
+layout: a game's rows plus the bookkeeping that every face keeps beside them.
 
 Configuration stands in the rows, and kernels index without bounds. Where rows of one layout may be of configurations
 that need more or less room elsewhere (what is seen), their NamedTuple has a method ``configured() -> arrays`` [N, ...]:
@@ -11,6 +11,7 @@ rows that differ there are refused as those of another layout are.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import zlib
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import State
+from ..aliases import RUNNING, TERMINATED, State
 from ..errors import StateError
 from .core import Game
 from .drivers import drivers
@@ -60,6 +61,7 @@ class Snapshot(NamedTuple):
         illegal: [n, P] int32 illegal actions so far in this game.
         gone: [n, P] bool players that have taken their closing ``step(None)``.
         waiting: [n, P] int32 actions of a tick that is not complete (AEC face of simultaneous games); NONE elsewhere.
+            In games of words a list of n lists, with messages for numbers.
     """
 
     state: State
@@ -71,11 +73,11 @@ class Snapshot(NamedTuple):
     pending: NDArray[np.float32]
     illegal: NDArray[np.int32]
     gone: NDArray[np.bool_]
-    waiting: NDArray[np.int32]
+    waiting: NDArray[np.int32] | list[list[Any]]
 
 
-def _leaves(state: State) -> list[NDArray[Any]]:
-    if isinstance(state, np.ndarray):
+def _leaves(state: State) -> list[Any]:
+    if isinstance(state, np.ndarray | list):
         return [state]
     if isinstance(state, tuple):
         return [leaf for part in state for leaf in _leaves(part)]
@@ -118,6 +120,8 @@ def take(state: State, rows: Sequence[int] | NDArray[Any] | int | None = None) -
     """A copy of some rows (all of them by default), in the same layout."""
     if isinstance(state, np.ndarray):
         return state.copy() if rows is None else state[rows_of(rows, len(state))]
+    if isinstance(state, list):
+        return [copy.deepcopy(state[i]) for i in rows_of(rows, len(state)).tolist()]
     _leaves(state)
     return _make(type(state), [take(part, rows) for part in state])
 
@@ -135,7 +139,11 @@ def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | 
             f"{size(source)} rows came for {len(index)} places. Give as many rows as places, or one for all."
         )
     for old, new in zip(_leaves(state), _leaves(source), strict=True):
-        old[index] = new
+        if isinstance(old, list):
+            for k, i in enumerate(index.tolist()):
+                old[i] = copy.deepcopy(new[k % len(new)])
+        else:
+            old[index] = new
 
 
 def _need_layout(state: State, source: State) -> None:
@@ -155,6 +163,8 @@ def _need_layout(state: State, source: State) -> None:
 def _layout(state: State) -> list[Any]:
     if isinstance(state, np.ndarray):
         return [state.dtype.descr, list(state.shape[1:])]
+    if isinstance(state, list):
+        return ["plain"]
     _leaves(state)
     return [list(getattr(type(state), "_fields", ())), *(_layout(part) for part in state)]
 
@@ -170,8 +180,13 @@ def snapshot(game: Game, state: State) -> Snapshot:
     Rows without a legal action have ended.
     """
     n, players = size(state), game.info.players
-    status = np.zeros(n, np.uint8)
-    drivers(game).still_running(state, players, np.zeros(game.info.num_actions, np.int8), status)
+    status, plain = np.zeros(n, np.uint8), isinstance(state, list)
+    if plain:
+        status[:] = [
+            RUNNING if any(game.legal_mask(state, i, p).any() for p in range(players)) else TERMINATED for i in range(n)
+        ]
+    else:
+        drivers(game).still_running(state, players, np.zeros(game.info.num_actions, np.int8), status)
     return Snapshot(
         state,
         np.zeros(n, np.uint64),
@@ -182,7 +197,7 @@ def snapshot(game: Game, state: State) -> Snapshot:
         np.zeros((n, players), np.float32),
         np.zeros((n, players), np.int32),
         np.zeros((n, players), np.bool_),
-        np.full((n, players), NONE, np.int32),
+        [[NONE] * players for _ in range(n)] if plain else np.full((n, players), NONE, np.int32),
     )
 
 
@@ -215,7 +230,8 @@ def to_bytes(game: Game, state: State) -> bytes:
 
     ``from_bytes`` of the same game and configuration gives equal rows, in any process.
     """
-    payload = b"".join(np.ascontiguousarray(_without_gaps(leaf)).tobytes() for leaf in _leaves(state))
+    parts = [_as_bytes(leaf) for leaf in _leaves(state)]
+    payload = b"".join(parts)
     header = {
         "id": game.info.id,
         "kind": "snapshot" if isinstance(state, Snapshot) else "state",
@@ -224,7 +240,14 @@ def to_bytes(game: Game, state: State) -> bytes:
         "rows": size(state),
         "crc": zlib.crc32(payload),
     }
+    plain = [len(part) for part, leaf in zip(parts, _leaves(state), strict=True) if isinstance(leaf, list)]
+    header |= {"plain": plain} if plain else {}
     return _MAGIC + json.dumps(header).encode() + b"\n" + payload
+
+
+def _as_bytes(leaf: Any) -> bytes:
+    """An array's own bytes; of plain data its JSON."""
+    return json.dumps(leaf).encode() if isinstance(leaf, list) else np.ascontiguousarray(_without_gaps(leaf)).tobytes()
 
 
 def _without_gaps(leaf: NDArray[Any]) -> NDArray[Any]:
@@ -264,22 +287,28 @@ def from_bytes(game: Game, blob: bytes) -> State:
     state = game.new_state(n)
     if header["kind"] == "snapshot":
         state = snapshot(game, game.new_state(0))._replace(state=state)
-        state = Snapshot(state.state, *(np.zeros((n, *part.shape[1:]), part.dtype) for part in state[1:]))
+        parts: Any = ([None] * n if isinstance(p, list) else np.zeros((n, *p.shape[1:]), p.dtype) for p in state[1:])
+        state = Snapshot(state.state, *parts)
     if layout_hash(state) != header["layout"]:
         raise StateError(
             f"This state is of {header['id']} in another layout, as another release of it wrote it. "
             "Play that game again from its record."
         )
     leaves = _leaves(state)
-    expected = sum(leaf.nbytes for leaf in leaves)
+    plain = iter(header.get("plain", ()))
+    lengths = [next(plain, 0) if isinstance(leaf, list) else leaf.nbytes for leaf in leaves]
+    expected = sum(lengths)
     if len(payload) != expected:
         raise StateError(f"This state is truncated: {len(payload)} bytes came, {expected} belong to {n} rows.")
     if zlib.crc32(payload) != header["crc"]:
         raise StateError("This state was altered: its checksum does not match.")
     offset = 0
-    for leaf in leaves:
-        leaf[...] = np.frombuffer(payload, leaf.dtype, leaf.size, offset).reshape(leaf.shape)
-        offset += leaf.nbytes
+    for leaf, length in zip(leaves, lengths, strict=True):
+        if isinstance(leaf, list):
+            leaf[:] = json.loads(payload[offset : offset + length])
+        else:
+            leaf[...] = np.frombuffer(payload, leaf.dtype, leaf.size, offset).reshape(leaf.shape)
+        offset += length
     return state
 
 

@@ -64,6 +64,7 @@ class Table:
         if render_mode is not None and render_mode not in render_modes(draw):
             raise UnknownName("render_mode", str(render_mode), render_modes(draw))
         self.game, self.text, self.draw, self.render_mode = game, bool(text), draw, render_mode
+        self.words, self.simultaneous = False, info.simultaneous
         self.limits = illegal_limits(game, illegal, illegal_reward, max_cycles, 0)
         self.players, self.num_actions = info.players, info.num_actions
         self.state = game.new_state(1)

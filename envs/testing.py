@@ -33,30 +33,12 @@ from .registry import list_envs, spec
 from .rng import below, episode_seed, word
 from .showing import render_modes
 from .state import from_bytes, layout_hash, take, to_bytes
+from .testing_words import FARAMA_WARNINGS, check_words
 from .testing_worlds import check_world
 from .vec import VecEnv
+from .words import TextGame
 
 __all__ = ["CHECKS", "FARAMA_WARNINGS", "check_game", "transcript"]
-
-FARAMA_WARNINGS = (
-    "Observation is not a NumPy array",
-    "Observation numpy array is all zeros",
-    "Observation is a single number",
-    "Observation has more than 3 dimensions",
-    "Action mask numpy array is all zeros",
-    "Action mask is not a NumPy array",
-    "Action space for each agent probably should be",
-    "State space for each environment probably should be",
-    "State is not NumPy array",
-    "Observation space for each agent probably should be",
-    "The observation contains negative numbers",
-    "Agent's minimum observation space value",
-    "Agent's maximum observation space value",
-    ".* ignores the reset option 'options'",
-    "The old environment creation API has been deprecated",
-    "We recommend agents to be named",
-)
-"""What PettingZoo's test functions warn about, though it is as their documentation has it."""
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -436,11 +418,14 @@ CHECKS: dict[str, Callable[[Game], None]] = {
 
 
 def check_game(game: Game) -> None:
-    """Run every check.
+    """Run every check; games of words have checks of their own (``testing_words``).
 
     Raises:
         AssertionError: with the first thing that is wrong.
     """
+    if isinstance(game, TextGame):
+        check_words(game)
+        return
     for check in CHECKS.values():
         check(game)
 

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...envs.registry import list_envs, make_vec, spec
+from ...envs.registry import list_envs, make_game, make_vec, spec
+from ...envs.words import TextGame
 from ...errors import UsageError
 from ..core import Turn
 from .prompts import make_template, stop_token
@@ -150,6 +151,8 @@ def _kinds() -> list[tuple[str, dict[str, Any], int]]:
     kinds: list[tuple[str, dict[str, Any], int]] = []
     for id in list_envs():
         name = spec(id).name
+        if isinstance(make_game(id), TextGame):
+            continue  # nothing to choose among
         if name in PRESETS:
             kinds += [(id, {"preset": preset}, weight) for preset, weight in PRESETS[name].items()]
         else:

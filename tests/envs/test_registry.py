@@ -17,7 +17,7 @@ def scratch(monkeypatch):
 
 
 def test_list():
-    games = "chess connect_four go gridworld hex highest_number kuhn_poker leduc_poker matrix tictactoe"
+    games = "chess connect_four go gridworld hex highest_number highest_string kuhn_poker leduc_poker matrix tictactoe"
     assert coterie.list_envs() == [f"{game}-v0" for game in games.split()]
 
 

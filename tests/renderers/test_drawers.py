@@ -49,7 +49,7 @@ def positions(game, seed: int, most: int = 120):
 
 
 def test_every_game_has_a_picture() -> None:
-    assert set(list_envs()) - set(DRAWN) <= {"highest_number-v0"}
+    assert set(list_envs()) - set(DRAWN) <= {"highest_number-v0", "highest_string-v0"}
 
 
 @pytest.mark.parametrize(("id", "config"), CASES, ids=str)

@@ -1,0 +1,114 @@
+"""Highest string: everybody says a string at once, and the one that sorts last wins. The smallest game of words.
+
+Strings are compared as Python compares them: by the code of the first character that differs, and a longer string
+stands above its own beginning. So the optimum is known: the highest character of the alphabet, ``length`` times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
+from ...errors import UsageError
+from ..arrays import positive
+from .core import Plain, TextGame, is_sayable, text_game
+
+__all__ = ["PRINTABLE", "height", "highest_string"]
+
+PRINTABLE = "".join(map(chr, range(32, 127)))
+"""The printable characters of ASCII, space to tilde."""
+
+
+def height(message: str, length: int = 8, alphabet: str = PRINTABLE) -> float:
+    """Where a string stands among all of 1 to ``length`` characters: 0 is the lowest, 1 the highest.
+
+    Args:
+        message: characters of the alphabet.
+        length: of the longest string.
+        alphabet: all characters.
+    """
+    ordered = sorted(set(alphabet))
+    # How many strings begin with a string of k characters, itself included: 1 + A + ... + A ** (length - k).
+    below = [sum(len(ordered) ** j for j in range(length - k + 1)) for k in range(length + 1)]
+    lower = sum(ordered.index(c) * below[k] + 1 for k, c in enumerate(message, 1)) - 1
+    return float(lower / (below[0] - 2))
+
+
+def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2, rounds: int = 1) -> TextGame:
+    """Everybody says a string of 1 to ``length`` characters at once; the higher one wins.
+
+    Args:
+        length: of the longest string.
+        alphabet: the characters it may hold, at least two; the printable ones of ASCII by default.
+        players: P, 2 to 8.
+        rounds: how often.
+    """
+    longest, seats, total = positive("length", length), positive("players", players), positive("rounds", rounds)
+    if not 2 <= seats <= 8:
+        raise UsageError(f"highest_string: players={players!r} came; 2 to 8 can play.")
+    letters = "".join(sorted(set(str(alphabet))))
+    if len(letters) < 2 or not all(map(is_sayable, letters)):
+        raise UsageError(
+            f"highest_string: alphabet={alphabet!r} came; at least two characters that are text are needed."
+        )
+    named = "printable ASCII characters" if letters == PRINTABLE else f"characters of {letters!r}"
+
+    def begin(seed: Seed) -> Plain:
+        return {"round": 0, "said": [""] * seats}
+
+    def asked(game: Plain) -> Sequence[Player]:
+        return range(seats) if game["round"] < total else ()
+
+    def hear(game: Plain, messages: Mapping[Player, str]) -> tuple[list[float], Status]:
+        said = [messages[p] for p in range(seats)]
+        rewards = [sum((mine > other) - (mine < other) for other in said) / (seats - 1) for mine in said]
+        game["said"] = said
+        game["round"] += 1
+        return rewards, RUNNING if game["round"] < total else TERMINATED
+
+    def tell(game: Plain, player: Player) -> str:
+        number = min(game["round"] + 1, total)
+        lines = [f"Round {number} of {total}. You are player {player} of {seats}."]
+        if game["round"]:
+            said = (f"player {p}: {s!r}" + (" (you)" if p == player else "") for p, s in enumerate(game["said"]))
+            lines.append(f"Said last: {', '.join(said)}.")
+        over = game["round"] == total
+        lines.append("The game is over." if over else f"Say a string of 1 to {longest} {named}.")
+        return "\n".join(lines)
+
+    def compact(game: Plain, player: Player) -> str:
+        said = " ".join(game["said"]) if game["round"] else "-"
+        return f"P{player} {game['round']}/{total} {longest} {said}>"
+
+    def info(game: Plain) -> list[dict[str, Any]]:
+        return [{"height": height(s, longest, letters) if s else 0.0} for s in game["said"]]
+
+    def sample(game: Plain, player: Player, rng: np.random.Generator) -> str:
+        return "".join(letters[k] for k in rng.integers(len(letters), size=int(rng.integers(1, longest + 1))))
+
+    return text_game(
+        "highest_string-v0",
+        players=seats,
+        rules=(
+            f"Highest string: all {seats} players say a string of 1 to {longest} {named} at the same time, {total} "
+            "round(s). The string that sorts last is the highest: the first character that differs decides, and a "
+            "string stands above its own beginning. In a round you gain for every player whose string is lower than "
+            "yours and lose for every higher one."
+        ),
+        begin=begin,
+        asked=asked,
+        hear=hear,
+        tell=tell,
+        compact=compact,
+        info=info,
+        sample=sample,
+        max_cycles=total,
+        simultaneous=True,
+        hidden=False,
+        max_length=longest,
+        charset=letters,
+        config={"length": longest, "alphabet": letters, "players": seats, "rounds": total},
+    )
