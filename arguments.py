@@ -117,6 +117,8 @@ class Eval:
         vs: opponents; by default those of the game's preset.
         games: games against each, half from either seat (1,000 by default); with a curriculum, held-out positions; in
             worlds, how many of them (32 by default).
+        opening_plies: games begin after 0 to this many random plies, and each opening is played from every seat. By
+            default 0, or where both sides always answer alike a quarter of the longest game, at most 8.
         ticks: leave each world after so many ticks; 0: at its end.
         save: worlds: add all that are played to this file of JSON lines; `coterie play --replay FILE` shows them.
         curriculum: count the held-out positions that it solves instead; a run that learned from one takes that by
@@ -133,6 +135,7 @@ class Eval:
     run: tyro.conf.Positional[str]
     vs: tuple[str, ...] = ()
     games: int = 0
+    opening_plies: int | None = None
     ticks: int = 0
     save: Path | None = None
     curriculum: str = ""

@@ -303,6 +303,8 @@ def _eval(words: list[str]) -> int:
     worlds = game.info.is_world
     if asked.games == 1 and not worlds:
         raise UsageError("--games is 1; it must be at least 2, one from either seat.")
+    if asked.opening_plies is not None and (asked.opening_plies < 0 or worlds or asked.curriculum):
+        raise UsageError("--opening-plies is about matches, and says how many random plies begin a game: 0 or more.")
     if (asked.ticks or asked.save) and not worlds:
         flag = "ticks" if asked.ticks else "save"
         raise UsageError(f"--{flag} is about worlds that many agents share; {game.info.id} is played to its end.")
@@ -317,7 +319,7 @@ def _eval(words: list[str]) -> int:
     elif worlds:
         rows = _eval_worlds(game, {asked.run: agent, **opponents}, games, asked)
     else:
-        rows = evaluate(game, agent, opponents, games, asked.seed)
+        rows = evaluate(game, agent, opponents, games, asked.seed, opening_plies=asked.opening_plies)
     for row in rows:
         print(json.dumps(row) if asked.json else _row(row), flush=True)
     return 0
@@ -395,8 +397,10 @@ def _row(row: dict[str, Any]) -> str:
             f"{row['optimal_share']:.1%} of all {row['positions']} positions, in {row['optimal_share_on_path']:.1%} of "
             "those that its own play leads to"
         )
-    parts = [f"against {row['opponent']}, {row['games']} games:"]
+    parts = [f"against {row['opponent']}, {row['games']} games, {row['distinct']} different:"]
     for words, name in (("won", "win"), ("drawn", "draw"), ("lost", "loss")):
         low, high = row[f"{name}_interval"]
         parts.append(f"{words} {row[name]:.1%} ({100 * low:.1f} to {100 * high:.1f})")
+    low, high = row["score_interval"]
+    parts.append(f"score {row['score']:+.3f} ({low:+.3f} to {high:+.3f})")
     return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])

@@ -120,7 +120,11 @@ class Decision:
 
 
 class Agent(Protocol):
-    """Whoever decides. One method; a name to be shown."""
+    """Whoever decides. One method; a name to be shown.
+
+    An agent that draws no lots, so that one position always gets one answer, says so by an attribute ``greedy = True``:
+    matches between two of them begin after random openings, for their games would be copies of each other.
+    """
 
     name: str
 

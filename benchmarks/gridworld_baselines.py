@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from ..agents.baselines import make_baseline
 from ..envs.registry import make_game
 from ..envs.vec import VecEnv
-from ..training.evaluation.worlds import HELD_OUT, bootstrap, play_worlds
+from ..training.evaluation.intervals import mean_interval
+from ..training.evaluation.worlds import HELD_OUT, play_worlds
 
 __all__ = ["bounds", "main"]
 
@@ -85,7 +86,7 @@ def main(words: list[str] | None = None) -> None:
                 game, make_baseline(name, game), asked.worlds, asked.seed, max_steps=asked.ticks or None
             )
             own = score.per_world
-            low, high = bootstrap(lambda drawn, own=own: own[drawn].mean(1), asked.worlds)  # type: ignore[misc]
+            low, high = mean_interval(own) or (own.mean(), own.mean())
             cells.append(f"{own.mean():.1f} ({low:.1f} to {high:.1f}), {own.mean() / most.mean():.0%}")
         print(f"| {preset} | {most.mean():.1f} | " + " | ".join(cells) + " |", flush=True)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -288,8 +289,18 @@ def test_eval_prints_one_object_an_opponent(capsys: pytest.CaptureFixture[str]) 
 def test_eval_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "random", "--game", "tictactoe", "--games", "50"]) == 0
     said = capsys.readouterr().out
-    assert "against minimax, 50 games:" in said
+    assert re.search(r"against minimax, 50 games, \d\d different: .* score -0\.\d{3} \(-0\.\d{3} to -0\.\d{3}\)", said)
     assert "exploitability" in said
+
+
+def test_eval_begins_after_openings(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["eval", "minimax", "--game", "tictactoe", "--vs", "minimax", "--games", "100", "--json"]
+    assert main([*words, "--opening-plies", "4"]) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert row["opening_plies"] == 4
+    assert row["win"] > 0 < row["loss"]  # from an opening that is lost, perfect play loses
+    assert refused([*words, "--opening-plies", "-1"], capsys)
+    assert refused(["eval", "random", "--game", "gridworld", "--games", "1", "--opening-plies", "2"], capsys)
 
 
 def test_eval_in_worlds(capsys: pytest.CaptureFixture[str]) -> None:

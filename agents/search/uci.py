@@ -67,6 +67,9 @@ class UCIAgent:
         EngineError: it doesn't speak UCI.
     """
 
+    greedy = True
+    """It takes no random numbers of ours: one position, one answer, as far as its limits allow."""
+
     def __init__(self, game: Game, path: str, settings: Mapping[str, str] | None = None) -> None:
         if game.info.name != "chess":
             raise UsageError(

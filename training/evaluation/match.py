@@ -1,24 +1,36 @@
-"""How good a player is: matches with intervals, and on small games exact numbers without any sampling.
+"""How good a player is: matches with intervals over what is independent in them.
 
-Letters: S positions of a solved game, A actions, P seats.
+Where both sides always answer alike, a thousand games from the usual start would be one game a seat, a thousand times:
+such matches begin after random openings, each played from every seat. Letters: n games, P seats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...agents.core import Agent, Turn
+from ...agents.core import Agent
 from ...agents.search.information_sets import nash_conv
-from ...agents.search.solver import END, Decide, Graph, explore, solve
+from ...agents.search.solver import explore
 from ...envs.core import Game
+from ...envs.state import bare, take
 from ...errors import UsageError
-from ..data.rollout import Seating, rollout
+from ..data.records import Episode
+from ..data.rollout import Seating, opening_states, rollout
+from .exact import (
+    Exploitability,
+    HasPolicy,
+    Optimality,
+    exact_match,
+    exploitability,
+    optimal_share,
+    policy_table,
+)
+from .intervals import Interval, mean_interval, share_interval, wilson
 
 __all__ = [
     "Exploitability",
@@ -31,16 +43,12 @@ __all__ = [
     "optimal_share",
     "play_match",
     "policy_table",
+    "usual_opening",
     "wilson",
 ]
 
-
-class HasPolicy(Protocol):
-    """Whoever can say how likely it plays what."""
-
-    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
-        """[A] probabilities for each turn, summing to 1 over the legal actions."""
-        ...
+LONGEST_OPENING = 8
+"""Plies of the openings of long games; short ones take a quarter of the longest game."""
 
 
 @dataclass(frozen=True)
@@ -48,22 +56,42 @@ class MatchResult:
     """A match, seen by the player that was measured.
 
     Attributes:
-        games: how many.
-        by_seat: [P, 3] int64 games won, drawn and lost from each seat. A game is won where nobody got as much, lost
-            where somebody got more, drawn otherwise.
+        seats: [n] int64 where it sat.
+        results: [n] int64 0 won, 1 drawn, 2 lost. A game is won where nobody got as much, lost where somebody got more,
+            drawn otherwise.
+        returns: [n] float64 what it got.
+        units: [n] int64: games with the same number are no independent evidence: they share an opening, or are copies.
+        distinct: how many games differ in start, actions or returns.
         illegal_games: games in which it gave at least one illegal answer.
-        score: its mean return.
+        opening_plies: the longest opening.
+        span: the least and the most that anybody gets in this game, as far as the match showed.
     """
 
-    games: int
-    by_seat: NDArray[np.int64]
+    seats: NDArray[np.int64]
+    results: NDArray[np.int64]
+    returns: NDArray[np.float64]
+    units: NDArray[np.int64]
+    distinct: int
     illegal_games: int
-    score: float
+    opening_plies: int
+    span: Interval
+
+    @property
+    def games(self) -> int:
+        """How many were played."""
+        return len(self.results)
+
+    @property
+    def by_seat(self) -> NDArray[np.int64]:
+        """[P, 3] games won, drawn and lost from each seat."""
+        table = np.zeros((int(self.seats.max()) + 1, 3), np.int64)
+        np.add.at(table, (self.seats, self.results), 1)
+        return table
 
     @property
     def won_drawn_lost(self) -> tuple[int, int, int]:
         """Numbers of games over all seats."""
-        won, drawn, lost = self.by_seat.sum(0).tolist()
+        won, drawn, lost = np.bincount(self.results, minlength=3).tolist()
         return won, drawn, lost
 
     @property
@@ -73,9 +101,23 @@ class MatchResult:
         return won, drawn, lost
 
     @property
-    def intervals(self) -> tuple[tuple[float, float], ...]:
-        """95 % Wilson intervals of the three shares."""
-        return tuple(wilson(count, self.games) for count in self.won_drawn_lost)
+    def intervals(self) -> tuple[Interval, ...]:
+        """95 % intervals of the three shares."""
+        return tuple(share_interval(self.results == k, self.units) for k in range(3))
+
+    @property
+    def score(self) -> float:
+        """Mean return."""
+        return float(self.returns.mean())
+
+    @property
+    def score_interval(self) -> Interval:
+        """95 % interval of the mean return."""
+        unit = np.unique(self.units, return_inverse=True)[1]
+        count = int(unit.max()) + 1
+        found = mean_interval(np.bincount(unit, self.returns) * count / self.games, self.span)
+        assert found is not None  # it has a span
+        return found
 
     @property
     def illegal(self) -> float:
@@ -84,42 +126,39 @@ class MatchResult:
 
     def as_row(self, opponent: str) -> dict[str, Any]:
         """Plain data, as ``coterie eval --json`` prints it."""
-        row: dict[str, Any] = {"opponent": opponent, "games": self.games}
+        row: dict[str, Any] = {"opponent": opponent, "games": self.games, "distinct": self.distinct}
+        row |= {"opening_plies": self.opening_plies}
         row |= dict(zip(("win", "draw", "loss"), self.shares, strict=True))
         for name, interval in zip(("win", "draw", "loss"), self.intervals, strict=True):
             row[f"{name}_interval"] = list(interval)
-        return row | {"illegal": self.illegal, "score": self.score, "by_seat": self.by_seat.tolist()}
+        row |= {"illegal": self.illegal, "score": self.score, "score_interval": list(self.score_interval)}
+        return row | {"by_seat": self.by_seat.tolist()}
 
 
-def wilson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval for a share; right at 0 and 1 too, where the textbook one has no width.
+def usual_opening(game: Game, agents: tuple[Agent, ...]) -> int:
+    """Plies of the openings that a match takes unless it is told: 0, where games differ by themselves.
 
-    Raises:
-        UsageError: no trials, or more successes than trials.
-
-    Source: Wilson 1927, JASA 22; Brown, Cai and DasGupta 2001, Statistical Science 16.
+    They do where somebody draws lots (``greedy`` is not True) or the game itself does (cards, maps). Else a quarter of
+    the longest game, at most ``LONGEST_OPENING``: 2 in tic-tac-toe, 8 in chess.
     """
-    if not 0 <= successes <= trials or trials < 1:
-        raise UsageError(f"{successes} of {trials} is no share: give 0 <= successes <= trials and at least one trial.")
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    share, spread = successes / trials, z * z / trials
-    centre = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * float(np.sqrt(share * (1 - share) / trials + spread / (4 * trials)))
-    low = 0.0 if successes == 0 else max(0.0, centre - half)  # exact at the ends, where rounding would leave 1e-17
-    return low, 1.0 if successes == trials else min(1.0, centre + half)
+    alike = all(getattr(agent, "greedy", False) is True for agent in agents)
+    return min(LONGEST_OPENING, game.info.max_cycles // 4) if alike and _begins_alike(game) else 0
 
 
 def play_match(
-    game: Game, agents: tuple[Agent, Agent], games: int, seed: int, *, opening_plies: int = 0
+    game: Game, agents: tuple[Agent, Agent], games: int, seed: int, *, opening_plies: int | None = None
 ) -> MatchResult:
     """Play a match in lock-step; the seats go round, so each is taken equally often (give or take one game).
+
+    With openings, each is another position, and each is played from every seat in turn. Where both sides always answer
+    alike and there are fewer openings than would fill the match, no game is played twice: there are fewer games.
 
     Args:
         game: a registered game.
         agents: the player that is measured and its opponent, who fills all other seats.
         games: how many.
         seed: of the games and of the agents' choices; the same seed gives the same match.
-        opening_plies: each game starts after 0 to this many uniformly random plies.
+        opening_plies: games start after 0 to this many uniformly random plies; None takes ``usual_opening``.
 
     Raises:
         UsageError: no games.
@@ -127,9 +166,21 @@ def play_match(
     if games < 1:
         raise UsageError(f"{games} games is no match: play at least one.")
     players = game.info.players
+    usual = usual_opening(game, agents)
+    plies = usual if opening_plies is None else opening_plies
+    if plies:
+        openings = _openings(game, -(-games // players), plies, seed)
+        count = len(openings[1])
+        number = min(games, count * players) if usual else games
+        units = np.arange(number) // players % count
+    else:
+        openings = opening_states(game, games, 0, seed, np.random.default_rng(seed))
+        number, units = games, np.arange(games)
+    starts = take(openings[0], units)
+    seats = np.arange(number) % players
     seatings = [
-        Seating(tuple("measured" if seat == k % players else "opponent" for seat in range(players)), (False,) * players)
-        for k in range(games)
+        Seating(tuple("measured" if s == seat else "opponent" for s in range(players)), (False,) * players)
+        for seat in seats.tolist()
     ]
     played = rollout(
         game,
@@ -137,191 +188,69 @@ def play_match(
         seatings,
         seed=seed,
         rng=np.random.default_rng(seed),
-        opening_plies=opening_plies,
+        starts=starts,
+        keep_actions=True,
     )
-    by_seat, illegal, score = np.zeros((players, 3), np.int64), 0, 0.0
-    for k, episode in enumerate(played.episodes):
-        seat = k % players
-        own, best = episode.returns[seat], max(r for s, r in enumerate(episode.returns) if s != seat)
-        by_seat[seat, 0 if own > best else 1 if own == best else 2] += 1
-        illegal += episode.illegal[seat] > 0
-        score += own
-    return MatchResult(games, by_seat, illegal, score / games)
+    return _result(game, starts, played.episodes, seats, units, plies)
 
 
-def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:
-    """[S, A] how likely the agent plays what in every position.
-
-    Args:
-        graph: ``agents.solver.explore(game)``.
-        agent: see ``HasPolicy``.
-        batch: turns asked at once.
-
-    Raises:
-        UsageError: probabilities that don't sum to 1 over the legal actions.
-    """
-    masks, movers, keys = graph.legal.astype(np.int8), graph.movers.tolist(), graph.keys.tolist()
-    turns = [Turn(graph.game, graph.states, s, movers[s], masks[s], keys[s]) for s in range(len(graph))]
-    rows = [row for at in range(0, len(turns), batch) for row in agent.policy(turns[at : at + batch])]
-    table = np.array(rows, np.float64).reshape(graph.legal.shape)
-    table[~graph.legal] = 0.0
-    wrong = np.flatnonzero(~(np.abs(table.sum(1) - 1.0) < 1e-4) | (table < 0).any(1))
-    if wrong.size:
-        s = int(wrong[0])
-        raise UsageError(
-            f"The policy gives {table[s].sum():.6f} to all legal actions of position {s} of {graph.game.info.id} "
-            f"({wrong.size} such positions); it must be 1, and no probability below 0."
-        )
-    table /= table.sum(1, keepdims=True)
-    return table
-
-
-@dataclass(frozen=True)
-class Exploitability:
-    """What a perfect opponent who knows the policy gets out of it.
-
-    Attributes:
-        value: mean over the seats of (best response's return - the game's value for that seat); 0 is perfect play. This
-            is what is called exploitability in a two-player zero-sum game.
-        nash_conv: the sum instead of the mean.
-        best_responses: [P] the best response's expected return from each seat.
-    """
-
-    value: float
-    nash_conv: float
-    best_responses: tuple[float, ...]
+def _result(
+    game: Game, starts: Any, episodes: list[Episode], seats: NDArray[np.int64], units: NDArray[np.int64], plies: int
+) -> MatchResult:
+    returns = np.array([episode.returns for episode in episodes], np.float64)
+    rows = np.arange(len(episodes))
+    own = returns[rows, seats]
+    others = returns.copy()
+    others[rows, seats] = -np.inf
+    best = others.max(1)
+    distinct = {
+        (int(seats[k]), game.key(bare(starts), k), str(episode.actions), *episode.returns)
+        for k, episode in enumerate(episodes)
+    }
+    if len(distinct) <= game.info.players:  # one game a seat, however often it was played
+        units = np.zeros_like(units)
+    most = max(1.0, float(np.abs(returns).max()))
+    return MatchResult(
+        seats=seats,
+        results=np.where(own > best, 0, np.where(own == best, 1, 2)),
+        returns=own,
+        units=units,
+        distinct=len(distinct),
+        illegal_games=sum(episode.illegal[seat] > 0 for episode, seat in zip(episodes, seats.tolist(), strict=True)),
+        opening_plies=plies,
+        span=(-most, most),
+    )
 
 
-def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Exploitability:
-    """Exact best response over the whole game, from either seat.
-
-    Args:
-        game: small, two-player, zero-sum; turn-based and without chance, or with hidden information.
-        policy: an agent, or its table: [S, A] over ``explore(game)``; where information is hidden, [K, A] over
-            ``agents.information_sets.information_tree(game)``.
-
-    Raises:
-        UsageError: the game cannot be solved, or the policy is none.
-
-    Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL (NashConv).
-    """
-    if game.info.hidden:
-        hidden = nash_conv(game, policy)
-        return Exploitability(hidden.value, hidden.nash_conv, hidden.best_responses)
-    solution = solve(game)
-    graph = solution.graph
-    table = policy if isinstance(policy, np.ndarray) else policy_table(graph, policy)
-    responses = [_best_response(graph, table, seat) for seat in range(game.info.players)]
-    gains = [response - float(value) for response, value in zip(responses, solution.game_values, strict=True)]
-    return Exploitability(sum(gains) / len(gains), sum(gains), tuple(responses))
+def _begins_alike(game: Game) -> bool:
+    """Whether games begin in one position, whatever their seeds."""
+    states = game.new_state(8)
+    for i in range(8):
+        game.kernels.reset(states, i, i)
+    return len({game.key(states, i) for i in range(8)}) == 1
 
 
-def _follow(table: NDArray[np.float64]) -> Decide:
-    """What positions are worth where both seats play a table."""
-
-    def decide(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
-        value: NDArray[np.float64] = np.einsum("na,nak->nk", table[layer], ahead)
-        return value
-
-    return decide
-
-
-def _best_response(graph: Graph, table: NDArray[np.float64], seat: int) -> float:
-    """What ``seat`` gets against the table by the best of all replies."""
-    expected = _follow(table)
-
-    def decide(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
-        value = expected(layer, ahead)
-        own = graph.movers[layer] == seat
-        value[own, 0] = np.where(graph.legal[layer[own]], ahead[own, :, 0], -np.inf).max(1)
-        return value
-
-    return float(graph.back_up(graph.rewards[:, :, seat : seat + 1], decide)[0, 0])
-
-
-@dataclass(frozen=True)
-class Optimality:
-    """How much of perfect play a policy knows. An optimal move keeps the position's value; there may be several.
-
-    Attributes:
-        share: over all reachable positions, each counted once, those in which the likeliest move is optimal (if several
-            moves are equally likely, the part of them that is).
-        on_path: the same over the positions that arise where the policy plays its likeliest moves and the opponent any:
-            at 1 it cannot be beaten below the game's value.
-        mass: mean probability of an optimal move over all reachable positions.
-        positions: how many are reachable.
-    """
-
-    share: float
-    on_path: float
-    mass: float
-    positions: int
-
-
-def optimal_share(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Optimality:
-    """In how many positions a policy plays an optimal move; see ``Optimality``.
-
-    Args:
-        game: small, two-player, zero-sum, turn-based, without chance.
-        policy: an agent, or its table [S, A] over ``explore(game)``.
-
-    Raises:
-        UsageError: as ``exploitability``.
-    """
-    solution = solve(game)
-    graph = solution.graph
-    table = policy if isinstance(policy, np.ndarray) else policy_table(graph, policy)
-    likeliest = graph.legal & (table >= table.max(1, keepdims=True) - 1e-9)
-    right = (likeliest & solution.optimal).sum(1) / likeliest.sum(1)
-    met = _met(graph, likeliest)
-    mass = (table * solution.optimal).sum(1)
-    return Optimality(float(right.mean()), float(right[met].mean()), float(mass.mean()), len(graph))
-
-
-def _met(graph: Graph, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[S] positions in which a player of ``moves`` is asked, from either seat, whatever the other does."""
-    asked = np.zeros(len(graph), np.bool_)
-    for seat in range(graph.game.info.players):
-        seen = np.zeros(len(graph), np.bool_)
-        seen[0] = True
-        for layer in reversed(graph.layers):  # parents before their children
-            here = layer[seen[layer]]
-            own = graph.movers[here] == seat
-            played = np.where(own[:, None], moves[here], graph.legal[here])
-            children = graph.children[here][played]
-            seen[children[children >= 0]] = True
-        asked |= seen & (graph.movers == seat)
-    return asked
-
-
-def exact_match(
-    graph: Graph, measured: NDArray[np.float64], opponent: NDArray[np.float64]
-) -> tuple[float, float, float]:
-    """Won, drawn and lost of an endless match, both seats averaged: what ``play_match`` estimates.
-
-    Args:
-        graph: ``explore(game)`` of a two-player game that pays at its end alone.
-        measured: [S, A] table of the player that is measured.
-        opponent: [S, A] table of the other.
-
-    Raises:
-        UsageError: the game pays before its end.
-    """
-    ends = graph.children == END
-    if graph.rewards[graph.children >= 0].any():
-        raise UsageError(f"{graph.game.info.id} pays before its end: the last move tells no winner.")
-    shares = np.zeros(3)
-    for seat in (0, 1):
-        sign = np.sign(graph.rewards[:, :, seat])
-        leaf = np.stack([ends & (sign > 0), ends & (sign == 0), ends & (sign < 0)], axis=2).astype(np.float64)
-        table = np.where((graph.movers == seat)[:, None], measured, opponent)
-        shares += graph.back_up(leaf, _follow(table))[0] / 2
-    won, drawn, lost = shares.tolist()
-    return won, drawn, lost
+def _openings(game: Game, count: int, plies: int, seed: int) -> tuple[Any, NDArray[np.int64]]:
+    """Up to ``count`` openings, and how many plies each took; no position twice where games begin alike."""
+    if not _begins_alike(game):
+        return opening_states(game, count, plies, seed, np.random.default_rng(seed))
+    states, played = opening_states(game, 4 * count, plies, seed, np.random.default_rng(seed))
+    known: dict[int, int] = {}
+    for i in range(4 * count):
+        known.setdefault(game.key(states.state, i), i)
+    first = list(known.values())[:count]
+    return take(states, first), played[first]
 
 
 def evaluate(
-    game: Game, agent: Agent, opponents: Mapping[str, Agent], games: int, seed: int, *, exact: bool = True
+    game: Game,
+    agent: Agent,
+    opponents: Mapping[str, Agent],
+    games: int,
+    seed: int,
+    *,
+    exact: bool = True,
+    opening_plies: int | None = None,
 ) -> list[dict[str, Any]]:
     """Rows for ``coterie eval``: one for each opponent, one for the agent's ``policy`` if it has one.
 
@@ -332,16 +261,21 @@ def evaluate(
         games: against each opponent, both seats.
         seed: the same for every opponent.
         exact: compute the policy's row, which asks it for its probabilities in every position of the game.
+        opening_plies: as in ``play_match``.
 
     Returns:
-        ``opponent``, ``games``, ``win``, ``draw``, ``loss`` (shares), ``win_interval``, ``draw_interval``,
-        ``loss_interval`` (95 %), ``illegal`` (share of games with an illegal answer), ``score``, ``by_seat``. The
-        policy's row has ``opponent`` None, ``policy`` (its name), ``exploitability``, ``nash_conv``, ``optimal_share``,
+        ``opponent``, ``games``, ``distinct`` (how many of them differ), ``opening_plies``, ``win``, ``draw``, ``loss``
+        (shares), ``win_interval``, ``draw_interval``, ``loss_interval`` (95 %), ``illegal`` (share of games with an
+        illegal answer), ``score`` and ``score_interval`` (mean return, 95 %), ``by_seat``. The policy's row has
+        ``opponent`` None, ``policy`` (its name), ``exploitability``, ``nash_conv``, ``optimal_share``,
         ``optimal_share_on_path``, ``optimal_mass`` and ``positions``; where they cannot be had they are None, and
         ``why`` says why. Where information is hidden, no move is optimal by itself: those shares are None, and
         ``positions`` counts information sets.
     """
-    rows = [play_match(game, (agent, other), games, seed).as_row(name) for name, other in opponents.items()]
+    rows = [
+        play_match(game, (agent, other), games, seed, opening_plies=opening_plies).as_row(name)
+        for name, other in opponents.items()
+    ]
     if exact and hasattr(agent, "policy"):
         rows.append(_policy_row(game, agent))
     return rows

@@ -1,7 +1,7 @@
 """How well a player does in worlds that many agents share: mean reward, on held-out maps, beside references.
 
 One player sits in every seat, so a score is what its kind earns when it is among its own. Each player meets the same
-worlds; intervals are bootstrapped over worlds, since the agents of one world are not independent.
+worlds; intervals are over worlds, since the agents of one world are not independent.
 
 Letters: N worlds, P seats.
 """
@@ -21,8 +21,9 @@ from ...envs.core import Game
 from ...envs.recording import Recorded
 from ...envs.vec import VecEnv
 from ...errors import UsageError
+from .intervals import mean_interval, ratio_interval
 
-__all__ = ["HELD_OUT", "WorldScore", "bootstrap", "compare_worlds", "play_worlds"]
+__all__ = ["HELD_OUT", "WorldScore", "compare_worlds", "play_worlds"]
 
 HELD_OUT = 1 << 40
 """Added to the seed of every measured world: training never draws its maps from there."""
@@ -52,24 +53,6 @@ class WorldScore:
     def mean(self) -> float:
         """Mean reward of an agent in an episode."""
         return float(self.per_world.mean())
-
-
-def bootstrap(
-    statistic: Callable[[NDArray[np.intp]], NDArray[np.float64]], n: int, resamples: int = 4000, seed: int = 0
-) -> tuple[float, float]:
-    """95 % percentile interval of a statistic over n worlds.
-
-    Args:
-        statistic: [R, n] drawn world numbers -> [R] values.
-        n: worlds.
-        resamples: R.
-        seed: of the draws.
-
-    Source: Efron and Tibshirani 1993, An introduction to the bootstrap, chapter 13.
-    """
-    drawn = np.random.default_rng(seed).integers(0, n, (resamples, n))
-    low, high = np.quantile(statistic(drawn), (0.025, 0.975))
-    return float(low), float(high)
 
 
 def play_worlds(
@@ -153,9 +136,10 @@ def compare_worlds(
         save: every world of every player is added to this file.
 
     Returns:
-        ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %),
-        ``least`` and ``most`` (the poorest and richest agent, mean over worlds), ``illegal`` and ``share``: name ->
-        [ratio, low, high], for those who surely earn something, and at least a tenth of it.
+        ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %; of a
+        single world, which has none, its mean twice), ``least`` and ``most`` (the poorest and richest agent, mean over
+        worlds), ``illegal`` and ``share``: name -> [ratio, low, high], for those who surely earn something, and at
+        least a tenth of it.
     """
     scores = {
         name: play_worlds(
@@ -169,10 +153,6 @@ def compare_worlds(
         )
         for name, agent in agents.items()
     }
-    intervals = {
-        name: bootstrap(lambda drawn, own=score.per_world: own[drawn].mean(1), worlds)  # type: ignore[misc]
-        for name, score in scores.items()
-    }
     rows = []
     for name, score in scores.items():
         own = score.per_world
@@ -180,19 +160,19 @@ def compare_worlds(
         for other, theirs in scores.items():
             base = theirs.per_world
             # Ratios to next to nothing, or to what may be nothing, say nothing.
-            if other != name and base.mean() > 0.1 * own.mean() and intervals[other][0] > 0:
-                ratio = bootstrap(
-                    lambda drawn, own=own, base=base: own[drawn].sum(1) / np.maximum(base[drawn].sum(1), 1e-3),  # type: ignore[misc]
-                    worlds,
-                )
-                share[other] = [score.mean / float(base.mean()), *ratio]
+            if other == name or base.mean() <= max(0.0, 0.1 * own.mean()):
+                continue
+            ratio = score.mean / theirs.mean
+            interval = ratio_interval(own, base) if worlds > 1 else (ratio, ratio)
+            if interval is not None:
+                share[other] = [ratio, *interval]
         rows.append(
             {
                 "player": name,
                 "worlds": worlds,
                 "ticks": score.ticks,
                 "reward": score.mean,
-                "reward_interval": list(intervals[name]),
+                "reward_interval": list(mean_interval(own) or (score.mean, score.mean)),
                 "least": float(np.nanmin(score.rewards, 1).mean()),
                 "most": float(np.nanmax(score.rewards, 1).mean()),
                 "illegal": score.illegal,

@@ -15,6 +15,7 @@ from coterie.agents.search.solver import Graph, explore, solve
 from coterie.envs.core import Game
 from coterie.envs.registry import make_game
 from coterie.errors import UsageError
+from coterie.training.evaluation.intervals import wilson
 from coterie.training.evaluation.match import (
     evaluate,
     exact_match,
@@ -22,7 +23,7 @@ from coterie.training.evaluation.match import (
     optimal_share,
     play_match,
     policy_table,
-    wilson,
+    usual_opening,
 )
 
 
@@ -71,36 +72,6 @@ class Always:
 
     def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
         return [Decision(self.action) for _ in turns]
-
-
-# -- intervals ---
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [(8, 10, 0.490162, 0.943318), (0, 10, 0.0, 0.277533), (10, 10, 0.722467, 1.0), (500, 1000, 0.469070, 0.530930)],
-)
-def test_wilson_against_published_values(successes: int, trials: int, low: float, high: float) -> None:
-    assert wilson(successes, trials) == pytest.approx((low, high), abs=1e-6)
-
-
-def test_wilson_against_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    for successes, trials, confidence in [(3, 17, 0.9), (412, 1000, 0.95), (1, 1, 0.99)]:
-        expected = stats.binomtest(successes, trials).proportion_ci(confidence, method="wilson")
-        assert wilson(successes, trials, confidence) == pytest.approx(tuple(expected), abs=1e-9)
-
-
-def test_wilson_covers_what_it_promises() -> None:
-    draws = np.random.default_rng(0).binomial(200, 0.03, 4000)
-    covered = [low <= 0.03 <= high for low, high in (wilson(int(k), 200) for k in draws)]
-    assert 0.93 < np.mean(covered) < 0.98
-
-
-@pytest.mark.parametrize("case", [(0, 0), (3, 2), (-1, 5)])
-def test_wilson_refuses_nonsense(case: tuple[int, int]) -> None:
-    with pytest.raises(UsageError, match="is no share"):
-        wilson(*case)
 
 
 # -- exact numbers ---
@@ -301,6 +272,104 @@ def test_no_games_is_no_match(game: Game) -> None:
         play_match(game, (RandomAgent(), RandomAgent()), 0, seed=0)
 
 
+# -- copies ---
+
+
+class Lowest:
+    """Always the lowest legal action, or the highest: no lots are drawn."""
+
+    greedy = True
+
+    def __init__(self, *, highest: bool = False) -> None:
+        self.name, self.highest = "highest" if highest else "lowest", highest
+
+    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        return [Decision(turn.legal_actions[-1 if self.highest else 0]) for turn in turns]
+
+
+def _by_hand(game: Game, opening: tuple[int, ...], players: tuple[Lowest, Lowest]) -> tuple[list[int], float]:
+    """Actions of a game after an opening, and what the first of the players, who sits in seat 0, gets."""
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, 0)
+    actions, rewards, rng = list(opening), np.zeros(2, np.float32), np.random.default_rng(0)
+    for ply in range(9):
+        if ply >= len(actions):
+            mover = game.mover(state, 0)
+            turn = Turn(game, state, 0, mover, game.legal_mask(state, 0, mover), 0)
+            actions.append(int(players[mover].act([turn], rng)[0].action or 0))
+        if game.kernels.step(state, 0, np.full(2, actions[ply], np.int32), rewards):
+            break
+    return actions[: ply + 1], float(rewards[0])
+
+
+def test_players_that_draw_no_lots_meet_once_from_every_opening_and_seat(game: Game) -> None:
+    low, high = Lowest(), Lowest(highest=True)
+    match = play_match(game, (low, high), 1000, seed=0)
+    openings = [(), *((a,) for a in range(9)), *((a, b) for a in range(9) for b in range(9) if a != b)]
+    assert match.opening_plies == 2
+    assert match.games == match.distinct == 2 * len(openings) == 164
+    first = [_by_hand(game, opening, (low, high))[1] for opening in openings]
+    second = [-_by_hand(game, opening, (high, low))[1] for opening in openings]
+    for seat, returns in enumerate((first, second)):
+        assert match.by_seat[seat].tolist() == [returns.count(1), returns.count(0), returns.count(-1)]
+    assert match.score == pytest.approx(np.mean(first + second))
+    assert play_match(game, (low, high), 100, seed=0).games == 100
+    again = play_match(game, (low, high), 100, seed=0)
+    assert (again.results == play_match(game, (low, high), 100, seed=0).results).all()
+
+
+def test_copies_are_counted_once_and_narrow_nothing(game: Game) -> None:
+    few, many = (play_match(game, (Lowest(), Lowest(highest=True)), n, 0, opening_plies=0) for n in (2, 1000))
+    assert (few.games, many.games, few.distinct, many.distinct) == (2, 1000, 2, 2)
+    assert few.intervals == many.intervals
+    assert few.score_interval == many.score_interval
+    assert many.intervals[0][1] - many.intervals[0][0] > 0.5
+    silent = play_match(game, (Always(4), Always(None)), 500, seed=0)  # nobody said that they always answer alike
+    assert silent.distinct <= 2
+    assert silent.intervals[0][1] - silent.intervals[0][0] > 0.5
+
+
+def test_games_that_differ_by_themselves_begin_as_usual(game: Game) -> None:
+    low = Lowest()
+    assert usual_opening(game, (low, low)) == 2
+    assert usual_opening(game, (low, RandomAgent())) == 0
+    assert [usual_opening(make_game(name), (low, low)) for name in ("chess", "kuhn_poker", "highest_number")] == [
+        8,
+        0,
+        0,
+    ]
+    match = play_match(game, (low, RandomAgent()), 300, seed=0)
+    assert match.opening_plies == 0
+    assert 60 < match.distinct < 300  # among 300 random games some come twice, and are evidence all the same
+    assert match.intervals[0] == wilson(match.won_drawn_lost[0], 300)
+    deals = play_match(make_game("kuhn_poker"), (low, Lowest(highest=True)), 200, seed=0)
+    assert deals.games == 200
+    assert deals.distinct == 12  # six deals from two seats
+
+
+def test_openings_belong_to_both_games_that_begin_there(game: Game) -> None:
+    match = play_match(game, (RandomAgent(), RandomAgent()), 301, seed=0, opening_plies=3)
+    assert match.games == 301
+    assert match.units.tolist() == [k // 2 for k in range(301)]
+    perfect = MinimaxAgent(game)
+    match = play_match(game, (perfect, perfect), 400, seed=0, opening_plies=4)
+    won, drawn, lost = np.bincount(match.results[match.seats == 0], minlength=3)
+    assert [won, drawn, lost] == np.bincount(match.results[match.seats == 1], minlength=3)[::-1].tolist()
+    assert match.score == 0  # what an opening gives one of them it takes from the other
+    assert match.score_interval[0] == pytest.approx(0, abs=0.03)
+
+
+def test_the_score_has_an_interval(game: Game) -> None:
+    match = play_match(game, (RandomAgent(), RandomAgent()), 1000, seed=5)
+    low, high = match.score_interval
+    assert low < match.score < high
+    half = 1.96 * match.returns.std() / 1000**0.5
+    assert high - low == pytest.approx(2 * half, rel=0.02)
+    drawn = play_match(game, (MinimaxAgent(game), MinimaxAgent(game)), 1000, seed=5)
+    assert drawn.score == 0
+    assert drawn.score_interval == pytest.approx((-0.0038, 0.0038), abs=1e-4)  # up to 0.38 % might be won or lost
+
+
 # -- rows ---
 
 
@@ -313,7 +382,8 @@ def test_rows_of_an_evaluation(game: Game) -> None:
         assert row["win"] + row["draw"] + row["loss"] == pytest.approx(1)
         assert row["games"] == 100
         assert row["illegal"] == 0
-        for name in ("win", "draw", "loss"):
+        assert 10 < row["distinct"] <= 100
+        for name in ("win", "draw", "loss", "score"):
             low, high = row[f"{name}_interval"]
             assert low <= row[name] <= high
     assert rows[1]["draw"] == 1

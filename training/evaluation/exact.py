@@ -1,0 +1,208 @@
+"""Exact numbers of small games, without any sampling: what a policy loses to a perfect opponent, how much it knows.
+
+Letters: S positions of a solved game, A actions, P seats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...agents.core import Turn
+from ...agents.search.information_sets import nash_conv
+from ...agents.search.solver import END, Decide, Graph, solve
+from ...envs.core import Game
+from ...errors import UsageError
+
+__all__ = [
+    "Exploitability",
+    "HasPolicy",
+    "Optimality",
+    "exact_match",
+    "exploitability",
+    "optimal_share",
+    "policy_table",
+]
+
+
+class HasPolicy(Protocol):
+    """Whoever can say how likely it plays what."""
+
+    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
+        """[A] probabilities for each turn, summing to 1 over the legal actions."""
+        ...
+
+
+def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:
+    """[S, A] how likely the agent plays what in every position.
+
+    Args:
+        graph: ``agents.solver.explore(game)``.
+        agent: see ``HasPolicy``.
+        batch: turns asked at once.
+
+    Raises:
+        UsageError: probabilities that don't sum to 1 over the legal actions.
+    """
+    masks, movers, keys = graph.legal.astype(np.int8), graph.movers.tolist(), graph.keys.tolist()
+    turns = [Turn(graph.game, graph.states, s, movers[s], masks[s], keys[s]) for s in range(len(graph))]
+    rows = [row for at in range(0, len(turns), batch) for row in agent.policy(turns[at : at + batch])]
+    table = np.array(rows, np.float64).reshape(graph.legal.shape)
+    table[~graph.legal] = 0.0
+    wrong = np.flatnonzero(~(np.abs(table.sum(1) - 1.0) < 1e-4) | (table < 0).any(1))
+    if wrong.size:
+        s = int(wrong[0])
+        raise UsageError(
+            f"The policy gives {table[s].sum():.6f} to all legal actions of position {s} of {graph.game.info.id} "
+            f"({wrong.size} such positions); it must be 1, and no probability below 0."
+        )
+    table /= table.sum(1, keepdims=True)
+    return table
+
+
+@dataclass(frozen=True)
+class Exploitability:
+    """What a perfect opponent who knows the policy gets out of it.
+
+    Attributes:
+        value: mean over the seats of (best response's return - the game's value for that seat); 0 is perfect play. This
+            is what is called exploitability in a two-player zero-sum game.
+        nash_conv: the sum instead of the mean.
+        best_responses: [P] the best response's expected return from each seat.
+    """
+
+    value: float
+    nash_conv: float
+    best_responses: tuple[float, ...]
+
+
+def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Exploitability:
+    """Exact best response over the whole game, from either seat.
+
+    Args:
+        game: small, two-player, zero-sum; turn-based and without chance, or with hidden information.
+        policy: an agent, or its table: [S, A] over ``explore(game)``; where information is hidden, [K, A] over
+            ``agents.information_sets.information_tree(game)``.
+
+    Raises:
+        UsageError: the game cannot be solved, or the policy is none.
+
+    Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL (NashConv).
+    """
+    if game.info.hidden:
+        hidden = nash_conv(game, policy)
+        return Exploitability(hidden.value, hidden.nash_conv, hidden.best_responses)
+    solution = solve(game)
+    graph = solution.graph
+    table = policy if isinstance(policy, np.ndarray) else policy_table(graph, policy)
+    responses = [_best_response(graph, table, seat) for seat in range(game.info.players)]
+    gains = [response - float(value) for response, value in zip(responses, solution.game_values, strict=True)]
+    return Exploitability(sum(gains) / len(gains), sum(gains), tuple(responses))
+
+
+def _follow(table: NDArray[np.float64]) -> Decide:
+    """What positions are worth where both seats play a table."""
+
+    def decide(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
+        value: NDArray[np.float64] = np.einsum("na,nak->nk", table[layer], ahead)
+        return value
+
+    return decide
+
+
+def _best_response(graph: Graph, table: NDArray[np.float64], seat: int) -> float:
+    """What ``seat`` gets against the table by the best of all replies."""
+    expected = _follow(table)
+
+    def decide(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
+        value = expected(layer, ahead)
+        own = graph.movers[layer] == seat
+        value[own, 0] = np.where(graph.legal[layer[own]], ahead[own, :, 0], -np.inf).max(1)
+        return value
+
+    return float(graph.back_up(graph.rewards[:, :, seat : seat + 1], decide)[0, 0])
+
+
+@dataclass(frozen=True)
+class Optimality:
+    """How much of perfect play a policy knows. An optimal move keeps the position's value; there may be several.
+
+    Attributes:
+        share: over all reachable positions, each counted once, those in which the likeliest move is optimal (if several
+            moves are equally likely, the part of them that is).
+        on_path: the same over the positions that arise where the policy plays its likeliest moves and the opponent any:
+            at 1 it cannot be beaten below the game's value.
+        mass: mean probability of an optimal move over all reachable positions.
+        positions: how many are reachable.
+    """
+
+    share: float
+    on_path: float
+    mass: float
+    positions: int
+
+
+def optimal_share(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Optimality:
+    """In how many positions a policy plays an optimal move; see ``Optimality``.
+
+    Args:
+        game: small, two-player, zero-sum, turn-based, without chance.
+        policy: an agent, or its table [S, A] over ``explore(game)``.
+
+    Raises:
+        UsageError: as ``exploitability``.
+    """
+    solution = solve(game)
+    graph = solution.graph
+    table = policy if isinstance(policy, np.ndarray) else policy_table(graph, policy)
+    likeliest = graph.legal & (table >= table.max(1, keepdims=True) - 1e-9)
+    right = (likeliest & solution.optimal).sum(1) / likeliest.sum(1)
+    met = _met(graph, likeliest)
+    mass = (table * solution.optimal).sum(1)
+    return Optimality(float(right.mean()), float(right[met].mean()), float(mass.mean()), len(graph))
+
+
+def _met(graph: Graph, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """[S] positions in which a player of ``moves`` is asked, from either seat, whatever the other does."""
+    asked = np.zeros(len(graph), np.bool_)
+    for seat in range(graph.game.info.players):
+        seen = np.zeros(len(graph), np.bool_)
+        seen[0] = True
+        for layer in reversed(graph.layers):  # parents before their children
+            here = layer[seen[layer]]
+            own = graph.movers[here] == seat
+            played = np.where(own[:, None], moves[here], graph.legal[here])
+            children = graph.children[here][played]
+            seen[children[children >= 0]] = True
+        asked |= seen & (graph.movers == seat)
+    return asked
+
+
+def exact_match(
+    graph: Graph, measured: NDArray[np.float64], opponent: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """Won, drawn and lost of an endless match, both seats averaged: what ``play_match`` estimates.
+
+    Args:
+        graph: ``explore(game)`` of a two-player game that pays at its end alone.
+        measured: [S, A] table of the player that is measured.
+        opponent: [S, A] table of the other.
+
+    Raises:
+        UsageError: the game pays before its end.
+    """
+    ends = graph.children == END
+    if graph.rewards[graph.children >= 0].any():
+        raise UsageError(f"{graph.game.info.id} pays before its end: the last move tells no winner.")
+    shares = np.zeros(3)
+    for seat in (0, 1):
+        sign = np.sign(graph.rewards[:, :, seat])
+        leaf = np.stack([ends & (sign > 0), ends & (sign == 0), ends & (sign < 0)], axis=2).astype(np.float64)
+        table = np.where((graph.movers == seat)[:, None], measured, opponent)
+        shares += graph.back_up(leaf, _follow(table))[0] / 2
+    won, drawn, lost = shares.tolist()
+    return won, drawn, lost
