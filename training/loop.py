@@ -101,7 +101,9 @@ class Trainer:
         self.config = dataclasses.replace(config, game=self.game.info.id, policy=policy)
         o, length = config.optimizer, config.policy.max_completion_length
         self.optimizer = BankAdamW(self.bank, lr=o.learning_rate, betas=(o.beta1, o.beta2), weight_decay=o.weight_decay)
-        self.learner = Learner(self.policy, self.optimizer, config.loss, o, max_completion_length=length)
+        self.learner = Learner(
+            self.policy, self.optimizer, config.loss, o, max_completion_length=length, seed=config.seed
+        )
         self.baseline = RoleBaseline(config.credit.rae_decay)
         self.guards = Guards(config.budget)
         self.sound = Sound(self.bank, self.optimizer) if len(self.scheme.learners) > 1 else None
@@ -122,17 +124,18 @@ class Trainer:
         stats = self.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
         self.updates += 1
         seconds = (played - started, time.perf_counter() - played)
-        row = summary(update, batch, credit, dict.fromkeys(batch.whose(), stats), seconds)
-        self._look_after(row)
+        row = summary(update, batch, credit, stats, seconds)
+        self._look_after(row, list(stats))
         self.scheme.update(self.updates, batch.episodes, self.pool)
         if self.updates % config.scheme.snapshot_every == 0:
             self._keep_sound()
         return row
 
-    def _look_after(self, row: dict[str, Any]) -> None:
+    def _look_after(self, row: dict[str, Any], names: list[str]) -> None:
         """Set those back who broke, and note it; the only learner ends the run."""
-        for name, own in row.get("players", {self.scheme.learners[0]: row}).items():
-            wrong = self.guards.look(name, row["update"], own)
+        for name in names:
+            own = row.get("players", {}).get(name, row)
+            wrong = self.learner.broken.get(name) or self.guards.look(name, row["update"], own)
             if wrong is None:
                 continue
             if self.sound is None:

@@ -270,6 +270,33 @@ def test_a_disk_too_full_for_pictures_does_not_stop_a_run(small, tmp_path, monke
     assert "curves.png can't be drawn: No space left on device" in told
 
 
+def test_a_learner_that_breaks_is_set_back_while_the_other_goes_on(small, monkeypatch):
+    import torch
+
+    from coterie.training import loop
+
+    trainer = Trainer(change(small, scheme={"scheme": "self_play", "learners": 2, "snapshot_every": 1}))
+    trainer.step()
+    before = {name: trainer.bank.weights(name).clone() for name in ("main", "main-2")}
+    given = loop.assign
+
+    def poisoned(batch, *rest):
+        credit = given(batch, *rest)
+        ill = np.array([v.tokens.lora == "main-2" for v in batch.visits])
+        return dataclasses.replace(credit, advantages=np.where(ill & credit.keep, np.nan, credit.advantages))
+
+    monkeypatch.setattr(loop, "assign", poisoned)
+    row = trainer.step()
+    assert row["players"]["main-2"]["broken"] == 1.0
+    assert "broken" not in row["players"]["main"]
+    (note,) = row["notes"]
+    assert note.startswith("main-2 is set back to update 1: The loss is nan")
+    assert torch.equal(trainer.bank.weights("main-2"), before["main-2"])
+    assert not torch.equal(trainer.bank.weights("main"), before["main"])
+    monkeypatch.setattr(loop, "assign", given)
+    assert "notes" not in trainer.step()
+
+
 def test_the_goal_ends_the_run(small, tmp_path):
     outcome = train(change(small, budget={"goal": "random.loss<=1"}), tmp_path / "run")
     assert (outcome.reason, outcome.updates) == ("goal", 3)

@@ -1,30 +1,32 @@
-"""One learner step: the decisions of a batch, scored again with gradients, and AdamW per player.
+"""One learner step: the decisions of a batch, a few passes over them, AdamW per player, and a look at what it did.
 
-All players of the batch are trained by one backward pass; each player's loss is averaged over its own decisions, so
-that a mixed
-batch gives each player the gradient that a batch of its own would. Equal questions are scored once, whoever asked how
-often.
+Any number of players learn in one step, each as if it had been alone: mini-batches, learning rate, early end and
+breakdown are its own. What is reported of a policy is of the policy *after* the update.
 
-Letters: D decisions, B decisions of one pack, T tokens of an answer.
+Letters: D decisions.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...agents.core import Tokens
-from ...agents.llm.scoring.decoding import Scores, score
-from ...agents.llm.scoring.forest import Pack, Question, pack_questions
+from ...agents.llm.gradients import (
+    AdamParams,
+    Objective,
+    Prepared,
+    forward_backward,
+    optim_step,
+    prepare,
+)
 from ...errors import CollapseError, UsageError
 from ..runs.config import LossConfig, OptimizerConfig
-from .objectives import policy_loss
+from .objectives import Clipped
 
 if TYPE_CHECKING:
     from ...agents.bank.optimizer import BankAdamW
@@ -32,32 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Learner"]
 
+SHARE, FEWEST, MOST = 4, 32, 256
+"""After an update one in ``SHARE`` of a player's decisions is scored again, within these bounds: what the figures of
+the new policy rest on. They are drawn by (seed, update)."""
 
-@dataclass
-class _Part:
-    """One player's decisions within one pack.
-
-    Attributes:
-        player: who learns from them.
-        question: [B] row in the pack's questions. answer: [B] number among the pack's answers.
-        old: [B, T] log-probs when they were made. advantages: [B].
-        keep: [B] bool, whose group has variance; the others only take part in the entropy bonus.
-        share: of the player's decisions. kept: of those that are kept. tokens: of the tokens of those.
-        kept_rows, kept_tokens: how many there are in the player's whole batch (kept_rows: all, where none is kept).
-    """
-
-    player: str
-    question: torch.Tensor
-    answer: torch.Tensor
-    old: torch.Tensor
-    advantages: torch.Tensor
-    keep: torch.Tensor
-    share: float
-    kept: float
-    tokens: float
-    kept_rows: float
-    kept_tokens: float
-    ref: torch.Tensor | None = None
+AFTER = ("entropy", "approx_kl", "ratio", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean")
+"""What is said of the policy after the update; everything else is a mean over the update's steps."""
 
 
 class Learner:
@@ -67,7 +49,15 @@ class Learner:
         policy: base model, bank and decoding; the same object that sampled.
         optimizer: per-player AdamW over the bank.
         loss: the loss. schedule: learning rate and clipping.
+        schedules: of players who have one of their own, by name; of it, learning rate, warm-up, decay and clipping
+            count.
+        objective: what to descend in an update, by its number; None: the clipped family as ``loss`` has it.
         max_completion_length: dr_grpo's constant (free decoding).
+        seed: of the mini-batches.
+
+    Attributes:
+        broken: players who did not move in the last step's last passes because their loss or gradient was not finite,
+            or whose policy isn't after it: why.
     """
 
     def __init__(
@@ -77,19 +67,25 @@ class Learner:
         loss: LossConfig,
         schedule: OptimizerConfig,
         *,
+        schedules: Mapping[str, OptimizerConfig] | None = None,
+        objective: Callable[[int], Objective] | None = None,
         max_completion_length: int = 1,
+        seed: int = 0,
     ) -> None:
         if policy.bank is None:
             raise UsageError(
                 "A policy without a bank has nothing to train: build it with LoraBank(model, LoraConfig(...))."
             )
         self.policy, self.bank, self.optimizer = policy, policy.bank, optimizer
-        self.loss, self.schedule = loss, schedule
+        self.loss, self.schedule, self.schedules = loss, schedule, dict(schedules or {})
+        self.objective = objective or self._clipped
         self.length = max_completion_length if policy.decode == "free" else 1
+        self.seed = seed
+        self.broken: dict[str, CollapseError] = {}
 
-    def rate(self, update: int) -> float:
+    def rate(self, update: int, player: str | None = None) -> float:
         """Learning rate of an update: it rises, falls to a tenth, stays."""
-        s = self.schedule
+        s = self._schedule(player)
         rise = min(1.0, (update + 1) / max(1, s.warmup_updates))
         fall = max(0.1, 1.0 - 0.9 * update / s.decay_updates) if s.decay_updates else 1.0
         return s.learning_rate * rise * fall
@@ -104,175 +100,139 @@ class Learner:
 
     def step(
         self, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_], update: int
-    ) -> dict[str, float]:
+    ) -> dict[str, dict[str, float]]:
         """Train all players whose decisions are given.
+
+        A player whose loss or gradient is not finite takes no further step and stands in ``broken``; the others go on.
 
         Args:
             records: D decisions.
             advantages: [D] float.
             keep: [D] bool; others take part in the entropy bonus alone, if there is one.
-            update: number of this update, for the warm-up.
+            update: number of this update, from 0.
 
         Returns:
-            loss, entropy, approx_kl, kl (beta > 0), clip_ratio/..., grad_norm, learning_rate, stale (share dropped),
-            trained (decisions), cut_short (1.0, where ``target_kl`` ended the update). docs/training.md defines them.
-
-        Raises:
-            CollapseError: the loss or a gradient is not finite; no weight has been changed by that pass.
+            Player -> learning_rate, stale (share dropped), trained (decisions); means over its steps of loss,
+            policy_loss, kl (beta > 0), grad_norm; of the policy after the update entropy, approx_kl, ratio and
+            clip_ratio/...; cut_short (1.0, where ``target_kl`` ended its update), broken (1.0).
         """
+        self.broken = {}
+        owner = np.array([r.lora for r in records], np.str_)
         fresh = np.array([self.bank.versions[r.lora] - r.version <= self.loss.max_lag for r in records], np.bool_)
         kept = keep & fresh
-        # Where the policy always plays the same there is no variance, and an entropy bonus is needed most.
-        rate, bonus = self.rate(update), self.entropy_coef(update)
-        rows = np.flatnonzero(fresh if bonus else kept)
-        stats: dict[str, float] = {
-            "learning_rate": rate,
-            "stale": 1.0 - float(fresh.mean()) if len(records) else 0.0,
-            "trained": float(kept.sum()),
+        stats = {
+            name: {
+                "learning_rate": self.rate(update, name),
+                "stale": 1.0 - float(fresh[owner == name].mean()),
+                "trained": float(kept[owner == name].sum()),
+            }
+            for name in np.unique(owner).tolist()
         }
-        if not kept.any():
-            return stats
-        parts = [
-            self._pack([records[d] for d in rows[part].tolist()], advantages[rows[part]], kept[rows[part]])
-            for part in self._split([records[d] for d in rows.tolist()], update)
-        ]
-        for _ in range(self.loss.num_iterations):
-            shown = []
-            for packs in parts:
-                shown.append(self._descend(packs, rate, bonus, update))
-                if "cut_short" in shown[-1]:
-                    break
-            names = {name: None for s in shown for name in s}  # a mini-batch of flat groups shows less
-            stats |= {name: float(np.mean([s[name] for s in shown if name in s])) for name in names}
-            if "cut_short" in stats:
-                break
+        rows = np.flatnonzero(fresh if self.entropy_coef(update) else kept)
+        advantages = np.where(kept, advantages, 0.0)
+        steps = self._passes(records, advantages, kept, rows, update)
+        for name, shown in steps.items():
+            means = {key: None for row in shown for key in row if key not in AFTER}
+            stats[name] |= {key: float(np.mean([row[key] for row in shown if key in row])) for key in means}
+        for name, after in self._look(records, advantages, np.flatnonzero(fresh), update).items():
+            stats[name] |= {key: after[key] for key in AFTER}
+        for name in self.broken:
+            stats[name]["broken"] = 1.0
         return stats
+
+    def _passes(
+        self,
+        records: Sequence[Tokens],
+        advantages: NDArray[np.float64],
+        keep: NDArray[np.bool_],
+        rows: NDArray[np.int64],
+        update: int,
+    ) -> dict[str, list[dict[str, float]]]:
+        """All optimizer steps of an update; what each player's steps showed."""
+        shown: dict[str, list[dict[str, float]]] = defaultdict(list)
+        parts = [rows[part] for part in self._split([records[d] for d in rows.tolist()], update)]
+        objective = self.objective(update)
+        packed: dict[int, Prepared] = {}
+        ended: set[str] = set()  # who is cut short or broken
+        for _ in range(self.loss.num_iterations):
+            for m, part in enumerate(parts):
+                if m not in packed or not ended.isdisjoint(packed[m].players):
+                    mine = part[[records[d].lora not in ended for d in part.tolist()]] if ended else part
+                    packed[m] = prepare(self.policy, [records[d] for d in mine], advantages[mine], keep[mine])
+                for name, row in self._descend(packed[m], objective, update).items():
+                    shown[name].append(row)
+                    if "cut_short" in row or name in self.broken:
+                        ended.add(name)
+        return shown
 
     def _split(self, records: Sequence[Tokens], update: int) -> list[NDArray[np.int64]]:
-        """Rows of each mini-batch. Rows with the same question stay together, so that it is still scored once."""
-        count = self.loss.num_mini_batches
-        if count == 1:
-            return [np.arange(len(records))]
-        numbers: dict[tuple[str, tuple[int, ...]], int] = {}
-        question = np.array([numbers.setdefault((r.lora, r.prompt), len(numbers)) for r in records])
-        part = np.random.default_rng([update]).permutation(len(numbers)) % count
-        return [rows for m in range(count) if (rows := np.flatnonzero(part[question] == m)).size]
+        """Rows of each mini-batch. Rows with the same question stay together, so that it is still scored once.
 
-    def _descend(
-        self, packs: Sequence[tuple[Pack, list[_Part]]], rate: float, bonus: float, update: int
-    ) -> dict[str, float]:
-        """One optimizer step; none where the steps before it have led too far."""
-        active = sorted({part.player for _, parts in packs for part in parts})
-        stats = self._pass(packs, bonus)
-        if 0 < self.loss.target_kl < stats.get("approx_kl", 0.0):
-            self.optimizer.zero_grad()
-            return stats | {"cut_short": 1.0}
-        norms = self.optimizer.clip_grad_norm(active, self.schedule.max_grad_norm or float("inf"))
-        if not all(np.isfinite(norm) for norm in norms.values()):
-            bad = ", ".join(f"{name}: {norm}" for name, norm in norms.items())
-            raise CollapseError(f"A gradient is not finite ({bad}) at update {update}. Lower learning_rate, or resume.")
-        stats["grad_norm"] = float(np.mean(list(norms.values())))
-        self.optimizer.step(active, lr=rate)
-        self.optimizer.zero_grad()
+        Which a question is in follows from (seed, update) and the player's own questions.
+        """
+        count = self.loss.num_mini_batches
+        if count == 1 or not records:
+            return [np.arange(len(records))] if records else []
+        numbers: dict[str, dict[tuple[int, ...], int]] = defaultdict(dict)
+        question = [numbers[r.lora].setdefault(r.prompt, len(numbers[r.lora])) for r in records]
+        parts = {
+            name: np.random.default_rng([self.seed, update]).permutation(len(mine)) % count
+            for name, mine in numbers.items()
+        }
+        part = np.array([parts[r.lora][q] for r, q in zip(records, question, strict=True)])
+        return [rows for m in range(count) if (rows := np.flatnonzero(part == m)).size]
+
+    def _descend(self, data: Prepared, objective: Objective, update: int) -> dict[str, dict[str, float]]:
+        """One optimizer step; none for those whom the steps before it have led too far, or whose loss broke."""
+        stats, broken = forward_backward(self.policy, data, objective)
+        self.broken |= broken
+        steps = {}
+        for name, shown in stats.items():
+            if 0 < self.loss.target_kl < shown.get("approx_kl", 0.0):
+                shown["cut_short"] = 1.0
+            else:
+                limit = self._schedule(name).max_grad_norm or float("inf")
+                steps[name] = AdamParams(self.rate(update, name), limit)
+        for name, norm in optim_step(self.optimizer, steps).items():
+            stats[name]["grad_norm"] = norm
+            if not np.isfinite(norm):
+                self.broken[name] = CollapseError(
+                    f"The gradient of {name} is not finite ({norm}) at update {update}. Lower learning_rate, or resume."
+                )
         return stats
 
-    def _pass(self, packs: Sequence[tuple[Pack, list[_Part]]], bonus: float) -> dict[str, float]:
-        """Forward and backward over the whole batch; gradients are left in the bank."""
-        self.optimizer.zero_grad()
-        sums: dict[str, float] = defaultdict(float)
-        players = len({part.player for _, parts in packs for part in parts})
-        for pack, parts in packs:
-            scores = self._score(pack)
-            total = torch.zeros((), device=scores.logprobs.device)
-            for part in parts:
-                if self.loss.beta and part.ref is None:
-                    with torch.no_grad():
-                        part.ref = self._score(pack, base=True).logprobs[part.answer]
-                loss, shown = self._loss(scores, part, bonus)
-                total = total + loss
-                for name, value in shown.items():
-                    sums[name] += value * (part.share if name == "entropy" else part.kept) / players
-            total.backward()
-        return dict(sums)
+    def _look(
+        self, records: Sequence[Tokens], advantages: NDArray[np.float64], rows: NDArray[np.int64], update: int
+    ) -> dict[str, dict[str, float]]:
+        """Statistics of the policy as it now is, over some of the decisions that were not stale, kept or not."""
+        owner = np.array([records[d].lora for d in rows.tolist()], np.str_)
+        chosen = []
+        for name in np.unique(owner).tolist():
+            mine = rows[owner == name]
+            size = min(len(mine), max(FEWEST, min(len(mine) // SHARE, MOST)))
+            rng = np.random.default_rng([self.seed, update, size])
+            chosen.extend(
+                np.sort(rng.choice(mine, size, replace=False)).tolist() if size < len(mine) else mine.tolist()
+            )
+        if not chosen:
+            return {}
+        data = prepare(self.policy, [records[d] for d in chosen], advantages[chosen], np.ones(len(chosen), np.bool_))
+        found, broken = forward_backward(self.policy, data, self._clipped(update, plain=True), backward=False)
+        self.broken = broken | self.broken
+        return found
 
-    def _score(self, pack: Pack, *, base: bool = False) -> Scores:
-        policy = self.policy
-        return score(policy.model, pack, policy.decode, bank=self.bank, temperature=policy.temperature, base=base)
-
-    def _loss(self, scores: Scores, part: _Part, bonus: float) -> tuple[torch.Tensor, dict[str, float]]:
-        config = self.loss
-        mask = scores.mask[part.answer]
-        width = mask.shape[1]
-        loss, stats = policy_loss(
-            scores.logprobs[part.answer],
-            part.old[:, :width],
-            part.advantages,
-            mask,
-            loss_type=config.loss_type,
-            epsilon_low=config.epsilon,
-            epsilon_high=config.epsilon_high or None,
-            beta=config.beta,
-            ref_logprobs=part.ref,
-            level=config.importance_sampling_level,
-            keep=part.keep,
-            num_items=part.kept_tokens,
-            max_completion_length=self.length,
+    def _clipped(self, update: int, *, plain: bool = False) -> Clipped:
+        """The clipped family as configured; ``plain``: without KL and entropy terms, for its statistics."""
+        loss = self.loss
+        return Clipped(
+            loss.loss_type,
+            loss.epsilon,
+            loss.epsilon_high or None,
+            0.0 if plain else loss.beta,
+            loss.importance_sampling_level,
+            self.length,
+            0.0 if plain else self.entropy_coef(update),
         )
-        # dapo and cispo divide by the whole batch's tokens, so that packs just add up.
-        share = {"grpo": part.kept, "dr_grpo": part.kept, "bnpo": part.tokens}.get(config.loss_type, 1.0)
-        entropy = scores.entropy[part.question]
-        stats["entropy"] = float(entropy.detach().mean())
-        return loss * share - bonus * entropy.sum() / part.kept_rows, stats
 
-    def _pack(
-        self, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_]
-    ) -> list[tuple[Pack, list[_Part]]]:
-        """Distinct questions, packed, and which decisions each pack holds."""
-        numbers: dict[tuple[int, tuple[int, ...], tuple[tuple[int, ...], ...]], int] = {}
-        said: list[dict[tuple[int, ...], int]] = []  # free decoding: a question's answers are whatever was sampled
-        question, answer = np.zeros(len(records), np.int64), np.zeros(len(records), np.int64)
-        for d, r in enumerate(records):
-            q = numbers.setdefault((self.policy.slot(r.lora), r.prompt, r.candidates), len(numbers))
-            if q == len(said):
-                said.append({})
-            question[d] = q
-            answer[d] = r.chosen if r.candidates else said[q].setdefault(r.completion, len(said[q]))
-        questions = [
-            Question(slot, prompt, candidates or tuple(said[q])) for (slot, prompt, candidates), q in numbers.items()
-        ]
-        lengths = np.array([len(r.logprobs) for r in records])
-        names = np.array([r.lora for r in records])
-        rows_of = {name: float((names == name).sum()) for name in set(names.tolist())}
-        kept_of = {name: float(keep[names == name].sum()) for name in rows_of}
-        tokens_of = {name: float(lengths[(names == name) & keep].sum()) for name in rows_of}
-        out = []
-        place = np.full(len(questions), -1)
-        for pack in pack_questions(questions, batch_tokens=self.policy.batch_tokens):
-            place[:] = -1
-            place[pack.questions] = np.arange(len(pack.questions))
-            here = np.flatnonzero(place[question] >= 0)
-            width = pack.answer_edges.shape[1]
-            parts = []
-            for name in sorted(set(names[here].tolist())):
-                mine = here[names[here] == name]
-                at = torch.from_numpy(place[question[mine]])
-                old = torch.zeros(len(mine), width)
-                for b, d in enumerate(mine):
-                    old[b, : lengths[d]] = torch.tensor(records[d].logprobs)
-                parts.append(
-                    _Part(
-                        player=str(name),
-                        question=at,
-                        answer=pack.question_answers[at, torch.from_numpy(answer[mine])],
-                        old=old,
-                        advantages=torch.from_numpy(advantages[mine]).float(),
-                        keep=torch.from_numpy(keep[mine]),
-                        share=len(mine) / rows_of[name],
-                        kept=float(keep[mine].sum()) / max(1.0, kept_of[name]),
-                        tokens=float(lengths[mine][keep[mine]].sum()) / max(1.0, tokens_of[name]),
-                        kept_rows=kept_of[name] or rows_of[name],
-                        kept_tokens=tokens_of[name],
-                    )
-                )
-            out.append((pack, parts))
-        return out
+    def _schedule(self, player: str | None) -> OptimizerConfig:
+        return self.schedules.get(player or "", self.schedule)

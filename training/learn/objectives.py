@@ -9,14 +9,16 @@ denominators.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
+from ...agents.llm.gradients import Terms
 from ...errors import CollapseError, UnknownName, UsageError
 
-__all__ = ["LOSS_TYPES", "Level", "LossType", "policy_loss"]
+__all__ = ["LOSS_TYPES", "Clipped", "Level", "LossType", "policy_loss"]
 
 LossType = Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo"]
 """How the terms of a batch are clipped and averaged; see ``policy_loss``."""
@@ -28,6 +30,59 @@ LOSS_TYPES: tuple[str, ...] = get_args(LossType)
 
 NOT_YET = ("sapo", "luspo", "vespo")
 """Names that GRPOConfig has and we have not."""
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """``policy_loss`` as an ``Objective``: added up over a player's packs, the loss and statistics of its whole batch.
+
+    Attributes:
+        loss_type, epsilon_low, epsilon_high, beta, level, max_completion_length: as in ``policy_loss``.
+        bonus: weight of the mean entropy over *all* decisions, kept or not (where a policy always plays the same there
+            is no variance, and a bonus is needed most); every draw counts.
+    """
+
+    loss_type: str = "dapo"
+    epsilon_low: float = 0.2
+    epsilon_high: float | None = None
+    beta: float = 0.0
+    level: str = "token"
+    max_completion_length: int = 1
+    bonus: float = 0.0
+
+    def __call__(self, terms: Terms) -> tuple[Tensor, dict[str, float]]:
+        """[] this part's share of the loss, and of its statistics.
+
+        Raises:
+            CollapseError: the loss is not finite.
+        """
+        whole = terms.whole
+        loss, stats = policy_loss(
+            terms.logprobs,
+            terms.old,
+            terms.advantages,
+            terms.mask,
+            loss_type=self.loss_type,
+            epsilon_low=self.epsilon_low,
+            epsilon_high=self.epsilon_high,
+            beta=self.beta,
+            ref_logprobs=terms.reference() if self.beta else None,
+            level=self.level,
+            keep=terms.keep,
+            num_items=whole.tokens,
+            max_completion_length=self.max_completion_length,
+        )
+        kept = float(terms.keep.sum()) / max(1, whole.kept)
+        tokens = float((terms.mask[terms.keep] != 0).sum()) / max(1, whole.tokens)
+        # dapo and cispo divide by the whole batch's tokens: their parts add up as they are.
+        share = {"grpo": kept, "dr_grpo": kept, "bnpo": tokens}.get(self.loss_type, 1.0)
+        entropy = terms.entropies.sum() / whole.rows
+        loss = loss * share - self.bonus * entropy
+        stats |= {"loss": float(loss.detach()), "entropy": float(entropy.detach())}
+        shares = {"loss": 1.0, "entropy": 1.0, "policy_loss": share, "kept": terms.keep.numel() / whole.rows}
+        if self.level == "sequence":  # one ratio a row
+            shares |= dict.fromkeys(("ratio", *(name for name in stats if name.startswith("clip_ratio/"))), kept)
+        return loss, {name: value * shares.get(name, tokens) for name, value in stats.items()}
 
 
 def policy_loss(

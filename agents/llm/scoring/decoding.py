@@ -55,8 +55,8 @@ class Scores:
             token.
         mask: [K, T] float, 1 where a log-prob counts.
         by_question: [Q, C] log-probability of the whole answer, -inf where there is no answer.
-        entropy: [Q] nats. ``choice`` and ``constrained``: of the distribution over answers. ``free``: mean entropy of
-            the next-token distributions along the answers.
+        entropy: [K] nats. ``choice`` and ``constrained``: of the distribution over the answers of its question, alike
+            for all of them. ``free``: mean entropy of the next-token distributions along the answer.
     """
 
     logprobs: torch.Tensor
@@ -147,11 +147,16 @@ def _entropy(logps: torch.Tensor) -> torch.Tensor:
     return -(logps.exp() * safe).sum(-1)
 
 
+def _entropy_of_answers(table: torch.Tensor, pack: Pack) -> torch.Tensor:
+    """[K] the entropy of each answer's question, from the log-probs [Q, C] of whole answers."""
+    return _gather_answers(_entropy(table)[:, None].expand_as(table), pack)
+
+
 def _choice(edge: torch.Tensor, pack: Pack, temperature: float) -> Scores:
     values, _ = _paths(edge, pack)
     table = torch.log_softmax(_spread(values.sum(1), pack) / temperature, -1)
     logprobs = _gather_answers(table, pack)[:, None]
-    return Scores(logprobs, torch.ones_like(logprobs), table, _entropy(table))
+    return Scores(logprobs, torch.ones_like(logprobs), table, _entropy_of_answers(table, pack))
 
 
 def _constrained(edge_logits: torch.Tensor, pack: Pack) -> Scores:
@@ -172,7 +177,7 @@ def _constrained(edge_logits: torch.Tensor, pack: Pack) -> Scores:
     values = torch.zeros(index.shape, dtype=edge_logits.dtype, device=index.device)
     values[taken] = normal[back]
     table = _spread(values.sum(1), pack)
-    return Scores(values, taken.to(values.dtype), table, _entropy(table))
+    return Scores(values, taken.to(values.dtype), table, _entropy_of_answers(table, pack))
 
 
 def _segment_log_softmax(values: torch.Tensor, group: torch.Tensor) -> torch.Tensor:
@@ -192,7 +197,4 @@ def _free(logps: torch.Tensor, pack: Pack) -> Scores:
     # Over a whole vocabulary the steps in between are large: they are made again if a gradient ever asks for them.
     each = checkpoint(_entropy, logps, use_reentrant=False, preserve_rng_state=False)[pack.edge_parent]
     along, _ = _paths(each, pack)
-    mean = (along.sum(1) / mask.sum(1)).masked_fill(torch.isnan(along.sum(1)), 0.0)
-    spread = _spread(mean, pack)
-    there = ~torch.isinf(spread)
-    return Scores(values, mask, table, spread.masked_fill(~there, 0.0).sum(1) / there.sum(1))
+    return Scores(values, mask, table, along.sum(1) / mask.sum(1).clamp(min=1.0))

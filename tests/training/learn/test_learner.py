@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from peft import LoraConfig  # noqa: E402
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.agents.bank.optimizer import BankAdamW  # noqa: E402
 from coterie.agents.core import Turn  # noqa: E402
+from coterie.agents.llm.gradients import prepare  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LoraPolicy  # noqa: E402
 from coterie.agents.llm.scoring.decoding import KINDS, score  # noqa: E402
@@ -59,10 +61,11 @@ class Standing(BankAdamW):
 
     def step(self, active, lr=None):
         self.seen = {name: self.bank.grads(name).clone() for name in active}
+        self.rates = dict(lr)
 
 
 def gradients(policy, made, advantages, loss=ONCE):
-    """The gradients of one pass, by player, and what it showed."""
+    """The gradients of one pass and what was shown, both by player."""
     optimizer = Standing(policy.bank, lr=1e-3)
     learner = Learner(policy, optimizer, loss, OptimizerConfig(max_grad_norm=0.0), max_completion_length=3)
     shown = learner.step(made, np.asarray(advantages), np.ones(len(made), np.bool_), 10)
@@ -81,7 +84,8 @@ def test_how_a_batch_is_packed_changes_nothing(mini, decode, loss_type):
     for name in whole:
         assert whole[name].abs().max() > 0
         torch.testing.assert_close(parts[name], whole[name], rtol=1e-4, atol=1e-7)
-    assert again["approx_kl"] == pytest.approx(shown["approx_kl"], abs=1e-6)
+        for key, value in shown[name].items():
+            assert again[name][key] == pytest.approx(value, rel=1e-3, abs=1e-6), key
 
 
 @pytest.mark.parametrize("loss_type", LOSSES)
@@ -100,8 +104,9 @@ def test_a_mixed_batch_teaches_each_player_what_its_own_would(mini, loss_type):
 def test_a_fresh_batch_is_on_policy(mini, decode):
     policy = make(mini, decode, temperature=0.7)
     _, shown = gradients(policy, *records(policy))
-    assert shown["approx_kl"] == pytest.approx(0.0, abs=1e-6)
-    assert shown["clip_ratio/region_mean"] == 0.0
+    for name in policy.bank.players:
+        assert shown[name]["approx_kl"] == pytest.approx(0.0, abs=1e-6)
+        assert shown[name]["clip_ratio/region_mean"] == 0.0
 
 
 @pytest.mark.parametrize("decode", KINDS)
@@ -121,13 +126,11 @@ def test_the_reference_is_the_base_model_alone(mini, decode):
         row = max(record.chosen, 0)
         real = scores.mask[row] > 0
         gaps += (scores.logprobs[row][real] - torch.tensor(record.logprobs)).tolist()
-    by_player = []
     place = np.cumsum([0, *(len(r.logprobs) for r in made)])
     for name in ("ann", "bob"):
         own = [gaps[place[k] : place[k + 1]] for k, r in enumerate(made) if r.lora == name]
         flat = np.concatenate(own)
-        by_player.append(np.mean(np.exp(flat) - flat - 1))
-    assert shown["kl"] == pytest.approx(np.mean(by_player), rel=1e-3)
+        assert shown[name]["kl"] == pytest.approx(np.mean(np.exp(flat) - flat - 1), rel=1e-3)
 
 
 @pytest.mark.parametrize("decode", KINDS)
@@ -141,14 +144,16 @@ def test_an_entropy_bonus_spreads_the_policy(mini, decode):
         for name, grad in grads.items():
             policy.bank.weights(name).sub_(0.01 * grad / grad.norm())
     _, after = gradients(policy, made, np.zeros(len(made)), loss)
-    assert after["entropy"] > before["entropy"]
+    assert all(after[name]["entropy"] > before[name]["entropy"] for name in grads)
 
 
-def step(policy, loss, made, advantages, keep=None, update=10):
-    optimizer = BankAdamW(policy.bank, lr=1e-3)
-    learner = Learner(policy, optimizer, loss, OptimizerConfig(), max_completion_length=3)
+def learner(policy, loss=ONCE, **kwargs):
+    return Learner(policy, BankAdamW(policy.bank, lr=1e-3), loss, OptimizerConfig(), max_completion_length=3, **kwargs)
+
+
+def step(policy, loss, made, advantages, keep=None, update=10, **kwargs):
     keep = np.ones(len(made), np.bool_) if keep is None else keep
-    return learner.step(made, np.asarray(advantages), keep, update)
+    return learner(policy, loss, **kwargs).step(made, np.asarray(advantages), keep, update)
 
 
 def test_better_decisions_become_likelier(mini):
@@ -166,13 +171,15 @@ def test_what_is_not_kept_and_what_is_stale_teaches_nothing(mini):
     made, advantages = records(policy)
     before = policy.bank.weights("ann").clone()
     shown = step(policy, ONCE, made, advantages, np.zeros(len(made), np.bool_))
-    assert shown["trained"] == 0
+    assert [row["trained"] for row in shown.values()] == [0, 0]
     policy.bank.versions["bob"] += 5
     shown = step(policy, ONCE, [r for r in made if r.lora == "bob"], advantages[1::2])
-    assert (shown["trained"], shown["stale"]) == (0, 1.0)
+    assert (shown["bob"]["trained"], shown["bob"]["stale"]) == (0, 1.0)
+    assert "entropy" not in shown["bob"]
     assert torch.equal(policy.bank.weights("ann"), before)
     idle = policy.bank.weights("bob").clone()
-    assert step(policy, ONCE, made, advantages)["stale"] == 0.5
+    shown = step(policy, ONCE, made, advantages)
+    assert (shown["ann"]["stale"], shown["bob"]["stale"]) == (0.0, 1.0)
     assert torch.equal(policy.bank.weights("bob"), idle)
     assert not torch.equal(policy.bank.weights("ann"), before)
 
@@ -181,8 +188,8 @@ def test_mini_batches_take_every_decision_once(mini):
     policy = make(mini)
     made, advantages = records(policy)
     shown = step(policy, dataclasses.replace(ONCE, num_mini_batches=2), made, advantages)
-    assert shown["trained"] == len(made)
-    assert sum(policy.bank.versions.values()) in (2, 3, 4)  # a question, and so a player here, is in one mini-batch
+    assert sum(row["trained"] for row in shown.values()) == len(made)
+    assert policy.bank.versions == {"ann": 1, "bob": 1}  # here each has one question, which is in one mini-batch
 
 
 def test_an_update_that_leads_too_far_ends_early(mini):
@@ -195,7 +202,7 @@ def test_an_update_that_leads_too_far_ends_early(mini):
         policy = make(mini)
         made, advantages = records(policy, players=("ann",))
         shown = step(policy, loss, made, advantages)
-        assert shown.get("cut_short", 0.0) == cut
+        assert shown["ann"].get("cut_short", 0.0) == cut
         weights.append(policy.bank.weights("ann").clone())
         assert policy.bank.versions["ann"] == (5 if loss.target_kl == 1e6 else 1)
     assert torch.equal(weights[0], weights[1]), "the step that came too late was not taken"
@@ -208,8 +215,11 @@ def test_a_step_that_is_not_finite_changes_no_weight(mini, bad):
     made, advantages = records(policy, players=("ann",))
     before = policy.bank.weights("ann").clone()
     advantages[3] = bad
-    with pytest.raises(CollapseError, match=r"loss is|not finite"):
-        step(policy, ONCE, made, advantages)
+    trainer = learner(policy)
+    shown = trainer.step(made, advantages, np.ones(len(made), np.bool_), 10)
+    assert shown["ann"]["broken"] == 1.0
+    assert isinstance(trainer.broken["ann"], CollapseError)
+    assert re.search("loss is|not finite", str(trainer.broken["ann"]))
     assert torch.equal(policy.bank.weights("ann"), before)
 
 
@@ -218,13 +228,238 @@ def test_a_mini_batch_of_flat_groups_alone_takes_a_step_of_the_usual_size(mini):
     made, _ = records(policy, count=48, players=("ann",))
     loss = dataclasses.replace(ONCE, entropy_coef=0.1)
     optimizer = Standing(policy.bank, lr=1e-3)
-    learner = Learner(policy, optimizer, loss, OptimizerConfig(max_grad_norm=0.0))
+    trainer = Learner(policy, optimizer, loss, OptimizerConfig(max_grad_norm=0.0))
     half = [made[:24], made[24:]]
-    learner._split = lambda records, update: [np.arange(24), np.arange(24, 48)]
+    trainer._split = lambda records, update: [np.arange(24), np.arange(24, 48)]
     keep = np.arange(48) >= 24  # the first mini-batch has nothing but flat groups
-    shown = learner.step([*half[0], *half[1]], np.zeros(48), keep, 10)
-    assert "approx_kl" in shown
+    shown = trainer.step([*half[0], *half[1]], np.zeros(48), keep, 10)
+    assert "approx_kl" in shown["ann"]
     usual, _ = gradients(policy, half[1], np.zeros(24), loss)
-    learner._split = lambda records, update: [np.arange(24, 48), np.arange(24)]
-    learner.step([*half[0], *half[1]], np.zeros(48), keep, 10)
+    trainer._split = lambda records, update: [np.arange(24, 48), np.arange(24)]
+    trainer.step([*half[0], *half[1]], np.zeros(48), keep, 10)
     assert optimizer.seen["ann"].norm() < 2 * usual["ann"].norm()
+
+
+def nats(policy, made):
+    """[D] of each decision now: log-probability a token (choice: of the action) and entropy, one question at a time."""
+    logs, entropies = [], []
+    for r in made:
+        (pack,) = pack_questions([Question(policy.slot(r.lora), r.prompt, r.candidates or (r.completion,))])
+        with torch.no_grad():
+            scores = score(policy.model, pack, policy.decode, bank=policy.bank, temperature=policy.temperature)
+        row = max(r.chosen, 0)
+        logs.append(scores.logprobs[row][scores.mask[row] > 0].double().numpy())
+        entropies.append(float(scores.entropy[row]))
+    return logs, np.array(entropies)
+
+
+@pytest.mark.parametrize("decode", KINDS)
+def test_what_is_told_of_a_policy_is_of_the_policy_after_the_update(mini, decode):
+    policy = make(mini, decode)
+    made, advantages = records(policy)
+    keep = np.arange(len(made)) % 3 > 0  # what is not kept has an entropy too
+    loss = dataclasses.replace(ONCE, epsilon=0.01)
+    for r in made:
+        assert r.version == policy.bank.versions[r.lora]
+    shown = step(policy, loss, made, advantages, keep)
+    logs, entropies = nats(policy, made)
+    for name, row in shown.items():
+        own = [d for d, r in enumerate(made) if r.lora == name]
+        gap = np.concatenate([logs[d] - np.array(made[d].logprobs) for d in own])
+        assert row["approx_kl"] == pytest.approx(np.mean(np.exp(gap) - gap - 1), rel=1e-3, abs=1e-7)
+        assert row["approx_kl"] > 0
+        assert row["entropy"] == pytest.approx(entropies[own].mean(), rel=1e-4)
+        signs = np.concatenate([np.repeat(np.sign(advantages[d] * keep[d]), len(logs[d])) for d in own])
+        cut = ((np.exp(gap) < 0.99) & (signs < 0)) | ((np.exp(gap) > 1.01) & (signs > 0))
+        assert row["clip_ratio/region_mean"] == pytest.approx(cut.mean())
+
+
+def test_every_drawn_answer_counts_in_the_entropy(mini):
+    policy = make(mini, "free", temperature=0.05)
+    (first, second), _ = records(policy, 2, players=("ann",))
+    second = dataclasses.replace(second, prompt=first.prompt)
+    assert first.completion != second.completion
+    made = [first, second, first, first]
+    optimizer = Standing(policy.bank)
+    trainer = Learner(policy, optimizer, dataclasses.replace(ONCE, entropy_coef=1.0), OptimizerConfig(max_grad_norm=0))
+    shown = trainer.step(made, np.zeros(4), np.zeros(4, np.bool_), 10)
+    _, (one, other, *_) = nats(policy, made)
+    assert one != pytest.approx(other, rel=1e-3)
+    assert shown["ann"]["entropy"] == pytest.approx((3 * one + other) / 4, rel=1e-5)
+    assert shown["ann"]["loss"] == pytest.approx(-(3 * one + other) / 4, rel=1e-5)
+
+
+def test_the_bonus_is_a_mean_over_all_decisions_however_many_are_kept(mini):
+    policy = make(mini)
+    made, _ = records(policy, players=("ann",))
+    grads, losses = [], []
+    for kept in (24, 6, 0):
+        optimizer = Standing(policy.bank)
+        loss = dataclasses.replace(ONCE, entropy_coef=0.5)
+        trainer = Learner(policy, optimizer, loss, OptimizerConfig(max_grad_norm=0.0))
+        shown = trainer.step(made, np.zeros(24), np.arange(24) < kept, 10)
+        grads.append(optimizer.seen["ann"])
+        losses.append(shown["ann"]["loss"])
+    assert losses == pytest.approx([-0.5 * nats(policy, made)[1].mean()] * 3, rel=1e-5)
+    for grad in grads[1:]:
+        torch.testing.assert_close(grad, grads[0], rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize("bonus", [0.0, 0.1])
+def test_a_batch_without_variance_has_metrics_and_its_bonus(mini, bonus):
+    policy = make(mini)
+    made, _ = records(policy)
+    before = policy.bank.weights("ann").clone()
+    loss = dataclasses.replace(ONCE, entropy_coef=bonus)
+    shown = step(policy, loss, made, np.zeros(len(made)), np.zeros(len(made), np.bool_))
+    assert torch.equal(policy.bank.weights("ann"), before) == (bonus == 0)
+    _, entropies = nats(policy, made)
+    for k, name in enumerate(("ann", "bob")):
+        assert shown[name]["entropy"] == pytest.approx(entropies[k::2].mean(), rel=1e-4)
+        assert (shown[name]["approx_kl"] > 1e-6) == (bonus > 0)
+
+
+def test_the_look_after_an_update_is_bounded_and_follows_from_seed_and_update(mini, monkeypatch):
+    looked = []
+
+    def spy(policy, records, *rest):
+        looked.append([(r.lora, r.prompt) for r in records])
+        return prepare(policy, records, *rest)
+
+    policy = make(mini)
+    made, advantages = several(policy, 400)
+    made = [dataclasses.replace(r, lora="ann" if d % 4 == 0 else "bob") for d, r in enumerate(made)]
+    made = [dataclasses.replace(r, version=policy.bank.versions[r.lora]) for r in made]
+    monkeypatch.setattr("coterie.training.learn.learner.prepare", spy)
+    nobody = np.zeros(len(made), np.bool_)
+    for seed, update in ((0, 3), (0, 3), (1, 3), (0, 4)):
+        step(policy, ONCE, made, advantages, nobody, update, seed=seed)
+    assert [sum(name == who for name, _ in looked[0]) for who in ("ann", "bob")] == [32, 75]
+    assert [looked[0] == other for other in looked[1:]] == [True, False, False]
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_mini_batches_follow_from_seed_and_update(mini, count):
+    policy = make(mini)
+    made, _ = records(policy)
+    made = [dataclasses.replace(r, prompt=(*r.prompt, 5 + d % 9)) for d, r in enumerate(made)]
+    loss = dataclasses.replace(ONCE, num_mini_batches=count)
+    parts = {
+        (s, u): [p.tolist() for p in learner(policy, loss, seed=s)._split(made, u)] for s in (0, 1) for u in (0, 1)
+    }
+    assert parts[0, 0] == [p.tolist() for p in learner(policy, loss, seed=0)._split(made, 0)]
+    assert len({str(part) for part in parts.values()}) == 4
+    for found in parts.values():
+        assert sorted(d for part in found for d in part) == list(range(24))
+        for name in ("ann", "bob"):  # what a player is given does not depend on who learns beside it
+            own = [d for d, r in enumerate(made) if r.lora == name]
+            alone = learner(policy, loss, seed=0)._split([made[d] for d in own], 0)
+            assert [[d for d in p if d in own] for p in parts[0, 0]] == [[own[k] for k in p] for p in alone]
+
+
+MANY = LossConfig(num_iterations=3, num_mini_batches=2, entropy_coef=0.05, beta=0.01)
+
+
+def several(policy, count=48):
+    made, advantages = records(policy, count)
+    return [dataclasses.replace(r, prompt=(*r.prompt, 5 + d % 9)) for d, r in enumerate(made)], advantages
+
+
+def of(name, made, advantages, keep=None):
+    own = [d for d, r in enumerate(made) if r.lora == name]
+    return [made[d] for d in own], advantages[own]
+
+
+def test_two_learners_in_one_step_are_two_runs(mini):
+    together = make(mini)
+    made, advantages = several(together)
+    shown = step(together, MANY, made, advantages)
+    for name in ("ann", "bob"):
+        alone = make(mini)
+        row = step(alone, MANY, *of(name, made, advantages))
+        assert row == {name: pytest.approx(shown[name], rel=1e-3, abs=1e-6)}
+        moved = together.bank.weights(name) - make(mini).bank.weights(name)
+        torch.testing.assert_close(together.bank.weights(name), alone.bank.weights(name), rtol=1e-4, atol=2e-5)
+        assert moved.abs().max() > 100 * 2e-5
+        assert together.bank.versions[name] == alone.bank.versions[name]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_who_breaks_stands_still_and_the_others_go_on(mini, bad):
+    policy, alone = make(mini), make(mini)
+    made, advantages = several(policy)
+    before = policy.bank.weights("ann").clone()
+    advantages[[d for d, r in enumerate(made) if r.lora == "ann"]] = bad
+    trainer = learner(policy, MANY)
+    shown = trainer.step(made, advantages, np.ones(len(made), np.bool_), 10)
+    assert list(trainer.broken) == ["ann"]
+    assert shown["ann"]["broken"] == 1.0
+    assert torch.equal(policy.bank.weights("ann"), before)
+    row = step(alone, MANY, *of("bob", made, advantages))
+    assert row == {"bob": pytest.approx(shown["bob"], rel=1e-3, abs=1e-6)}
+    torch.testing.assert_close(policy.bank.weights("bob"), alone.bank.weights("bob"), rtol=1e-4, atol=2e-5)
+
+
+def test_a_gradient_that_is_not_finite_stops_its_player_alone(mini):
+    policy = make(mini)
+    made, advantages = several(policy)
+    before = {name: policy.bank.weights(name).clone() for name in policy.bank.players}
+
+    def steep(update):
+        def objective(terms):
+            slope = 1e38 if terms.advantages.shape[0] == 23 else 1.0
+            return (terms.logprobs * slope * slope).sum() * 0 + (terms.logprobs * slope).sum(), {"slope": slope}
+
+        return objective
+
+    made, advantages = made[:-1], advantages[:-1]  # 24 of ann's, 23 of bob's
+    trainer = learner(policy, objective=steep)
+    shown = trainer.step(made, advantages, np.ones(len(made), np.bool_), 10)
+    assert list(trainer.broken) == ["bob"]
+    assert "not finite" in str(trainer.broken["bob"])
+    assert torch.equal(policy.bank.weights("bob"), before["bob"])
+    assert not torch.equal(policy.bank.weights("ann"), before["ann"])
+    assert shown["ann"]["slope"] == 1.0
+
+
+def test_a_player_may_have_a_schedule_of_its_own(mini):
+    policy = make(mini)
+    made, advantages = records(policy)
+    optimizer = Standing(policy.bank)
+    own = {"bob": OptimizerConfig(learning_rate=0.5, warmup_updates=0, decay_updates=10)}
+    trainer = Learner(policy, optimizer, ONCE, OptimizerConfig(learning_rate=0.1, warmup_updates=4), schedules=own)
+    shown = trainer.step(made, advantages, np.ones(len(made), np.bool_), 1)
+    assert optimizer.rates == pytest.approx({"ann": 0.05, "bob": 0.5 * 0.91})
+    assert {name: row["learning_rate"] for name, row in shown.items()} == pytest.approx(optimizer.rates)
+
+
+def test_an_early_end_is_the_players_own(mini):
+    policy = make(mini)
+    made, advantages = several(policy)
+    # bob's decisions were made by a policy far from his, ann's by her own
+    made = [dataclasses.replace(r, logprobs=(r.logprobs[0] - 3.0,)) if r.lora == "bob" else r for r in made]
+    loss = dataclasses.replace(MANY, target_kl=1.0)
+    shown = step(policy, loss, made, advantages)
+    assert shown["bob"]["cut_short"] == 1.0
+    assert "cut_short" not in shown["ann"]
+    assert policy.bank.versions == {"ann": 6, "bob": 0}
+
+
+def test_an_objective_is_a_function_of_terms(mini):
+    """Descending the expected cost of all answers, which needs more than the answers that were drawn."""
+    policy = make(mini)
+    made, advantages = several(policy)
+    width = max(len(r.candidates) for r in made)
+    cost = torch.linspace(0, 1, width)
+
+    def expected(terms):
+        chosen = terms.distributions[terms.question, terms.chosen]
+        torch.testing.assert_close(chosen[:, None], terms.logprobs)
+        spent = (terms.distributions[terms.question].exp() * cost).sum() / terms.whole.rows
+        return spent, {"cost": float(spent.detach())}
+
+    costs = []
+    for _ in range(4):
+        shown = step(policy, ONCE, made, advantages, objective=lambda update: expected)
+        costs.append([shown[name]["cost"] for name in ("ann", "bob")])
+    assert np.all(np.diff(costs, axis=0) < 0)

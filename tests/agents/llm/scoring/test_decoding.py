@@ -59,8 +59,8 @@ def all_scores(model, questions, kind, temperature=1.0, **pack):
             for c, row in enumerate(rows.tolist()):
                 counted = scores.mask[row] > 0
                 out[int(q), c] = scores.logprobs[row][counted].tolist()
+                out[int(q), c, "entropy"] = float(scores.entropy[row])
             out[int(q), "whole"] = scores.by_question[k].tolist()
-            out[int(q), "entropy"] = float(scores.entropy[k])
     return out
 
 
@@ -81,6 +81,9 @@ def test_free_equals_one_forward_a_token(model, packing, temperature):
         for c, answer in enumerate(question.answers):
             want = string_logprob(model, question.prompt, answer, temperature)
             assert got[q, c] == pytest.approx(want, abs=2e-5)
+            each = [next_logits(model, [*question.prompt, *answer[:j]]) / temperature for j in range(len(answer))]
+            entropies = [float(torch.distributions.Categorical(logits=logits).entropy()) for logits in each]
+            assert got[q, c, "entropy"] == pytest.approx(np.mean(entropies), abs=2e-5)
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
@@ -94,7 +97,8 @@ def test_choice_is_the_softmax_over_whole_answers(model, packing, temperature):
         assert got[q, "whole"][:n] == pytest.approx(want.tolist(), abs=2e-5)
         assert all(x == -math.inf for x in got[q, "whole"][n:])
         assert [got[q, c][0] for c in range(n)] == pytest.approx(want.tolist(), abs=2e-5)
-        assert got[q, "entropy"] == pytest.approx(-(np.exp(want) * want).sum(), abs=2e-5)
+        for c in range(n):
+            assert got[q, c, "entropy"] == pytest.approx(-(np.exp(want) * want).sum(), abs=2e-5)
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
