@@ -122,6 +122,9 @@ class Trainer:
         played = time.perf_counter()
         credit = assign(batch, config.credit, self.baseline, self.game.info.id)
         stats = self.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
+        if self.sound is None:
+            for wrong in self.learner.broken.values():
+                raise wrong
         self.updates += 1
         seconds = (played - started, time.perf_counter() - played)
         row = summary(update, batch, credit, stats, seconds)
