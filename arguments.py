@@ -129,6 +129,8 @@ class Eval:
             then those of that policy.
         set: the game's own arguments, e.g. size=9; a run knows.
         preset: another world than the run's, in games that have presets; what the players see stays as in the run.
+        goal: what the player must reach, e.g. random.win>=0.9,minimax.draw>=0.97. The last line says whether it did; if
+            not, the command exits with 1.
         json: one JSON object a line instead of a table.
     """
 
@@ -144,6 +146,7 @@ class Eval:
     sample: bool = False
     set: tuple[str, ...] = ()
     preset: str = ""
+    goal: str = ""
     json: bool = False
 
 

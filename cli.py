@@ -284,6 +284,7 @@ def _bench(words: list[str]) -> int:
 
 def _eval(words: list[str]) -> int:
     from .envs.registry import make_game, spec
+    from .training.evaluation.goal import Goal
     from .training.evaluation.held_out import solve_held_out
     from .training.evaluation.match import evaluate
     from .training.runs.config import preset
@@ -312,6 +313,8 @@ def _eval(words: list[str]) -> int:
     rollout = getattr(trained, "rollout", None)  # nets have none
     curriculum = asked.curriculum or (rollout.curriculum if rollout and not asked.vs else "")
     names = asked.vs or tuple(n for n in preset(game.info.name, curriculum).budget.eval_vs.split(",") if n)
+    goal = Goal.parse(asked.goal)
+    goal.check(names, curriculum, exact=True)
     opponents = {name: _player(name, game, greedy=not worlds) for name in names}
     games = asked.games or (32 if worlds else 1000)
     if curriculum:
@@ -322,7 +325,13 @@ def _eval(words: list[str]) -> int:
         rows = evaluate(game, agent, opponents, games, asked.seed, opening_plies=asked.opening_plies)
     for row in rows:
         print(json.dumps(row) if asked.json else _row(row), flush=True)
-    return 0
+    if not goal.terms:
+        return 0
+    reached = goal.reached(rows)
+    # On stderr where the rows are for a program.
+    where = sys.stderr if asked.json else sys.stdout
+    print(f"The goal is {'reached' if reached else 'missed'}: {goal.shown(rows)}.", file=where, flush=True)
+    return 0 if reached else 1
 
 
 def _eval_worlds(game: Game, agents: dict[str, Agent], worlds: int, asked: Eval) -> list[dict[str, Any]]:

@@ -303,6 +303,21 @@ def test_eval_begins_after_openings(capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(["eval", "random", "--game", "gridworld", "--games", "1", "--opening-plies", "2"], capsys)
 
 
+@pytest.mark.parametrize(
+    ("goal", "code", "verdict"), [("random.win>=0.5", 0, "reached"), ("random.win>=0.5,random.loss<=0", 1, "missed")]
+)
+def test_eval_says_whether_a_goal_is_reached(
+    goal: str, code: int, verdict: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["eval", "greedy", "--game", "tictactoe", "--vs", "random", "--games", "100", "--goal", goal]
+    assert main(words) == code
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith(f"The goal is {verdict}: random.win 0.")
+    assert main([*words, "--json"]) == code
+    assert verdict in capsys.readouterr().err
+    assert refused([*words[:-1], "minimax.draw>=0.9"], capsys)
+
+
 def test_eval_in_worlds(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["eval", "forager", "--game", "gridworld", "--preset", "a3_9x9", "--games", "4", "--ticks", "9"]
     assert main([*words, "--vs", "random", "--json"]) == 0
