@@ -30,6 +30,7 @@ __all__ = [
     "gae",
     "group_index",
     "grpo",
+    "pooled",
     "sibling",
     "turn_level",
 ]
@@ -39,6 +40,9 @@ Scale = Literal["group", "batch", "none"]
 
 FLAT = 1e-8
 """A deviation up to this counts as none: TRL's ``isclose(std, 0)``."""
+
+SWEEPS = 6
+"""How often ``pooled`` computes its values anew; each sweep carries an outcome at least one decision further back."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,60 @@ def by_state(returns: ArrayLike, keys: ArrayLike, seats: ArrayLike, *, min_visit
     fallen = np.unique(seat[lonely])
     flat_groups = int((own & (deviation <= FLAT)).sum()) + int((seat_deviation[fallen] <= FLAT).sum())
     return _credit(advantage, ~flat, int(own.sum()) + fallen.size, flat_groups)
+
+
+def pooled(
+    rewards: ArrayLike,
+    trajectories: ArrayLike,
+    keys: ArrayLike,
+    seats: ArrayLike,
+    *,
+    lam: float,
+    gamma: float = 1.0,
+    min_visits: int = 3,
+) -> NDArray[np.float64]:
+    """[D] lambda-returns over the batch's own values: G_k = r_k + gamma ((1 - lam) V(s_{k+1}) + lam G_{k+1}).
+
+    V(s) is the mean of G over all visits of position s by the same seat in this batch. One game's luck after a position
+    that many games reach is thus averaged away for the decisions that led there. ``lam`` 1 is ``discounted``.
+
+    Args:
+        rewards: [D] paid after each decision, up to the seat's next one.
+        trajectories: [D] int; within one, decisions stand in order of time.
+        keys: [D] uint64 ``Game.key`` of the position.
+        seats: [D] int the deciding seat.
+        lam: 0 trusts the values, 1 the outcomes.
+        gamma: discount a decision.
+        min_visits: a position with fewer visits has no value of its own; its decisions pass on their own G.
+
+    Raises:
+        UsageError: lengths differ, a reward is not finite, ``lam`` is outside 0 to 1.
+
+    Source: Sutton and Barto 2018, Reinforcement learning, equation 12.18, with a table made anew from each batch.
+    """
+    if not 0.0 <= lam <= 1.0:
+        raise UsageError(f"lam is {lam}: say a number from 0 (trust the values) to 1 (trust the outcomes).")
+    value, ids, position = _floats("rewards", rewards), _dense(_ints("trajectories", trajectories)), np.asarray(keys)
+    seat = _dense(_ints("seats", seats))
+    _same_length(rewards=value, trajectories=ids, keys=position, seats=seat)
+    found = discounted(value, ids, gamma=gamma)
+    if lam == 1.0 or not value.size:
+        return found
+    visited = _dense(_dense(position) * (int(seat.max()) + 1) + seat)
+    following, left = np.full(value.size, -1), np.zeros(value.size, np.int64)
+    later = np.full(int(ids.max()) + 1, -1)
+    for d in range(value.size - 1, -1, -1):
+        following[d] = later[ids[d]]
+        left[d] = left[following[d]] + 1 if following[d] >= 0 else 0
+        later[ids[d]] = d
+    levels = [np.flatnonzero(left == k) for k in range(1, int(left.max()) + 1)]
+    for _ in range(SWEEPS):
+        mean, _, visits = _moments(found, visited, int(visited.max()) + 1)
+        for rows in levels:
+            after = following[rows]
+            ahead = np.where(visits[visited[after]] >= min_visits, mean[visited[after]], found[after])
+            found[rows] = value[rows] + gamma * ((1.0 - lam) * ahead + lam * found[after])
+    return found
 
 
 def sibling(returns: ArrayLike, branches: ArrayLike, *, scale: Scale = "none") -> Credit:

@@ -109,6 +109,8 @@ class CreditConfig:
             (first decisions from the shared opening only), rae (running mean a role), constant.
         scale_rewards: divide by the deviation of the group, of the batch, or by nothing (group and turn credit).
         min_visits: state credit: fewest visits for a mean of its own.
+        lam: state credit: 1 judges a decision by its game's outcome, less also by how all games went that came to the
+            position after it (lambda-returns over the batch's own values).
         gamma: discount a decision.
         rae_decay: of the running mean.
     """
@@ -116,6 +118,7 @@ class CreditConfig:
     credit: Literal["state", "group", "turn", "sibling", "rae", "constant"] = "state"
     scale_rewards: Literal["group", "batch", "none"] = "none"
     min_visits: int = 3
+    lam: float = 1.0
     gamma: float = 1.0
     rae_decay: float = 0.95
 
@@ -299,6 +302,7 @@ _BOUNDS = (
     ("policy", "batch_tokens", "at least 1"),
     ("credit", "gamma", "from 0 to 1"),
     ("credit", "min_visits", "at least 1"),
+    ("credit", "lam", "from 0 to 1"),
     ("credit", "rae_decay", "at least 0 and below 1"),
     ("loss", "epsilon", "between 0 and 1"),
     ("loss", "epsilon_high", "0 or more"),

@@ -205,3 +205,40 @@ def test_five_thousand_decisions_take_no_time_to_speak_of() -> None:
     start = time.perf_counter()
     credit.by_state(*args)
     assert time.perf_counter() - start < 2.0  # vectorised; a loop over pairs would take minutes
+
+
+# -- pooled ------------------------------------------------------------------------------------------------------------
+
+
+def test_pooled_shares_what_games_did_after_a_position_that_they_share():
+    # Three games of two decisions; all pass through position 9 with their second, which pays 1, 1 and -2.
+    rewards, games = [0, 1, 0, 1, 0, -2], [0, 0, 1, 1, 2, 2]
+    keys, seats = np.array([1, 9, 2, 9, 3, 9], np.uint64), [0] * 6
+    values = credit.pooled(rewards, games, keys, seats, lam=0.0)
+    np.testing.assert_allclose(values, [0, 1, 0, 1, 0, -2])  # the mean of 9 is 0
+    half = credit.pooled(rewards, games, keys, seats, lam=0.5, gamma=0.5)
+    np.testing.assert_allclose(half, [0.25, 1, 0.25, 1, -0.5, -2])
+    np.testing.assert_allclose(credit.pooled(rewards, games, keys, seats, lam=1.0), [1, 1, 1, 1, -2, -2])
+    # Two visits are too few for a value: each game keeps its own outcome.
+    np.testing.assert_allclose(credit.pooled(rewards, games, keys, seats, lam=0.0, min_visits=4), [1, 1, 1, 1, -2, -2])
+    # The other seat's visits are others.
+    split = credit.pooled(rewards, games, keys, [0, 0, 0, 0, 1, 1], lam=0.0, min_visits=2)
+    np.testing.assert_allclose(split, [1, 1, 1, 1, -2, -2])
+
+
+def test_pooled_is_the_value_of_the_chain_that_the_batch_describes():
+    """Two routes meet twice; with lam 0 each decision is worth what the empirical chain says, solved by hand."""
+    games = np.repeat(np.arange(4), 3)
+    keys = np.array([1, 5, 8, 1, 6, 8, 2, 5, 8, 2, 6, 8], np.uint64)
+    rewards = np.array([0, 0, 1, 0, 0, -1, 0, 0.5, 1, 0, 0, 1])
+    found = credit.pooled(rewards, games, keys, np.zeros(12, int), lam=0.0, min_visits=2)
+    eight = 0.5  # the mean of 1, -1, 1, 1
+    five, six = (eight + 0.5 + eight) / 2, eight
+    np.testing.assert_allclose(found[1::3], [eight, eight, 0.5 + eight, eight])
+    np.testing.assert_allclose(found[0::3], [five, six, five, six])
+
+
+def test_pooled_refuses_what_makes_no_sense():
+    with pytest.raises(UsageError, match="lam is 2"):
+        credit.pooled([0.0], [0], np.zeros(1, np.uint64), [0], lam=2.0)
+    assert credit.pooled([], [], np.zeros(0, np.uint64), [], lam=0.5).size == 0
