@@ -1,0 +1,211 @@
+"""Several learners in one run: who moves, who is set back, and that a run killed anywhere goes on as if nothing was."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from coterie.errors import CollapseError  # noqa: E402
+from coterie.training.data.rollout import Seating  # noqa: E402
+from coterie.training.loop import Trainer, train  # noqa: E402
+from coterie.training.population.guards import Guards  # noqa: E402
+from coterie.training.runs.config import load_config, save_config  # noqa: E402
+
+
+def change(config, **sections):
+    """A configuration with fields of its sections replaced."""
+    return dataclasses.replace(
+        config, **{name: dataclasses.replace(getattr(config, name), **fields) for name, fields in sections.items()}
+    )
+
+
+@pytest.fixture
+def two(small):
+    """Two learners, tiny updates."""
+    return change(
+        small,
+        scheme={"scheme": "fictitious", "learners": 2, "snapshot_every": 2, "max_past": 2},
+        rollout={"games": 8, "num_generations": 2},
+        loss={"num_iterations": 1},
+        budget={"updates": 5, "eval_every": 100, "checkpoint_every": 100},
+    )
+
+
+def rows(run):
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def state(run, update):
+    """Everything that a checkpoint keeps."""
+    folder = run / "checkpoints" / f"{update:06d}"
+    tensors = {path.stem: torch.load(path, weights_only=True) for path in folder.glob("*.pt")}
+    told = json.loads((folder / "state.json").read_text())
+    return tensors | {name: told[name] for name in ("pool", "baseline", "low")}
+
+
+def equal(a, b):
+    if isinstance(a, torch.Tensor):
+        return torch.equal(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal(a[k], b[k]) for k in a)
+    return a == b
+
+
+def weights(trainer):
+    return {name: trainer.bank.weights(name).clone() for name in trainer.bank.players}
+
+
+def test_only_those_move_whom_the_seating_lets_learn(two):
+    trainer = Trainer(two)
+    trainer.pool.snapshot("main", 0)
+
+    class Given:
+        learners, opponents = ("main", "main-2"), ()
+
+        def seats(self, update, groups, pool, rng):
+            return [Seating(("main", "main-2"), (False, True)), Seating(("main@0", "main-2"), (False, True))] * 2
+
+        def update(self, done, results, pool):
+            assert done == 1
+            assert [e.players for e in results] == [("main", "main-2")] * 2 + [("main@0", "main-2")] * 2 + [
+                ("main", "main-2")
+            ] * 2 + [("main@0", "main-2")] * 2
+
+    trainer.scheme = Given()
+    before = weights(trainer)
+    trainer.step()
+    moved = {name for name, now in weights(trainer).items() if not torch.equal(now, before[name])}
+    assert moved == {"main-2"}
+    assert set(trainer.optimizer.state_dict()) == {"main-2"}
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "kuhn_poker"])
+@pytest.mark.parametrize("scheme", ["self_play", "mixed", "fictitious"])
+def test_all_learners_learn_and_have_figures_of_their_own(two, scheme, game):
+    config = change(two, scheme={"scheme": scheme, "learners": 3}, credit={"credit": "constant"}, rollout={"games": 24})
+    config = dataclasses.replace(config, game=game)
+    trainer = Trainer(config)
+    before = weights(trainer)
+    done = [trainer.step() for _ in range(2)]
+    assert all(not torch.equal(trainer.bank.weights(name), before[name]) for name in trainer.scheme.learners)
+    for row in done:
+        assert set(row["players"]) == {"main", "main-2", "main-3"}
+        assert sum(own["decisions"] for own in row["players"].values()) == row["decisions"]
+        for own in row["players"].values():
+            assert own["win"] + own["draw"] + own["loss_share"] == pytest.approx(1.0)
+
+
+def test_a_single_learner_has_no_figures_twice(small):
+    assert "players" not in Trainer(change(small, scheme={"opponents": "random"})).step()
+
+
+class Ill:
+    """Guards that find one player broken in one update."""
+
+    def __init__(self, monkeypatch, who, when):
+        real = Guards.look
+
+        def look(guards, name, update, row):
+            if (name, update) == (who, when):
+                return CollapseError("It fell over.")
+            return real(guards, name, update, row)
+
+        monkeypatch.setattr(Guards, "look", look)
+
+
+def test_a_broken_learner_is_set_back_while_the_others_go_on(two, monkeypatch):
+    Ill(monkeypatch, "main-2", 3)
+    trainer = Trainer(change(two, scheme={"scheme": "self_play"}))
+    for _ in range(2):
+        trainer.step()
+    sound, moments = weights(trainer), trainer.optimizer.state_dict()
+    assert "notes" not in trainer.step()
+    row = trainer.step()
+    assert row["notes"] == ["main-2 is set back to update 2: It fell over."]
+    assert torch.equal(trainer.bank.weights("main-2"), sound["main-2"])
+    assert not torch.equal(trainer.bank.weights("main"), sound["main"])
+    now = trainer.optimizer.state_dict()
+    for field in ("first", "second", "steps"):
+        assert equal(now["main-2"][field], moments["main-2"][field])
+    assert now["main"]["steps"] > moments["main"]["steps"]
+    trainer.step()
+    assert not torch.equal(trainer.bank.weights("main-2"), sound["main-2"])
+
+
+def test_who_breaks_before_anything_was_kept_begins_anew(two, monkeypatch):
+    Ill(monkeypatch, "main", 0)
+    trainer = Trainer(change(two, scheme={"scheme": "self_play"}))
+    fresh = trainer.bank.weights("main").clone()
+    assert trainer.step()["notes"] == ["main is set back to update 0: It fell over."]
+    assert torch.equal(trainer.bank.weights("main"), fresh)
+    assert trainer.optimizer.steps("main") == 0
+    assert trainer.optimizer.steps("main-2") > 0
+
+
+def test_the_only_learner_that_breaks_ends_the_run(small, tmp_path, monkeypatch):
+    Ill(monkeypatch, "main", 1)
+    outcome = train(change(small, scheme={"opponents": "random"}), tmp_path / "run")
+    assert (outcome.reason, outcome.message) == ("collapse", "It fell over.")
+
+
+def test_a_version_that_looked_ill_is_not_what_a_player_is_set_back_to(two, monkeypatch):
+    """Two updates of too little entropy are no collapse yet, but nothing to go back to either."""
+    Ill(monkeypatch, "main", 3)
+    trainer = Trainer(change(two, scheme={"scheme": "self_play"}, budget={"min_entropy": 1e9, "patience": 9}))
+    notes = [note for _ in range(4) for note in trainer.step().get("notes", ())]
+    assert notes == ["main is set back to update 0: It fell over."]
+
+
+def test_what_a_player_is_set_back_to_survives_a_stop(two, tmp_path, monkeypatch):
+    Ill(monkeypatch, "main-2", 3)
+    train(two, tmp_path / "whole")
+    train(change(two, budget={"updates": 3}), tmp_path / "parts")
+    train(two, tmp_path / "parts", resume=True)
+    assert [row.get("notes") for row in rows(tmp_path / "parts")] == [
+        *[None] * 3,
+        ["main-2 is set back to update 2: It fell over."],
+        None,
+    ]
+    assert equal(state(tmp_path / "whole", 5), state(tmp_path / "parts", 5))
+
+
+CODE = (
+    "import sys; from pathlib import Path; from coterie.training.runs.config import load_config;"
+    "from coterie.training.loop import train; train(load_config(Path(sys.argv[1])), sys.argv[2])"
+)
+
+
+@pytest.mark.parametrize(("learners", "scheme", "games"), [(2, "fictitious", 8), (16, "self_play", 16)])
+def test_a_run_of_many_that_is_killed_and_resumed_is_bit_equal(two, tmp_path, learners, scheme, games):
+    config = change(
+        two,
+        scheme={"scheme": scheme, "learners": learners},
+        rollout={"games": games},
+        budget={"updates": 200, "checkpoint_every": 1},
+    )
+    save_config(config, tmp_path / "config.yaml")
+    process = subprocess.Popen([sys.executable, "-c", CODE, str(tmp_path / "config.yaml"), str(tmp_path / "killed")])
+    deadline = time.monotonic() + 300
+    saved = tmp_path / "killed" / "checkpoints"
+    while not any(p.name.isdigit() and int(p.name) >= 3 for p in saved.glob("*")):
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    last = max(int(p.name) for p in saved.glob("*") if p.name.isdigit())
+    short = change(load_config(tmp_path / "config.yaml"), budget={"updates": last + 2})
+    assert train(short, tmp_path / "killed", resume=True).updates == last + 2
+    train(short, tmp_path / "whole")
+    assert equal(state(tmp_path / "whole", last + 2), state(tmp_path / "killed", last + 2))
+    assert len(list((tmp_path / "killed" / "players").iterdir())) == learners
+    assert [row["update"] for row in rows(tmp_path / "killed")] == list(range(last + 2))
