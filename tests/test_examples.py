@@ -75,6 +75,14 @@ def test_own_game_is_solved() -> None:
     assert solve(make_game("nim")).game_values.tolist() == [-1, 1]
 
 
+def test_own_text_game_passes_the_check():
+    from coterie.envs.testing import check_game
+
+    example = load("own_text_game")
+    check_game(example.last_letter())
+    assert sorted(example.main().values()) == [-1, 1]
+
+
 def test_gridworld_text_is_enough_to_live_on() -> None:
     totals = load("gridworld_text").main()
     assert totals["choose"] >= 5 > totals["guess"]

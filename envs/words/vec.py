@@ -16,11 +16,13 @@ from ...aliases import RUNNING, TERMINATED, TRUNCATED, Mask, Rewards, Seed, Stat
 from ...errors import ActionError, StateError, UsageError
 from ..actions import ignored
 from ..arrays import LOSE, RAISE, RESAMPLE, autoreset_index, illegal_limits, positive
+from ..core import Game
 from ..rng import episode_seed, word
 from ..state import NONE, Snapshot, put, received, rows_of, size, take
+from ..vec import VecEnv
 from .core import Plain, TextGame
 
-__all__ = ["Message", "TextVec"]
+__all__ = ["Message", "TextVec", "vec_of"]
 
 Message: TypeAlias = str | None
 """What a player says; None is no answer."""
@@ -74,7 +76,7 @@ class TextVec:
         self.seed, self.episode = np.zeros(n, np.uint64), np.zeros(n, np.uint32)
         self.rewards = np.zeros(seats, np.float32)
         self.wrong, self.faults = np.zeros(seats, np.bool_), np.zeros(seats, np.int32)
-        self._started, self._draws = False, 0
+        self._started = False
 
     # -- what is seen --------------------------------------------------------------------------------------------------
 
@@ -101,14 +103,14 @@ class TextVec:
     def reset(
         self,
         *,
-        seed: int | None = None,
+        seed: int | Sequence[int] | NDArray[Any] | None = None,
         mask: NDArray[Any] | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[list[Any], dict[str, Any]]:
         """Start new games.
 
         Args:
-            seed: row i gets ``seed + i``. None: each row's next game.
+            seed: row i gets ``seed + i``, or its own of a list [N]. None: each row's next game.
             mask: [N] bool, or row numbers: only these restart. The first reset starts all rows.
             options: ``{"state": rows}`` starts from given rows.
 
@@ -120,9 +122,11 @@ class TextVec:
             drawn = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
             seed = self._first if self._first is not None else drawn
         if seed is not None:
-            self.seed[rows] = [(int(seed) + i) % 2**64 for i in rows.tolist()]
+            given = range(int(seed), int(seed) + self.num_envs) if isinstance(seed, int | np.integer) else list(seed)
+            if len(given) != self.num_envs:
+                raise UsageError(f"{len(given)} seeds came for {self.num_envs} games: give one number, or one each.")
+            self.seed[rows] = [int(given[i]) % 2**64 for i in rows.tolist()]
             self.episode[rows] = 0
-            self._first, self._draws = int(seed), 0
         else:
             self.episode[rows] += 1
         self._started = True
@@ -237,12 +241,14 @@ class TextVec:
         return np.random.default_rng(int(word(~np.uint64(self._seed(i)), counter)))
 
     def sample_actions(self) -> list[Any]:
-        """A random message of everybody who is asked, [N] (simultaneous: [N][P]); None of the others."""
-        rng = np.random.default_rng([_SAMPLER, (self._first or 0) % 2**64, self._draws])
-        self._draws += 1
+        """A random message of everybody who is asked, [N] (simultaneous: [N][P]); None of the others.
+
+        What a row says follows from its game's seed and the turn alone.
+        """
         drawn: list[list[Message]] = [[None] * self.num_players for _ in range(self.num_envs)]
         for i in np.flatnonzero(self.status == RUNNING).tolist():
             for p in self.game.asked(self.state[i]):
+                rng = np.random.default_rng([_SAMPLER, self._seed(i), int(self.cycles[i]), p])
                 drawn[i][p] = self.game.sample(self.state[i], p, rng)
         if self.game.info.simultaneous:
             return drawn
@@ -315,3 +321,10 @@ class TextVec:
         made = make_game(id, **config)
         assert isinstance(made, TextGame)
         self.game = made
+
+
+def vec_of(game: Game, num_envs: int, **limits: Any) -> VecEnv | TextVec:
+    """Games side by side, of any kind; ``limits`` are keyword arguments that both kinds take."""
+    if isinstance(game, TextGame):
+        return TextVec(game, num_envs, **limits)
+    return VecEnv(game, num_envs, **limits)

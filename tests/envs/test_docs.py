@@ -17,7 +17,7 @@ PRINTED = [
 """Pages that show what their blocks print."""
 
 
-@pytest.mark.parametrize("page", ["environments.md", "games/highest_number.md", *PRINTED])
+@pytest.mark.parametrize("page", ["environments.md", "games/highest_number.md", "games/highest_string.md", *PRINTED])
 def test_blocks_run(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (DOCS / page).read_text()
