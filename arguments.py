@@ -9,13 +9,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import tyro
 
 from .errors import UnknownName, UsageError, did_you_mean
 
-__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "picked", "train_arguments", "wanted", "with_preset"]
+__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "train_arguments", "wanted", "with_preset"]
 
 
 @dataclass(frozen=True)
@@ -88,21 +88,23 @@ class Play:
 
 @dataclass(frozen=True)
 class Train:
-    """Let a model learn a game by playing it.
+    """Let a model learn a game by playing it: a language model, or with --policy net a small net.
 
     Attributes:
-        game: what is learned; `coterie envs` lists the names.
+        game: what is learned; `coterie envs` lists the names. A run and a file know.
         config: a YAML file with fields that differ from the game's preset, as in a run's own config.yaml.
         run: the run's folder; runs/GAME-TIME by default.
         resume: go on with the run in --run, or with the newest one of this game.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
+        report_to: where the numbers go besides metrics.jsonl: tensorboard (files in the run), trackio, wandb or none.
     """
 
-    game: tyro.conf.Positional[str]
+    game: tyro.conf.Positional[str] = ""
     config: Path | None = None
     run: Path | None = None
     resume: bool = False
     preset: str = ""
+    report_to: Literal["tensorboard", "trackio", "wandb", "none"] = "tensorboard"
 
 
 @dataclass(frozen=True)
@@ -163,17 +165,13 @@ class Bench:
     json: bool = False
 
 
-def train_arguments(own: list[str]) -> Any:
-    """``Train`` with the named fields of ``TrainConfig`` beside its own."""
-    from .training.runs.config import TrainConfig
-
-    hints = get_type_hints(Train, include_extras=True)
-    fields: list[Any] = [
-        (f.name, hints[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)
-    ]
-    fields += [(name, hint) for name, hint in get_type_hints(TrainConfig).items() if name in own]
+def train_arguments(config: Any) -> Any:
+    """``Train`` with the fields of a configuration (``TrainConfig``, ``NetConfig``) beside its own."""
+    own, more = get_type_hints(Train, include_extras=True), get_type_hints(config)
+    fields: list[Any] = [(f.name, own[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)]
+    fields += [(f.name, more[f.name]) for f in dataclasses.fields(config) if f.name != "game"]
     made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
-    told = (TrainConfig.__doc__ or "").partition("Attributes:\n")[2].splitlines()
+    told = (config.__doc__ or "").partition("Attributes:\n")[2].splitlines()
     made.__doc__ = "\n".join(
         [(Train.__doc__ or "").rstrip(), *(line for line in told if not line.strip().startswith("game:"))]
     )
@@ -237,11 +235,6 @@ def _over(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, Mapping) and isinstance(base.get(name), Mapping)
     }
     return {**base, **more, **parts}
-
-
-def picked(record: Any, names: list[str]) -> dict[str, Any]:
-    """The named attributes of a record."""
-    return {name: getattr(record, name) for name in names}
 
 
 def parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any:

@@ -9,24 +9,21 @@ error is one sentence on standard error; ``COTERIE_DEBUG=1`` shows where it was 
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .arguments import Bench, Envs, Eval, Play, parse, picked, train_arguments, wanted, with_preset
+from .arguments import Bench, Envs, Eval, Play, parse, wanted
 from .errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from .agents.core import Agent
     from .envs.core import Game
-    from .training.runs.config import TrainConfig
-    from .training.runs.net_config import NetConfig
+    from .training.runs.config import AnyConfig
 
 __all__ = ["main"]
 
@@ -42,7 +39,7 @@ Agents that learn by playing each other.
   coterie play tictactoe --players minimax random --gif game.gif
   coterie play chess --window                       you in a window, with the mouse
   coterie train tictactoe                           the built-in model learns it, in minutes on two cores
-  coterie train tictactoe --run RUN --resume        goes on where it stopped
+  coterie train --run RUN --resume                  goes on where it stopped
   coterie train gridworld --policy net              a small net instead of a language model, by PPO
   coterie eval RUN --vs random minimax              how good it is
   coterie play tictactoe --players human RUN        you against it
@@ -230,47 +227,9 @@ def _player(name: str, game: Game, greedy: bool = True) -> Agent:
 
 
 def _train(words: list[str]) -> int:
-    if any(word.startswith("--policy") or word == "--resume" for word in words):
-        from .training.runs import net_cli
+    from .training.runs.command import train
 
-        net, words = net_cli.asks_for_net(words)
-        if net:
-            return net_cli.train(words)
-    from .envs.registry import spec
-    from .training.runs.config import TrainConfig, load_config, preset
-
-    own = [f.name for f in dataclasses.fields(TrainConfig) if f.name != "game"]
-    kind = train_arguments(own)
-    named = words[0] if words and not words[0].startswith("-") else ""
-    asked = parse(kind, "train", words, kind(game=named, **picked(preset(named), own)))
-    if not asked.game:
-        raise UsageError("Which game? For example: coterie train tictactoe; `coterie envs` lists them.")
-    found = spec(asked.game)
-    run = asked.run or _run_folder(found.name, asked.resume)
-    source = run / "config.yaml" if asked.resume else asked.config
-    base = load_config(source) if source else preset(asked.game, asked.rollout.curriculum)
-    if spec(base.game) != found and spec(base.game).name != asked.game:
-        raise UsageError(f"{source} is about {base.game}, not {found.name}; it says so in its field `game`.")
-    # What the flags are laid over is known only now: the game's preset, a file, or the run that goes on.
-    asked = parse(kind, "train", words, kind(game=named, **picked(base, own)))
-    if asked.preset:
-        asked = dataclasses.replace(asked, set=with_preset(asked.game, asked.set, asked.preset, base.set))
-    from .training.loop import train
-    from .training.runs.display import Display
-
-    outcome = train(TrainConfig(game=base.game, **picked(asked, own)), run, resume=asked.resume, watcher=Display())
-    print(outcome.message)
-    return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
-
-
-def _run_folder(game: str, resume: bool) -> Path:
-    """A new folder, or the newest that a run of this game has left."""
-    if not resume:
-        return Path("runs") / f"{game}-{time.strftime('%Y%m%d-%H%M%S')}"
-    left = sorted(Path("runs").glob(f"{game}-*"), key=lambda path: path.stat().st_mtime)
-    if not left:
-        raise UsageError(f"No run of {game} lies in runs/; name the one to go on with: --run DIR --resume.")
-    return left[-1]
+    return train(words)
 
 
 def _bench(words: list[str]) -> int:
@@ -359,19 +318,14 @@ def _eval_worlds(game: Game, agents: dict[str, Agent], worlds: int, asked: Eval)
     return rows
 
 
-def _trained_on(name: str) -> TrainConfig | NetConfig | None:
+def _trained_on(name: str) -> AnyConfig | None:
     """The configuration of the run that ``RUN``, ``RUN:player`` or ``RUN:player@version`` names; None: no run."""
-    from .training.runs.config import load_config
-    from .training.runs.players import is_net
+    from .training.runs.config import read_config
 
     player = name.partition("@")[0]
-    if is_net(player) and (Path(player) / "config.yaml").is_file():
-        from .training.runs.net_config import read_net_config
-
-        return read_net_config(Path(player) / "config.yaml")
     for folder in (name, player, player.rpartition(":")[0]):
         if folder and (Path(folder) / "config.yaml").is_file():
-            return load_config(Path(folder) / "config.yaml")
+            return read_config(Path(folder) / "config.yaml")
     return None
 
 

@@ -236,6 +236,8 @@ def test_train_goes_on(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["train", "tictactoe", "--resume", "--updates", "3"]) == 0, capsys.readouterr().err
     lines = (tmp_path / "runs" / "tictactoe-1" / "metrics.jsonl").read_text().splitlines()
     assert len(lines) == 3
+    assert main(["train", "--run", "runs/tictactoe-1", "--resume", "--updates", "4"]) == 0, "a run knows its game"
+    assert len((tmp_path / "runs" / "tictactoe-1" / "metrics.jsonl").read_text().splitlines()) == 4
     assert refused(["train", "tictactoe", "--resume", "--learning-rate", "0.5"], capsys)
     assert refused(["train", "highest_number", "--run", "runs/tictactoe-1", "--resume"], capsys)
     assert refused(["train", "tictactoe", "--run", "runs/tictactoe-1"], capsys)
@@ -250,6 +252,10 @@ def test_train_reads_a_file_and_flags_win(tmp_path: Path, capsys: pytest.Capture
     config = load_config(tmp_path / "r" / "config.yaml")
     assert (config.seed, config.optimizer.learning_rate, config.optimizer.weight_decay) == (5, 0.002, 0.02)
     assert config.rollout.games == 64
+    (tmp_path / "g.yaml").write_text("game: highest_number\n")
+    assert main(["train", "--config", "g.yaml", "--run", "g", "--updates", "1", *SMALL]) == 0, capsys.readouterr().err
+    assert load_config(tmp_path / "g" / "config.yaml").game == "highest_number-v0"
+    assert "doesn't say which game" in refused(["train", "--config", "c.yaml"], capsys)
 
 
 def test_a_trained_player_plays_and_is_measured(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -393,7 +399,9 @@ def test_a_misspelt_word_gets_a_suggestion(
     [
         (["train"], "Which game?"),
         (["train", "tictactoe", "--resume"], "--run DIR --resume"),
-        (["train", "tictactoe", "--run", "nowhere", "--resume"], "nowhere"),
+        (["train", "tictactoe", "--run", "nowhere", "--resume"], "There is no run in nowhere"),
+        (["train", "--resume", "--run", "none"], "There is no run in none"),
+        (["train", "--resume"], "--run DIR --resume"),
         (["train", "tictactoe", "--config", "nowhere.yaml"], "nowhere.yaml"),
         (["train", "tictactoe", "--games", "7"], "multiple of num_generations"),
         (["train", "tictactoe", "--temperature", "0"], "temperature"),
@@ -426,7 +434,10 @@ def test_a_bad_config_file(text: str, tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_a_misspelt_field_in_a_config_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "c.yaml").write_text("optimizer: {lerning_rate: 0.1}\n")
-    assert "Did you mean 'learning_rate'?" in refused(["train", "tictactoe", "--config", "c.yaml"], capsys)
+    told = refused(["train", "tictactoe", "--config", "c.yaml"], capsys)
+    assert "field of optimizer 'lerning_rate'. Did you mean 'learning_rate'?" in told
+    (tmp_path / "c.yaml").write_text("game: tictactoe\noptimiser: {learning_rate: 0.1}\n")
+    assert "field 'optimiser'. Did you mean 'optimizer'?" in refused(["train", "--config", "c.yaml"], capsys)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,46 +28,13 @@ from .population.pool import Pool
 from .runs.config import TrainConfig
 from .runs.folder import Run
 from .runs.interrupts import StopFlag
+from .runs.outcome import Outcome, Watcher, how_to_resume
 from .runs.players import as_recorded, build_policy, make_player
 from .runs.rows import summary
 from .runs.state import restore, save
 from .schemes import make_scheme
 
 __all__ = ["Outcome", "Trainer", "Watcher", "assign", "default_run", "train"]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended.
-
-    Attributes:
-        reason: ``goal``, ``budget``, ``interrupted`` or ``collapse``. message: one sentence.
-        run: the folder. updates: done in all. seconds: since it was started or resumed.
-        evaluation: rows of the last evaluation.
-    """
-
-    reason: str
-    message: str
-    run: Path
-    updates: int
-    seconds: float
-    evaluation: list[dict[str, Any]]
-
-
-class Watcher(Protocol):
-    """Is shown what happens; see ``display.py``."""
-
-    def start(self, trainer: Trainer) -> None:
-        """Called once before the first update."""
-        ...
-
-    def update(self, row: Mapping[str, Any]) -> None:
-        """Called with every line of metrics.jsonl."""
-        ...
-
-    def stop(self) -> None:
-        """Called once at the end, whatever happened."""
-        ...
 
 
 class Trainer:
@@ -108,6 +73,15 @@ class Trainer:
         self.guards = Guards(config.budget)
         self.sound = Sound(self.bank, self.optimizer) if len(self.scheme.learners) > 1 else None
         self._keep_sound()
+
+    def headline(self) -> str:
+        """What learns what, in one line."""
+        config, loaded = self.config, self.policy.loaded
+        trained = sum(p[0].numel() for p in self.bank.parameters())
+        return (
+            f"{self.game.info.id}  model {loaded.id}  LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
+            f"{config.policy.decode} decoding  scheme {config.scheme.scheme}  seed {config.seed}"
+        )
 
     def step(self) -> dict[str, Any]:
         """One update; returns its line for metrics.jsonl.
@@ -239,12 +213,8 @@ def _loop(
             if reached:
                 return "goal", f"The goal is reached: {trainer.exam.goal.shown(rows)}.", rows
             if stop.asked:
-                return "interrupted", _how_to_resume(run, trainer.updates), rows
+                return "interrupted", how_to_resume(run, trainer.updates), rows
             if over:
                 break
     save(trainer)
     return "budget", f"The budget is used up after {trainer.updates} updates.", rows
-
-
-def _how_to_resume(run: Run, update: int) -> str:
-    return f"Stopped; update {update} is saved. Go on with: coterie train {run.config.game} --run {run.folder} --resume"

@@ -220,7 +220,7 @@ def test_run_folders_that_cannot_be_used(small, tmp_path):
         train(small, tmp_path / "run")
     with pytest.raises(RunError, match="is a run of tictactoe-v0, not of highest_number"):
         train(dataclasses.replace(small, game="highest_number"), tmp_path / "run", resume=True)
-    with pytest.raises(RunError, match="holds no run"):
+    with pytest.raises(RunError, match="There is no run in"):
         train(small, tmp_path / "nothing", resume=True)
     (tmp_path / "file").write_text("x")
     with pytest.raises(RunError, match="isn't empty"):

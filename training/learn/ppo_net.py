@@ -14,7 +14,6 @@ Schulman et al. 2016, High-dimensional continuous control using generalized adva
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,54 +26,9 @@ from torch import Tensor
 from ...agents.net import PolicyNet, masked
 from ...envs.gridworld.shaping import Dense
 from ...envs.vec import VecEnv
-from ...errors import UsageError
+from ..runs.net_config import PPOConfig
 
 __all__ = ["PPO", "PPOConfig", "Rollout", "advantages", "ppo_loss"]
-
-
-@dataclass(frozen=True)
-class PPOConfig:
-    """How PPO learns.
-
-    Attributes:
-        ticks: T, of one rollout.
-        gamma: discount a tick.
-        gae_lambda: of the advantage estimate.
-        clip: how far the ratio may go before its gradient is cut.
-        epochs: passes over each rollout.
-        mini_batches: parts of the rows, one optimizer step each.
-        learning_rate: Adam's; falls linearly to a tenth over the budget.
-        entropy_coef: bonus for a policy that stays open.
-        value_coef: of the value loss.
-        max_grad_norm: gradients are shortened to it.
-    """
-
-    ticks: int = 32
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    epochs: int = 3
-    mini_batches: int = 4
-    learning_rate: float = 1e-3
-    entropy_coef: float = 0.01
-    value_coef: float = 0.5
-    max_grad_norm: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Reject what cannot work.
-
-        Raises:
-            UsageError: names the field, what came and what would do.
-        """
-        for names, low, high, told in (
-            (("ticks", "epochs", "mini_batches"), 1.0, math.inf, "at least 1"),
-            (("gamma", "gae_lambda"), 0.0, 1.0, "from 0 to 1"),
-            (("clip", "learning_rate", "max_grad_norm"), math.ulp(0.0), math.inf, "more than 0"),
-            (("entropy_coef", "value_coef"), 0.0, math.inf, "0 or more"),
-        ):
-            for name in names:
-                if not low <= getattr(self, name) <= high:
-                    raise UsageError(f"ppo.{name} is {getattr(self, name)}; it must be {told}.")
 
 
 @dataclass

@@ -1,369 +1,64 @@
-"""What a run is configured by: one frozen dataclass per object, nested; the command line is generated from it.
+"""Configurations as files: one reader for runs of language models and of nets, which tells them apart by a tag.
 
-Names are GRPOConfig's where it has them (``learning_rate``, ``beta``, ``epsilon``, ``num_iterations``,
-``num_generations``, ``loss_type``, ...); docs/losses.md
-lists what differs. What each game starts from stands in ``presets.py``.
-
-The file is longer than most: every section stands beside the bounds of its fields, and a file is read and written by
-the same names.
+``policy: net`` marks a run of a net; in the others ``policy`` is a section.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any
 
 import yaml
 
-from ...envs.registry import game_arguments
-from ...errors import UnknownName, UsageError
+from ...errors import UsageError
+from .fields import as_dict, merge
+from .net_config import NetConfig
+from .presets import preset
+from .sections import (
+    BudgetConfig,
+    CreditConfig,
+    LossConfig,
+    OptimizerConfig,
+    PolicyConfig,
+    RolloutConfig,
+    SchemeConfig,
+    TrainConfig,
+)
 
 __all__ = [
+    "AnyConfig",
     "BudgetConfig",
     "CreditConfig",
     "LossConfig",
+    "NetConfig",
     "OptimizerConfig",
     "PolicyConfig",
     "RolloutConfig",
     "SchemeConfig",
     "TrainConfig",
     "from_dict",
+    "from_tagged",
+    "is_net_run",
     "load_config",
     "preset",
+    "read_config",
     "save_config",
     "to_dict",
+    "write_text",
 ]
 
-
-@dataclass(frozen=True)
-class PolicyConfig:
-    """The language model and how it answers.
-
-    Attributes:
-        model: tiny (built in), tiny-vN, smollm2, a folder, a hub id or a .gguf file.
-        decode: choice (over the legal actions), constrained (token by token), free (anything; parsed).
-        template: compact (one line), chat (rules and position in words), or auto: chat for free decoding, else compact.
-        temperature: divides the logits, in sampling and in training.
-        max_completion_length: longest free answer, in tokens.
-        think: free decoding: ask for thoughts before the answer.
-        lora_r: rank of the adapters.
-        lora_alpha: their scale is lora_alpha / lora_r.
-        target_modules: layers that get one: all-linear, or names with commas between.
-        dtype: of the frozen base: float32, bfloat16, or auto: bfloat16 for models of more than 50 M weights.
-        batch_tokens: tokens of one forward pass at most; less needs less memory.
-    """
-
-    model: str = "tiny"
-    decode: Literal["choice", "constrained", "free"] = "choice"
-    template: Literal["auto", "compact", "chat"] = "auto"
-    temperature: float = 1.0
-    max_completion_length: int = 64
-    think: bool = False
-    lora_r: int = 16
-    lora_alpha: int = 32
-    target_modules: str = "all-linear"
-    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    batch_tokens: int = 16384
+AnyConfig = TrainConfig | NetConfig
 
 
-@dataclass(frozen=True)
-class RolloutConfig:
-    """The games of one update.
-
-    Attributes:
-        games: played side by side; a multiple of num_generations.
-        num_generations: games that share opening, seats and opponent (GRPO's group).
-        opening_plies: each group starts after 0 to this many uniformly random plies.
-        illegal_penalty: reward of an illegal answer (free decoding); the mover gets it, the game ends, the others get
-            0.
-        curriculum: start from positions: a name that `coterie envs GAME` lists, such as mate-in-1, or a text file with
-            one a line: [OPTION=]FILE[,HELD_OUT_FILE], such as fen=mine.txt. The learner moves first.
-        max_plies: a game that isn't over after so many plies counts as it stands; 0: as the curriculum says, without
-            one never.
-        shaping: gridworlds: learners are paid for what they come to hold, so much of its worth in rewards (0 to below
-            1); evaluations never count it.
-        novelty: gridworlds: learners are paid this for each cell that they enter for the first time; nor this.
-    """
-
-    games: int = 1024
-    num_generations: int = 8
-    opening_plies: int = 4
-    illegal_penalty: float = -1.0
-    curriculum: str = ""
-    max_plies: int = 0
-    shaping: float = 0.0
-    novelty: float = 0.0
-
-
-@dataclass(frozen=True)
-class CreditConfig:
-    """From returns to advantages.
-
-    Attributes:
-        credit: state (against all visits of the same position and seat), group (GRPO: same opening, seat and opponent),
-            turn (the same for each turn by itself: what was still to come, against the group at the same turn), sibling
-            (first decisions from the shared opening only), rae (running mean a role), constant.
-        scale_rewards: divide by the deviation of the group, of the batch, or by nothing (group and turn credit).
-        min_visits: state credit: fewest visits for a mean of its own.
-        lam: state credit: 1 judges a decision by its game's outcome, less also by how all games went that came to the
-            position after it (lambda-returns over the batch's own values).
-        gamma: discount a decision.
-        rae_decay: of the running mean.
-    """
-
-    credit: Literal["state", "group", "turn", "sibling", "rae", "constant"] = "state"
-    scale_rewards: Literal["group", "batch", "none"] = "none"
-    min_visits: int = 3
-    lam: float = 1.0
-    gamma: float = 1.0
-    rae_decay: float = 0.95
-
-
-@dataclass(frozen=True)
-class LossConfig:
-    """The policy-gradient loss.
-
-    Attributes:
-        loss_type: grpo, bnpo, dr_grpo, dapo or cispo.
-        importance_sampling_level: one ratio a token, or one a sequence (GSPO).
-        epsilon: clipping range of the ratio.
-        epsilon_high: its upper side; 0 means the same. For cispo it bounds the ratio itself, as in TRL: say something
-            above 1, such as 5.
-        beta: weight of the KL term against the base model.
-        entropy_coef: reward of a nat of entropy at each decision, those of groups without variance included.
-        entropy_final: what entropy_coef falls to, linearly over entropy_decay_updates.
-        entropy_decay_updates: 0: it stays what it is.
-        num_iterations: passes over each batch.
-        num_mini_batches: optimizer steps a pass; each takes its share of the batch's questions.
-        target_kl: an update ends early when a step finds the policy further than this from the one that sampled (nats a
-            decision, of the step's mini-batch); 0: never.
-        max_lag: decisions made by weights older than this many versions (optimizer steps) are dropped.
-    """
-
-    loss_type: Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo"] = "bnpo"
-    importance_sampling_level: Literal["token", "sequence"] = "token"
-    epsilon: float = 0.2
-    epsilon_high: float = 0.0
-    beta: float = 0.0
-    entropy_coef: float = 0.0
-    entropy_final: float = 0.0
-    entropy_decay_updates: int = 0
-    num_iterations: int = 4
-    num_mini_batches: int = 1
-    target_kl: float = 0.0
-    max_lag: int = 3
-
-
-@dataclass(frozen=True)
-class OptimizerConfig:
-    """AdamW, one state a player.
-
-    Attributes:
-        learning_rate: its height after the warm-up.
-        warmup_updates: updates over which it rises linearly.
-        decay_updates: it falls linearly from the first update on, to a tenth at this one, where it stays; 0: constant.
-        weight_decay: decoupled.
-        beta1: of the first moment.
-        beta2: of the second moment.
-        max_grad_norm: each player's gradient is clipped to it; 0 does not clip.
-    """
-
-    learning_rate: float = 1e-3
-    warmup_updates: int = 5
-    decay_updates: int = 0
-    weight_decay: float = 0.0
-    beta1: float = 0.9
-    beta2: float = 0.99
-    max_grad_norm: float = 1.0
-
-
-@dataclass(frozen=True)
-class SchemeConfig:
-    """Who plays whom.
-
-    Attributes:
-        scheme: self_play, fixed, mixed or fictitious.
-        learners: how many players learn; they are called main, main-2, main-3 and so on.
-        opponents: fixed and mixed: names with weights, e.g. ``random=1,minimax=1,self=0.5,past=0.5,runs/a=1``.
-        snapshot_every: updates between two snapshots of a past self. Of several learners, one that breaks is set back
-            to the last of these updates after which it was whole.
-        max_past: past selves that are kept of each learner; the oldest leaves.
-    """
-
-    scheme: str = "mixed"
-    learners: int = 1
-    opponents: str = "random=1,minimax=1"
-    snapshot_every: int = 25
-    max_past: int = 4
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Who learns: ``main``, ``main-2``, ``main-3``, ..."""
-        return ("main", *(f"main-{n}" for n in range(2, self.learners + 1)))
-
-
-@dataclass(frozen=True)
-class BudgetConfig:
-    """When to look, to save and to stop. Nothing here changes what is learned in an update.
-
-    Attributes:
-        updates: learner updates at most.
-        minutes: wall-clock at most, counted anew after a resume; 0 has no limit.
-        eval_every: updates between two evaluations (greedy, both seats).
-        eval_games: games against each evaluation opponent.
-        eval_vs: opponents to evaluate against, with commas between.
-        exact: evaluations also tell how exploitable the policy is that training samples, exactly (small games).
-        checkpoint_every: updates between two checkpoints.
-        goal: stop when all hold at an evaluation, e.g. ``random.win>=0.92,minimax.draw>=0.99``; empty: never.
-        max_illegal: collapse: stop when the share of illegal answers stays above.
-        min_entropy: collapse: stop when the entropy (nats) stays below.
-        patience: updates in a row that make a collapse of illegal answers or entropy.
-        max_kl: collapse: stop when one update moves the policy further than this many nats a decision.
-    """
-
-    updates: int = 1000
-    minutes: float = 0.0
-    eval_every: int = 10
-    eval_games: int = 400
-    eval_vs: str = "random"
-    exact: bool = False
-    checkpoint_every: int = 10
-    goal: str = ""
-    max_illegal: float = 0.95
-    min_entropy: float = 0.001
-    patience: int = 10
-    max_kl: float = 1.0
-
-
-@dataclass(frozen=True)
-class TrainConfig:
-    """A whole run.
-
-    Attributes:
-        game: id or name of a registered game.
-        seed: of adapters, games and sampling.
-        threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
-        set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them. The run remembers them.
-    """
-
-    game: str = "tictactoe"
-    seed: int = 0
-    threads: int = 0
-    set: tuple[str, ...] = ()
-    policy: PolicyConfig = field(default_factory=PolicyConfig)
-    rollout: RolloutConfig = field(default_factory=RolloutConfig)
-    credit: CreditConfig = field(default_factory=CreditConfig)
-    loss: LossConfig = field(default_factory=LossConfig)
-    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    scheme: SchemeConfig = field(default_factory=SchemeConfig)
-    budget: BudgetConfig = field(default_factory=BudgetConfig)
-
-    def __post_init__(self) -> None:
-        """Reject what can't work, before anything is loaded.
-
-        Raises:
-            UsageError: names the field, what came and what would do.
-        """
-        games, group = self.rollout.games, self.rollout.num_generations
-        for section, name, wanted in _BOUNDS:
-            node = getattr(self, section) if section else self
-            value = getattr(node, name)
-            _check(_holds(value, wanted), name, value, wanted)
-        _check(games % group == 0, "games", games, f"a multiple of num_generations, which is {group}")
-        _ = self.game_arguments
-
-    @property
-    def game_arguments(self) -> dict[str, Any]:
-        """``set`` as keyword arguments of the game.
-
-        Raises:
-            UsageError: one that doesn't read name=value.
-        """
-        return game_arguments(self.set)
-
-
-_BOUNDS = (
-    ("", "seed", "0 or more"),
-    ("", "threads", "0 or more"),
-    ("rollout", "games", "at least 1"),
-    ("rollout", "num_generations", "at least 1"),
-    ("rollout", "opening_plies", "0 or more"),
-    ("rollout", "max_plies", "0 or more"),
-    ("rollout", "shaping", "at least 0 and below 1"),
-    ("rollout", "novelty", "0 or more"),
-    ("policy", "temperature", "more than 0"),
-    ("policy", "lora_r", "at least 1"),
-    ("policy", "lora_alpha", "at least 1"),
-    ("policy", "max_completion_length", "at least 1"),
-    ("policy", "batch_tokens", "at least 1"),
-    ("credit", "gamma", "from 0 to 1"),
-    ("credit", "min_visits", "at least 1"),
-    ("credit", "lam", "from 0 to 1"),
-    ("credit", "rae_decay", "at least 0 and below 1"),
-    ("loss", "epsilon", "between 0 and 1"),
-    ("loss", "epsilon_high", "0 or more"),
-    ("loss", "beta", "0 or more"),
-    ("loss", "entropy_coef", "0 or more"),
-    ("loss", "entropy_final", "0 or more"),
-    ("loss", "entropy_decay_updates", "0 or more"),
-    ("loss", "num_iterations", "at least 1"),
-    ("loss", "num_mini_batches", "at least 1"),
-    ("loss", "target_kl", "0 or more"),
-    ("loss", "max_lag", "0 or more"),
-    ("optimizer", "learning_rate", "more than 0"),
-    ("optimizer", "warmup_updates", "0 or more"),
-    ("optimizer", "decay_updates", "0 or more"),
-    ("optimizer", "weight_decay", "0 or more"),
-    ("optimizer", "beta1", "at least 0 and below 1"),
-    ("optimizer", "beta2", "at least 0 and below 1"),
-    ("optimizer", "max_grad_norm", "0 or more"),
-    ("scheme", "learners", "at least 1"),
-    ("scheme", "snapshot_every", "at least 1"),
-    ("scheme", "max_past", "at least 1"),
-    ("budget", "updates", "at least 1"),
-    ("budget", "minutes", "0 or more"),
-    ("budget", "eval_every", "at least 1"),
-    ("budget", "patience", "at least 1"),
-    ("budget", "eval_games", "at least 1"),
-    ("budget", "checkpoint_every", "at least 1"),
-)
-"""Section, field, and what it must be."""
-
-
-def _holds(value: float, wanted: str) -> bool:
-    return {
-        "at least 1": value >= 1,
-        "0 or more": value >= 0,
-        "more than 0": value > 0,
-        "between 0 and 1": 0 < value < 1,
-        "from 0 to 1": 0 <= value <= 1,
-        "at least 0 and below 1": 0 <= value < 1,
-    }[wanted]
-
-
-def _check(good: bool, name: str, came: object, wanted: str) -> None:
-    if not good:
-        raise UsageError(f"{name} is {came}; it must be {wanted}.")
-
-
-def preset(game: str, curriculum: str = "") -> TrainConfig:
-    """The configuration that ``coterie train GAME --curriculum NAME`` starts from; see ``presets.py``."""
-    from .presets import find
-
-    return find(game, curriculum)
-
-
-def to_dict(config: TrainConfig) -> dict[str, Any]:
-    """Plain nested data, as JSON and YAML know it."""
-    return {**dataclasses.asdict(config), "set": list(config.set)}
+def to_dict(config: AnyConfig) -> dict[str, Any]:
+    """Plain nested data, as JSON and YAML know it, with its tag."""
+    return ({"policy": "net"} if isinstance(config, NetConfig) else {}) | as_dict(config)
 
 
 def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> TrainConfig:
-    """A configuration from nested data, on top of ``base``.
+    """A configuration from nested data, on top of ``base``; by default of the game's preset.
 
     Raises:
         UnknownName: a section or field that doesn't exist.
@@ -373,62 +68,30 @@ def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> Train
         rollout = data.get("rollout")
         curriculum = rollout.get("curriculum", "") if isinstance(rollout, Mapping) else ""
         base = preset(str(data.get("game", "tictactoe")), str(curriculum))
-    built = _merge(base, data, "")
-    assert isinstance(built, TrainConfig)
-    return built
+    return merge(base, data)
 
 
-def _merge(node: Any, data: Mapping[str, Any], where: str) -> Any:
-    hints = get_type_hints(type(node))
-    changes: dict[str, Any] = {}
-    for name, value in data.items():
-        if name not in hints:
-            raise UnknownName(f"field{where}", name, hints)
-        current = getattr(node, name)
-        if dataclasses.is_dataclass(current):
-            if not isinstance(value, Mapping):
-                inside = ", ".join(get_type_hints(type(current)))
-                raise UsageError(f"{name} is {value!r}; it is a section and holds fields: {inside}.")
-            changes[name] = _merge(current, value, f" of {name}")
-            continue
-        if name == "set":
-            value = _words(value)
-        if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if isinstance(current, float) and isinstance(value, str):
-            value = _number(value)  # YAML 1.1 reads 1e-3 as a text
-        if type(value) is not type(current):
-            raise UsageError(f"{name} is {value!r}; it must be a {type(current).__name__}, such as {current!r}.")
-        allowed = getattr(hints[name], "__args__", None) if "Literal" in str(hints[name]) else None
-        if allowed and value not in allowed:
-            raise UnknownName(name, str(value), [str(a) for a in allowed])
-        changes[name] = value
-    return dataclasses.replace(node, **changes)
-
-
-def _words(value: Any) -> Any:
-    """``{size: 9}`` and ``[size=9]`` as ``("size=9",)``; anything else as it came."""
-    if isinstance(value, Mapping):
-        return tuple(
-            f"{name}={yaml.safe_dump(v, default_flow_style=True).split(chr(10))[0]}" for name, v in value.items()
-        )
-    if isinstance(value, list) and all(isinstance(v, str) for v in value):
-        return tuple(value)
-    return value
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def load_config(path: Path) -> TrainConfig:
-    """Read a YAML file written by hand or by ``save_config``; missing fields keep the game's preset.
+def from_tagged(data: Mapping[str, Any]) -> AnyConfig:
+    """What nested data means by its tag; missing fields have the presets' values.
 
     Raises:
-        UsageError: no such file, not YAML, not a mapping, unknown fields or bad values.
+        UnknownName, UsageError: see ``from_dict``.
+    """
+    if data.get("policy") != "net":
+        return from_dict(data)
+    untagged = {name: value for name, value in data.items() if name != "policy"}
+    return merge(NetConfig.preset(str(data.get("game", NetConfig.game))), untagged)
+
+
+def read_config(path: Path, game: str | None = TrainConfig.game) -> AnyConfig:
+    """Read a YAML file written by hand or by ``save_config``.
+
+    Args:
+        path: of the file.
+        game: where the file says none.
+
+    Raises:
+        UsageError: no such file, not YAML, not a mapping, no game, unknown fields or bad values.
     """
     try:
         data = yaml.safe_load(path.read_text())
@@ -438,11 +101,41 @@ def load_config(path: Path) -> TrainConfig:
         raise UsageError(f"{path} can't be read as YAML: {' '.join(str(error).split())}") from None
     if not isinstance(data, Mapping):
         raise UsageError(f"{path} holds {type(data).__name__}, not a mapping of fields.")
-    return from_dict(data)
+    if "game" not in data and game is None:
+        raise UsageError(
+            f"{path} doesn't say which game: add a line such as `game: tictactoe`, or say it before --config."
+        )
+    return from_tagged({"game": game, **data})
 
 
-def save_config(config: TrainConfig, path: Path) -> None:
-    """Write YAML that ``load_config`` reads back equal; a file that was there is replaced whole."""
+def is_net_run(folder: Path) -> bool:
+    """Whether a folder holds a run of a net: by its tag alone."""
+    try:
+        data = yaml.safe_load((folder / "config.yaml").read_text())
+    except (OSError, ValueError, yaml.YAMLError):
+        return False
+    return isinstance(data, Mapping) and data.get("policy") == "net"
+
+
+def load_config(path: Path) -> TrainConfig:
+    """``read_config`` where a language model learns.
+
+    Raises:
+        UsageError: see ``read_config``; or it is about a net.
+    """
+    config = read_config(path)
+    if isinstance(config, NetConfig):
+        raise UsageError(f"{path} is about a net (policy: net), not about a language model.")
+    return config
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file; what was there is replaced whole."""
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(yaml.safe_dump(to_dict(config), sort_keys=False))
+    partial.write_text(text)
     os.replace(partial, path)
+
+
+def save_config(config: AnyConfig, path: Path) -> None:
+    """Write YAML that ``read_config`` reads back equal."""
+    write_text(path, yaml.safe_dump(to_dict(config), sort_keys=False))

@@ -1,72 +1,66 @@
-"""What a run looks like while it goes on: a live table on a terminal, plain lines elsewhere; curves, TensorBoard."""
+"""What a run looks like while it goes on: a live table on a terminal, plain lines elsewhere; curves, trackers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from ...errors import MissingExtra
-from ..evaluation.goal import POLICY
 from ..evaluation.match import wilson
+from .curves import plot_curves, title
+from .net_config import NetConfig
+from .outcome import Watched
+from .trackers import Tracker, make_tracker, scalars
 
-if TYPE_CHECKING:
-    from ..loop import Trainer
+__all__ = ["Display", "Lines", "plain_line", "plot_curves"]
 
-__all__ = ["Display", "plain_line", "plot_curves"]
 
-_SCALARS = (
-    *("reward", "reward_std", "frac_reward_zero_std", "kept_groups", "win", "draw", "loss_share", "illegal"),
-    *("loss", "entropy", "kl", "approx_kl", "grad_norm", "learning_rate", "cut_short", "stale"),
-    *("clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean"),
-    *("completions/mean_length", "step_time", "decisions_per_second"),
-)
+class Lines:
+    """Prints a line an update, each at once; see ``outcome.Watcher``."""
+
+    def start(self, trainer: Watched) -> None:
+        """Say what begins."""
+        for line in _headlines(trainer):
+            print(line, flush=True)
+
+    def update(self, row: Mapping[str, Any]) -> None:
+        """Print a line of metrics."""
+        for line in (*row.get("notes", ()), plain_line(row)):
+            print(line, flush=True)
+
+    def stop(self) -> None:
+        """Nothing is open."""
 
 
 class Display:
-    """Watches a run; see ``loop.Watcher``.
+    """Watches a run; see ``outcome.Watcher``.
 
     Args:
-        tensorboard: also write TensorBoard's event files into the run.
-        live: a table that redraws itself; None asks the terminal.
+        report_to: where the numbers go besides: tensorboard (files in the run), trackio, wandb or none.
+        live: a table that redraws itself; None asks the terminal. Where there is none: a line an update.
         curves: draw ``curves.png`` at the end.
     """
 
-    def __init__(self, *, tensorboard: bool = True, live: bool | None = None, curves: bool = True) -> None:
+    def __init__(self, *, report_to: str = "tensorboard", live: bool | None = None, curves: bool = True) -> None:
         try:
             from rich.console import Console
         except ImportError as error:
             raise MissingExtra("The live display", error.name or "rich", "train") from None
         self.console = Console()
         self.live_wanted = self.console.is_terminal if live is None else live
-        self.tensorboard, self.curves = tensorboard, curves
+        self.report_to, self.curves = report_to, curves
         self._live: Any = None
-        self._writer: Any = None
-        self._trainer: Trainer | None = None
+        self._tracker: Tracker | None = None
+        self._trainer: Watched | None = None
         self._evals: list[dict[str, Any]] = []
 
-    def start(self, trainer: Trainer) -> None:
-        """Show what begins, open the writers."""
+    def start(self, trainer: Watched) -> None:
+        """Show what begins, open the tracker."""
         self._trainer = trainer
-        config, loaded = trainer.config, trainer.policy.loaded
-        run = trainer.run
-        trained = sum(p[0].numel() for p in trainer.bank.parameters())
-        self.console.print(
-            f"[bold]{trainer.game.info.id}[/bold]  model {loaded.id}  "
-            f"LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
-            f"{config.policy.decode} decoding  scheme {config.scheme.scheme}  seed {config.seed}",
-            soft_wrap=True,
-        )
-        if run is not None:
-            at = f"going on at update {trainer.updates}" if trainer.updates else "Ctrl-C saves and stops"
-            self.console.print(f"run [bold]{run.folder}[/bold]  {at}", soft_wrap=True)
-        if self.tensorboard and run is not None:
-            try:
-                from torch.utils.tensorboard import SummaryWriter
-            except ImportError as error:
-                raise MissingExtra("TensorBoard's files", error.name or "tensorboard", "train") from None
-            self._writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=trainer.updates)
+        for line in _headlines(trainer):
+            self._print(line)
+        if trainer.run is not None:
+            self._tracker = make_tracker(self.report_to, trainer.run.folder, trainer.config, trainer.updates)
         if self.live_wanted:
             from rich.live import Live
 
@@ -77,43 +71,35 @@ class Display:
         """Show a line of metrics."""
         if "eval" in row:
             self._evals = list(row["eval"])
-        try:
-            self._write(row)
-        except OSError as error:  # a full disk must not cost the run its weights
-            self._writer = None
-            self.console.print(f"TensorBoard's files can't be written: {error.strerror}.", soft_wrap=True)
+        if self._tracker is not None:
+            try:
+                self._tracker.log(scalars(row), row["update"])
+            except OSError as error:  # a full disk must not cost the run its weights
+                self._tracker = None
+                self._print(f"{self.report_to}'s files can't be written: {error.strerror}.")
         for note in row.get("notes", ()):
-            self.console.print(f"[yellow]{note}[/yellow]")
+            self._print(note)
         if self._live is not None:
             self._live.update(self._table(row))
-        elif "eval" in row:
-            self.console.print(plain_line(row), highlight=False, soft_wrap=True)
+        else:
+            self._print(plain_line(row))
 
     def stop(self) -> None:
-        """Close the writers, draw the curves."""
+        """Close the tracker, draw the curves."""
         if self._live is not None:
             self._live.stop()
         run = self._trainer.run if self._trainer else None
         try:
-            if self._writer is not None:
-                self._writer.close()
+            if self._tracker is not None:
+                self._tracker.finish()
             if self.curves and run is not None and run.metrics():
                 plot_curves(run.metrics(), run.folder / "curves.png")
         except OSError as error:
-            self.console.print(f"curves.png can't be drawn: {error.strerror}.", soft_wrap=True)
+            self._print(f"curves.png can't be drawn: {error.strerror}.")
 
-    def _write(self, row: Mapping[str, Any]) -> None:
-        """One row for TensorBoard."""
-        if self._writer is None:
-            return
-        for name in _SCALARS:
-            if name in row:
-                self._writer.add_scalar(name, row[name], row["update"])
-        for e in row.get("eval", ()):
-            for name in ("win", "draw", "loss", "solved", "sampled", "entropy", "exploitability", "reward"):
-                if e.get(name) is not None:
-                    whose = f"{name}_{e['player']}" if "player" in e else name
-                    self._writer.add_scalar(f"eval_{_title(e)}/{whose}", e[name], row["update"])
+    def _print(self, line: str) -> None:
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+        self.console.file.flush()
 
     def _table(self, row: Mapping[str, Any]) -> Any:
         from rich.console import Group
@@ -121,7 +107,8 @@ class Display:
         from rich.table import Table
 
         assert self._trainer is not None
-        budget = self._trainer.config.budget
+        config = self._trainer.config
+        budget = config if isinstance(config, NetConfig) else config.budget
         done = row["update"] + 1
         share = done / budget.updates
         if budget.minutes:
@@ -133,19 +120,19 @@ class Display:
             ProgressBar(total=1.0, completed=min(1.0, share), width=30),
             f"{_clock(row['elapsed'])} gone",
             f"at most {_clock(left)} to go",
-            f"{row['decisions_per_second']:.0f} decisions/s",
+            _rate(row),
         )
         body = Table(box=None, padding=(0, 2))
         for name in ("", "won", "drawn", "lost", "games"):
             body.add_column(name, justify="left" if not name else "right")
-        games = int(row["games"])
-        body.add_row(
-            "training (sampled)", *(_percent(row[n], games) for n in ("win", "draw", "loss_share")), str(games)
-        )
+        if "games" in row:
+            games = int(row["games"])
+            shares = (_percent(row[n], games) for n in ("win", "draw", "loss_share"))
+            body.add_row("training (sampled)", *shares, str(games))
         for e in self._evals:
             if "solved" in e:
                 body.add_row(
-                    f"{_title(e)}, held out (greedy)", _percent(e["solved"], e["games"]), "", "", str(e["games"])
+                    f"{title(e)}, held out (greedy)", _percent(e["solved"], e["games"]), "", "", str(e["games"])
                 )
                 continue
             if "player" in e:
@@ -157,31 +144,46 @@ class Display:
             cells = (_percent(e[n], int(e["games"])) for n in ("win", "draw", "loss"))
             body.add_row(f"against {e['opponent']} (greedy)", *cells, str(e["games"]))
         foot = Table.grid(padding=(0, 2))
-        foot.add_row(
-            f"reward {row['reward']:+.3f}",
-            f"illegal {row['illegal']:.1%}",
-            f"entropy {row.get('entropy', math.nan):.3f}",
-            f"KL {row.get('approx_kl', math.nan):.4f}",
-            f"kept groups {row['kept_groups']:.0%}",
-            f"clipped {row.get('clip_ratio/region_mean', 0.0):.1%}",
-        )
+        foot.add_row(*_figures(row))
         return Group(head, body, foot)
 
 
+def _headlines(trainer: Watched) -> list[str]:
+    """What begins, and where it is kept."""
+    if trainer.run is None:
+        return [trainer.headline()]
+    at = f"going on at update {trainer.updates}" if trainer.updates else "Ctrl-C saves and stops"
+    return [trainer.headline(), f"run {trainer.run.folder}  {at}"]
+
+
+_FIGURES = {
+    "illegal": ("illegal", ".1%"),
+    "entropy": ("entropy", ".3f"),
+    "approx_kl": ("KL", ".4f"),
+    "kept_groups": ("kept groups", ".0%"),
+    "clip_ratio/region_mean": ("clipped", ".1%"),
+}
+"""What is shown of an update, where it is known -> what it is called, and its form."""
+
+
+def _figures(row: Mapping[str, Any]) -> list[str]:
+    digits = "+.3f" if "games" in row else ".5f"  # of a game, or of an agent and tick
+    known = (f"{word} {row[name]:{form}}" for name, (word, form) in _FIGURES.items() if name in row)
+    return [f"reward {row['reward']:{digits}}", *known]
+
+
+def _rate(row: Mapping[str, Any]) -> str:
+    what = "decisions" if "decisions_per_second" in row else "steps"
+    return f"{row[f'{what}_per_second']:.0f} {what}/s"
+
+
 def plain_line(row: Mapping[str, Any]) -> str:
-    """One evaluation in one line, for logs."""
-    parts = [
-        f"update {row['update'] + 1}", _clock(row["elapsed"]), f"reward {row['reward']:+.3f}",
-        f"entropy {row.get('entropy', math.nan):.3f}", f"KL {row.get('approx_kl', math.nan):.4f}",
-        f"illegal {row['illegal']:.1%}", f"kept {row['kept_groups']:.0%}",
-        f"{row['decisions_per_second']:.0f} decisions/s",
-    ]  # fmt: skip
+    """An update in one line, for logs."""
+    parts = [f"update {row['update'] + 1}", _clock(row["elapsed"]), *_figures(row), _rate(row)]
     for e in row.get("eval", ()):
         if "solved" in e:
-            start = "".join(
-                f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if _title(b) == _title(e)
-            )
-            parts.append(f"{_title(e)} solved {_percent(e['solved'], e['games']).strip()}{start}")
+            start = "".join(f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if title(b) == title(e))
+            parts.append(f"{title(e)} solved {_percent(e['solved'], e['games']).strip()}{start}")
         elif "player" in e:
             parts.append(f"{e['player']} {_earned(e)}")
         elif "exploitability" in e:
@@ -189,15 +191,6 @@ def plain_line(row: Mapping[str, Any]) -> str:
         else:
             parts.append(f"vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
     return "  ".join(parts)
-
-
-def _title(row: Mapping[str, Any]) -> str:
-    """Whom or what a row of an evaluation is about."""
-    if "player" in row:
-        return "worlds"
-    if "curriculum" not in row:
-        return str(row["opponent"] or POLICY)
-    return str(row["curriculum"]) + (f" against {row['opponent']}" if row["opponent"] else "")
 
 
 def _percent(share: float, games: int) -> str:
@@ -218,84 +211,3 @@ def _exploitable(row: Mapping[str, Any]) -> str:
 def _earned(row: Mapping[str, Any]) -> str:
     low, high = row["reward_interval"]
     return f"reward {row['reward']:.2f} ({low:.2f} to {high:.2f})"
-
-
-def _plot_worlds(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]]) -> None:
-    """What an agent earns in held-out worlds, over minutes, by player."""
-    names = list(dict.fromkeys(e["player"] for _, e in looked))
-    for name, colour in zip(names, ("#2a7f3f", "#888888", "#b63b3b", "#3b6fb6") * len(names), strict=False):
-        minutes = [m for m, e in looked if e["player"] == name]
-        rows = [e for _, e in looked if e["player"] == name]
-        bounds = [e["reward_interval"] for e in rows]
-        axis.plot(minutes, [e["reward"] for e in rows], color=colour, label=name)
-        axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color=colour, alpha=0.15)
-    axis.set(title=f"{looked[0][1]['worlds']} held-out worlds", xlabel="minutes", ylabel="reward of an agent")
-    axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
-    axis.legend()
-
-
-def _plot_solved(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]], name: str) -> None:
-    """Share of held-out positions solved, over minutes."""
-    minutes = [m for m, _ in looked]
-    bounds = [e["solved_interval"] for _, e in looked]
-    axis.plot(minutes, [e["solved"] for _, e in looked], color="#2a7f3f", label="likeliest answer")
-    axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color="#2a7f3f", alpha=0.15)
-    if all("sampled" in e for _, e in looked):
-        axis.plot(minutes, [e["sampled"] for _, e in looked], color="#3b6fb6", label="sampled")
-    axis.set(title=f"{name}, {looked[0][1]['games']} held out", xlabel="minutes", ylabel="share solved")
-    axis.set_ylim(bottom=0.0)
-    axis.legend(loc="upper left")
-
-
-def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw a run's metrics: greedy results by opponent, reward and entropy, over updates and minutes.
-
-    Args:
-        rows: lines of metrics.jsonl.
-        path: PNG to write.
-
-    Raises:
-        MissingExtra: matplotlib isn't installed.
-    """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("Curves", error.name or "matplotlib", "train") from None
-    names = list(dict.fromkeys(_title(e) for row in rows for e in row.get("eval", ())))
-    figure = Figure(figsize=(4.5 * (len(names) + 1), 3.4), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(1, len(names) + 1, squeeze=False)[0]
-    for axis, name in zip(axes, names, strict=False):
-        looked = [(row["elapsed"] / 60, e) for row in rows for e in row.get("eval", ()) if _title(e) == name]
-        if "solved" in looked[0][1]:
-            start = [(0.0, e) for row in rows for e in row.get("before", ()) if _title(e) == name]
-            _plot_solved(axis, [*start, *looked], name)
-            continue
-        if "player" in looked[0][1]:
-            start = [(0.0, e) for row in rows for e in row.get("before", ()) if "player" in e]
-            _plot_worlds(axis, [*start, *looked])
-            continue
-        if "exploitability" in looked[0][1]:
-            known = [(m, e["exploitability"]) for m, e in looked if e["exploitability"] is not None]
-            axis.plot([m for m, _ in known], [value for _, value in known], color="#7a3fb6")
-            axis.set(title="exploitability (sampled)", xlabel="minutes", ylabel="won of it by the best opponent")
-            axis.set_ylim(bottom=0.0)
-            continue
-        minutes = [m for m, _ in looked]
-        for column, colour in (("win", "#2a7f3f"), ("draw", "#3b6fb6"), ("loss", "#b63b3b")):
-            shares = [e[column] for _, e in looked]
-            bounds = [wilson(round(e[column] * e["games"]), int(e["games"])) for _, e in looked]
-            axis.plot(minutes, shares, color=colour, label={"win": "won", "draw": "drawn", "loss": "lost"}[column])
-            axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color=colour, alpha=0.15)
-        axis.set(title=f"greedy, against {name}", xlabel="minutes", ylabel="share of games", ylim=(-0.02, 1.02))
-        axis.legend(loc="center right")
-    last = axes[-1]
-    minutes = [row["elapsed"] / 60 for row in rows]
-    last.plot(minutes, [row["reward"] for row in rows], color="#444444", label="reward (sampled)")
-    last.plot(minutes, [row.get("entropy", math.nan) for row in rows], color="#c08a1e", label="entropy (nats)")
-    last.set(title="training", xlabel="minutes")
-    last.legend()
-    for axis in axes:
-        axis.grid(alpha=0.25)
-    figure.savefig(path, dpi=110)

@@ -4,8 +4,8 @@
 
     RUN/config.yaml               what was asked for
     RUN/metrics.jsonl             one JSON object an update
-    RUN/checkpoints/000120/       bank.pt optimizer.pt state.json: exact, the newest two; state.json holds their digests
-    RUN/players/main/v000120/     adapters in peft's format, one folder a version
+    RUN/checkpoints/000120/       *.pt state.json: exact, the newest two; state.json holds their digests
+    RUN/players/main/v000120/     who plays, one folder a version: adapters in peft's format, or net.safetensors
     RUN/tensorboard/  RUN/curves.png
 
 A checkpoint is written beside its final name and renamed when whole; a truncated one is noticed by its digest, and the
@@ -18,33 +18,31 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from ...errors import RunError
-from .config import TrainConfig, from_dict, load_config, save_config, to_dict
+from .config import AnyConfig, from_tagged, read_config, save_config, to_dict, write_text
 
-__all__ = ["Run", "check_same", "latest_version", "same_game"]
-
-_FREE = ("budget", "threads")  # sections that may change between stop and resume
+__all__ = ["Run", "check_same", "latest_version", "same_game", "saved_version"]
 
 
 class Run:
-    """The folder of one run.
+    """The folder of one run, of a language model or of a net.
 
     Args:
         folder: it is made by ``create`` and read by ``reopen``.
         config: what the run does.
     """
 
-    def __init__(self, folder: Path, config: TrainConfig) -> None:
+    def __init__(self, folder: Path, config: AnyConfig) -> None:
         self.folder, self.config = folder, config
 
     @classmethod
-    def create(cls, folder: Path, config: TrainConfig) -> Run:
+    def create(cls, folder: Path, config: AnyConfig) -> Run:
         """Make a new run.
 
         Raises:
@@ -58,7 +56,7 @@ class Run:
         return run
 
     @classmethod
-    def reopen(cls, folder: Path, config: TrainConfig | None = None) -> Run:
+    def reopen(cls, folder: Path, config: AnyConfig | None = None) -> Run:
         """Open a run that exists.
 
         Args:
@@ -70,13 +68,15 @@ class Run:
         """
         path = folder / "config.yaml"
         if not path.exists():
-            raise RunError(f"{folder} holds no run (no config.yaml). Start one with: coterie train GAME --run {folder}")
-        saved = load_config(path)
+            raise RunError(
+                f"There is no run in {folder} (no config.yaml). Start one with: coterie train GAME --run {folder}"
+            )
+        saved = read_config(path)
         if config is None:
             return cls(folder, saved)
         if not same_game(saved.game, config.game):
             raise RunError(f"{folder} is a run of {saved.game}, not of {config.game}. Name another folder with --run.")
-        check_same(to_dict(saved), to_dict(config), f"{folder}")
+        check_same(saved, config, f"{folder}")
         return cls(folder, config)
 
     def write_config(self) -> None:
@@ -125,7 +125,7 @@ class Run:
         """
         rows = [row for row in self.metrics() if row["update"] < update]
         try:
-            _write_text(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+            write_text(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
         except OSError as error:
             raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
 
@@ -153,7 +153,7 @@ class Run:
                 torch.save(data, partial / f"{stem}.pt")
                 digests[f"{stem}.pt"] = _digest(partial / f"{stem}.pt")
             whole = {"update": update, "digests": digests, "config": to_dict(self.config), **state}
-            _write_text(partial / "state.json", json.dumps(whole, indent=1))
+            write_text(partial / "state.json", json.dumps(whole, indent=1))
             shutil.rmtree(final, ignore_errors=True)
             os.replace(partial, final)
         except (OSError, RuntimeError) as error:
@@ -184,6 +184,11 @@ class Run:
             RunError: there are checkpoints, but none is whole; or the config was edited since.
         """
         wrong: list[str] = []
+        if not self.checkpoints() and list((self.folder / "checkpoints").glob("[0-9]*.pt")):
+            raise RunError(
+                f"{self.folder} was made by an earlier version, whose checkpoints can't be gone on with. "
+                f"Begin a new run with its weights: --init {self.folder}"
+            )
         for update in reversed(self.checkpoints()):
             folder = self.folder / "checkpoints" / f"{update:06d}"
             try:
@@ -198,7 +203,7 @@ class Run:
                 wrong.append(f"{folder}: {error}")
                 continue
             # Fields that are younger than the checkpoint have their presets' values.
-            check_same(to_dict(from_dict(state["config"])), to_dict(self.config), f"checkpoint {folder}")
+            check_same(from_tagged(state["config"]), self.config, f"checkpoint {folder}")
             return tensors, state, wrong
         if wrong:
             raise RunError(f"No checkpoint of {self.folder} is whole: {'; '.join(wrong)}. Start a new run.")
@@ -226,32 +231,50 @@ def same_game(one: str, other: str) -> bool:
 
 
 def latest_version(folder: Path, player: str) -> Path:
-    """The newest saved adapter of a player.
+    """The newest saved version of a player.
 
     Raises:
         RunError: the run has no such player, or saved nothing yet.
     """
-    versions = sorted((folder / "players" / player).glob("v[0-9]*"))
+    return saved_version(folder, player, None)
+
+
+def saved_version(folder: Path, player: str, version: str | None) -> Path:
+    """Where a version of a player lies.
+
+    Args:
+        folder: of the run.
+        player: its name.
+        version: 120 or v120; None or empty: the newest.
+
+    Raises:
+        RunError: the run has no such player, or no such version of it.
+    """
+    versions = {int(p.name[1:]): p for p in (folder / "players" / player).glob("v[0-9]*")}
     if not versions:
         there = ", ".join(sorted(p.name for p in (folder / "players").glob("*"))) or "none yet"
         raise RunError(f"{folder} has no saved player {player!r}; it has: {there}.")
-    return versions[-1]
+    number = (version or str(max(versions))).removeprefix("v")
+    if not number.isdecimal() or int(number) not in versions:
+        there = ", ".join(map(str, sorted(versions)))
+        raise RunError(f"{folder} has no version {version} of {player!r}; it has: {there}.")
+    return versions[int(number)]
 
 
-def check_same(saved: Mapping[str, Any], now: Mapping[str, Any], where: str, free: Collection[str] = _FREE) -> None:
+def check_same(saved: AnyConfig, now: AnyConfig, where: str) -> None:
     """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts.
 
     Args:
         saved: the settings of a run.
         now: those it would go on with.
         where: what they were saved in.
-        free: sections that may differ.
     """
-    for section, value in now.items():
-        old = saved.get(section)
-        if section == "policy" and isinstance(old, dict):
+    before, after = to_dict(saved), to_dict(now)
+    for section, value in after.items():
+        old = before.get(section)
+        if section == "policy" and isinstance(old, dict) and isinstance(value, dict):
             old = {**old, "model": value["model"]}
-        if section in free or section == "game" or old == value:
+        if section in now.free or section == "game" or old == value:
             continue
         if isinstance(value, dict) and isinstance(old, dict):
             names = [n for n in value if old.get(n) != value[n]]
@@ -266,9 +289,3 @@ def check_same(saved: Mapping[str, Any], now: Mapping[str, Any], where: str, fre
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _write_text(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text)
-    os.replace(partial, path)

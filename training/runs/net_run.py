@@ -1,369 +1,201 @@
-"""Runs of small nets: ``coterie train GAME --policy net``. A run is a folder, can be killed anywhere, goes on exactly.
+"""Runs of small nets: ``coterie train GAME --policy net``. One net plays every agent and learns by PPO.
 
-::
-
-    RUN/config.yaml               what was asked for; ``policy: net`` marks it
-    RUN/metrics.jsonl             one JSON object an update
-    RUN/checkpoints/000120.pt     net, optimizer, generator and worlds, exact; the newest two
-    RUN/players/main/v000120/     net.safetensors, net.json: what plays
-    RUN/curves.png
+The folder, its files and what is promised of them are those of every run (``folder.py``). The learning rate and the
+length of episodes follow the actions of living agents that were learned from; nothing that changes weights reads the
+clock.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import os
-import pickle
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 
-from ...agents.net import NetAgent, PolicyNet, load_net, save_net
-from ...envs.core import Game
-from ...envs.gridworld.presets import configured
+from ...agents.net import NetAgent, load_net, save_net
 from ...envs.gridworld.shaping import Dense
-from ...envs.gridworld.world import plane_names
+from ...envs.registry import make_game
 from ...envs.vec import VecEnv
-from ...errors import RunError, UsageError
+from ...errors import UsageError
 from ..evaluation.worlds import compare_worlds
 from ..learn.ppo_net import PPO
-from .folder import check_same, same_game
+from .folder import Run
 from .interrupts import StopFlag
-from .net_config import NetConfig, is_net_run, read_net_config
+from .net_config import NetConfig
+from .nets import find_net, new_net
+from .outcome import Outcome, Watcher, how_to_resume
 
-__all__ = ["find_net", "load_net_player", "need_planes", "new_net", "plot_net_curves", "train_net"]
-
-FREE = ("minutes", "updates", "threads", "eval_every", "eval_worlds", "eval_ticks", "checkpoint_every")
-"""What a run may go on with otherwise: no weights depend on it but by when they are no longer changed."""
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text)
-    os.replace(partial, path)
+__all__ = ["NetTrainer", "train_net"]
 
 
-def plane_scale(game: Game) -> list[float]:
-    """[C] about 1 / the largest value of each plane: energy 250, hit points 30, items 5, and so on."""
-    config = configured(game.config)
-    largest = {
-        "energy": config.agent.max_energy,
-        "frozen": config.agent.freeze,
-        "orientation": 3,
-        "stock": 30,
-        "hp": 30,
-        "gain": 100,
-        "kinship": 255,
-        "last_reward": 255,
-        "last_action": game.info.num_actions,
-    } | dict.fromkeys(config.items, config.agent.max_items)
-    return [1 / max(1, min(255, largest.get(name.rpartition(".")[2], 1))) for name in plane_names(config)]
+class NetTrainer:
+    """One net, its worlds and its optimizer.
 
-
-def need_planes(game: Game) -> None:
-    """See that nets can play a game.
-
-    Raises:
-        UsageError: it has no plane observations.
+    Args:
+        config: the run. run: its folder; None keeps everything in memory.
     """
-    info = game.info
-    if not info.is_world or len(info.observation_shape) != 3:
-        raise UsageError(
-            f"{info.id} as it is configured here has observations of shape {list(info.observation_shape)}; nets are "
-            "for gridworlds with observation.kind=planes."
-        )
 
-
-def new_net(game: Game, hidden: int, seed: int) -> PolicyNet:
-    """A net with fresh weights for a game.
-
-    Raises:
-        UsageError: the game has no plane observations.
-    """
-    need_planes(game)
-    info = game.info
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        planes, height, width = info.observation_shape
-        return PolicyNet(planes, height, width, info.num_actions, hidden, plane_scale(game))
-
-
-def _newest(folder: Path) -> Path:
-    versions = sorted((folder / "players" / "main").glob("v[0-9]*"))
-    if not versions:
-        raise RunError(f"{folder} has saved no net yet.")
-    return versions[-1]
-
-
-def find_net(spec: str) -> Path:
-    """The folder of the net that a name means: ``net`` (ships with the package), a run, or a folder with a net.
-
-    Raises:
-        RunError: none of these.
-    """
-    from ...agents import net as nets
-
-    if spec == "net":
-        return Path(nets.__file__).parent / "weights" / "net-v0"
-    path, _, version = spec.partition("@")
-    folder = Path(path)
-    if (folder / "net.json").is_file():
-        return folder
-    if not is_net_run(folder):
-        raise RunError(f"{spec} is neither a run of a net nor a folder with one (net.json, net.safetensors).")
-    if not version:
-        return _newest(folder)
-    number = version.removeprefix("v")
-    found = folder / "players" / "main" / f"v{number:0>6}"
-    if not number.isdecimal() or not found.is_dir():
-        raise RunError(f"{folder} has no version {version}; the newest is {_newest(folder).name}.")
-    return found
-
-
-def load_net_player(spec: str, game: Game, *, greedy: bool = False) -> NetAgent:
-    """Who plays with a saved net.
-
-    Raises:
-        RunError, ModelError: there is none, or it is not whole.
-        UsageError: it was made for other observations or actions.
-    """
-    return NetAgent(load_net(find_net(spec)), game, greedy=greedy, name=Path(spec).name)
-
-
-class NetRun:
-    """One run: the folder, the learner, what it does between updates."""
-
-    def __init__(self, config: NetConfig, folder: Path, resume: bool, tell: Callable[[str], None]) -> None:
-        self.config, self.folder, self.tell = config, folder, tell
-        if resume:
-            saved = read_net_config(folder / "config.yaml")
-            if not same_game(saved.game, config.game):
-                raise RunError(f"{folder} is a run of {saved.game}, not of {config.game}.")
-            check_same(dataclasses.asdict(saved), dataclasses.asdict(config), str(folder), FREE)
-        self.game = config.make_game()
+    def __init__(self, config: NetConfig, run: Run | None = None) -> None:
+        self.config, self.run = config, run
+        self.game = make_game(config.game, **config.game_arguments)
         if config.threads:
             torch.set_num_threads(config.threads)
         net = new_net(self.game, config.hidden, config.seed)
-        if config.init and not self._checkpoints():
-            other = load_net(find_net(config.init))
-            if (other.shape, other.actions, other.hidden) != (net.shape, net.actions, net.hidden):
-                raise UsageError(
-                    f"{config.init} holds a net for {list(other.shape)} planes, {other.actions} actions and "
-                    f"{other.hidden} hidden units; here it would be {list(net.shape)}, {net.actions}, {net.hidden}."
-                )
-            net.load_state_dict(other.state_dict())
-        self.ppo = PPO(
-            self._worlds(config.episode),
-            net,
-            config.ppo,
-            config.seed,
-            config.episode,
-            self._dense(self.game),
-        )
-        self.elapsed, self.long = 0.0, False
-        self.references: dict[str, Any] = {}
-        if resume:
-            self._reopen()
-        else:
-            self._create()
+        dense = None
+        if config.shaping or config.novelty:
+            dense = Dense(self.game, config.worlds, config.shaping, config.novelty, config.ppo.gamma)
+        self.ppo = PPO(self._worlds(config.episode), net, config.ppo, config.seed, config.episode, dense)
+        self.long = False
+        self.references: dict[int, list[dict[str, Any]]] = {}
 
     def _worlds(self, episode: int) -> VecEnv:
         return VecEnv(self.game, self.config.worlds, max_cycles=episode or None)
 
-    def _enter(self, long: bool) -> None:
-        """Go over to episodes of the other length."""
-        self.long = long
-        episode = self.config.long_episode if long else self.config.episode
-        self.ppo.enter(self._worlds(episode), self.config.seed + long, episode)
+    def _enter(self) -> None:
+        """Go over to long episodes."""
+        episode, self.long = self.config.long_episode, True
+        self.ppo.enter(self._worlds(episode), self.config.seed + 1, episode)
 
-    def _dense(self, game: Game) -> Dense | None:
-        config = self.config
-        if not (config.shaping or config.novelty):
-            return None
-        return Dense(game, config.worlds, config.shaping, config.novelty, config.ppo.gamma)
+    @property
+    def updates(self) -> int:
+        """Rollouts learned from."""
+        return self.ppo.updates
 
-    def _create(self) -> None:
-        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-            raise RunError(
-                f"{self.folder} isn't empty. Add --resume to go on with it, or name another folder with --run."
+    def headline(self) -> str:
+        """What learns what, in one line."""
+        config, weights = self.config, sum(p.numel() for p in self.ppo.net.parameters())
+        return f"{self.game.info.id}  {' '.join(config.set)}  net of {weights:,} weights  seed {config.seed}"
+
+    def begin_with(self, name: str) -> None:
+        """Take over the weights of another net.
+
+        Raises:
+            RunError, ModelError, UsageError: there is none, or it is made otherwise.
+        """
+        other, net = load_net(find_net(name)), self.ppo.net
+        if (other.shape, other.actions, other.hidden) != (net.shape, net.actions, net.hidden):
+            raise UsageError(
+                f"{name} holds a net for {list(other.shape)} planes, {other.actions} actions and "
+                f"{other.hidden} hidden units; here it would be {list(net.shape)}, {net.actions}, {net.hidden}."
             )
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._write_config()
+        net.load_state_dict(other.state_dict())
 
-    def _write_config(self) -> None:
-        data = {"policy": "net"} | dataclasses.asdict(self.config) | {"set": list(self.config.set)}
-        _write(self.folder / "config.yaml", yaml.safe_dump(data, sort_keys=False))
+    def step(self) -> dict[str, Any]:
+        """One update; returns its line for metrics.jsonl."""
+        config, done = self.config, self.ppo.agent_steps / self.config.schedule_steps
+        if done >= config.long_after and not self.long:
+            self._enter()
+        rate = config.ppo.learning_rate * (1 - 0.9 * min(1.0, done))
+        return {"update": self.updates, **self.ppo.update(rate), "learning_rate": rate}
 
-    def _reopen(self) -> None:
-        """Go on from the newest checkpoint that is whole; from the beginning where none was saved."""
-        checkpoints = self._checkpoints()
-        for path in reversed(checkpoints):
-            try:
-                kept = torch.load(path, weights_only=True)
-                if kept["long"] != self.long:
-                    self._enter(kept["long"])
-                self.ppo.load_state_dict(kept["ppo"])
-                self.elapsed = float(kept["elapsed"])
-                break
-            except (OSError, RuntimeError, KeyError, ValueError, EOFError, pickle.UnpicklingError) as error:
-                self.tell(f"{path} is not whole ({' '.join(str(error).split())[:80]}); the one before it is used.")
-        else:
-            if checkpoints:
-                raise RunError(f"No checkpoint of {self.folder} is whole. Start a new run.")
-        rows = [row for row in self.metrics() if row["update"] < self.ppo.updates]
-        _write(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        self._write_config()
-
-    def _checkpoints(self) -> list[Path]:
-        return sorted((self.folder / "checkpoints").glob("[0-9]*.pt"))
-
-    def metrics(self) -> list[dict[str, Any]]:
-        """Lines of metrics.jsonl; a line that was cut short is left out."""
-        path, rows = self.folder / "metrics.jsonl", []
-        for line in path.read_text().splitlines() if path.exists() else []:
-            try:
-                rows.append(json.loads(line))
-            except ValueError:
-                break
-        return rows
-
-    def save(self) -> None:
-        """A checkpoint, and the net as a player."""
-        folder = self.folder / "checkpoints"
-        folder.mkdir(exist_ok=True)
-        path = folder / f"{self.ppo.updates:06d}.pt"
-        try:
-            torch.save(
-                {"ppo": self.ppo.state_dict(), "elapsed": self.elapsed, "long": self.long}, path.with_suffix(".partial")
-            )
-            os.replace(path.with_suffix(".partial"), path)
-            facts = {"game": self.game.info.id, "set": list(self.config.set), "agent_steps": self.ppo.agent_steps}
-            save_net(self.ppo.net, self.folder / "players" / "main" / f"v{self.ppo.updates:06d}", facts)
-        except (OSError, RuntimeError) as error:
-            path.with_suffix(".partial").unlink(missing_ok=True)
-            raise RunError(f"{path} could not be written: {error}. Free some space, then --resume.") from None
-        for old in self._checkpoints()[:-2]:
-            old.unlink()
-
-    def evaluate(self, ticks: int) -> list[dict[str, Any]]:
+    def evaluate(self) -> list[dict[str, Any]]:
         """The net beside random and the forager, in held-out worlds; the references are played once."""
         from ...agents.baselines import make_baseline
 
-        config = self.config
+        config, ticks = self.config, self.config.eval_ticks
         agents: dict[str, Any] = {"net": NetAgent(self.ppo.net, self.game, name="net")}
-        if str(ticks) not in self.references:
+        if ticks not in self.references:
             agents |= {name: make_baseline(name, self.game) for name in ("random", "forager")}
         rows = compare_worlds(self.game, agents, config.eval_worlds, config.seed, max_steps=ticks or None)
         self.ppo.net.train()
-        self.references.setdefault(str(ticks), rows[1:])
-        return [rows[0], *self.references[str(ticks)]]
+        return [rows[0], *self.references.setdefault(ticks, rows[1:])]
 
-    def _spent(self) -> bool:
-        """Whether the budget is used up."""
-        minutes, updates = self.config.minutes, self.config.updates
-        return self.ppo.updates >= updates or bool(minutes and self.elapsed >= 60 * minutes)
+    def save(self) -> None:
+        """Write a checkpoint and the net as a player.
 
-    def go_on(self) -> bool:
-        """Until the budget is spent, or Ctrl-C: whether that was it."""
-        config, ppo = self.config, self.ppo
-        began = time.monotonic() - self.elapsed
-        with StopFlag() as stop, (self.folder / "metrics.jsonl").open("a") as out:
-            while not self._spent():
-                spent = ppo.updates / config.updates
-                if config.minutes:
-                    spent = max(spent, self.elapsed / (60 * config.minutes))
-                if spent >= config.long_after and not self.long:
-                    self._enter(long=True)
-                rate = config.ppo.learning_rate * (1 - 0.9 * min(1.0, spent))
-                row: dict[str, Any] = {"update": ppo.updates, **ppo.update(rate), "learning_rate": rate}
-                looked = time.monotonic()
-                self.elapsed = row["elapsed"] = looked - began
-                if self._spent() or (config.eval_every and ppo.updates % config.eval_every == 0):
-                    row["eval"] = self.evaluate(config.eval_ticks)
-                    began += time.monotonic() - looked  # looking is not learning
-                out.write(json.dumps(row) + "\n")
-                out.flush()
-                self.tell(plain_line(row, config))
-                if stop.asked:
-                    return True
-                if ppo.updates % config.checkpoint_every == 0:
-                    self.save()
-        return False
+        Raises:
+            RunError: one could not be written.
+        """
+        if self.run is None:
+            return
+        folder = self.run.player_folder("main", self.updates)
+        facts = {"game": self.game.info.id, "set": list(self.config.set), "agent_steps": self.ppo.agent_steps}
+        try:
+            save_net(self.ppo.net, folder, facts)
+        except (OSError, RuntimeError) as error:
+            raise self.run.unwritten(f"The net in {folder}", error) from None
+        self.run.save(self.updates, {"ppo": self.ppo.state_dict()}, {"long": self.long})
 
+    def restore(self) -> list[str]:
+        """Go back to the newest whole checkpoint, or to the beginning; returns what was wrong with newer ones.
 
-def plain_line(row: Mapping[str, Any], config: NetConfig) -> str:
-    """One update in one line."""
-    minutes, seconds = divmod(int(row["elapsed"]), 60)
-    parts = [
-        f"update {row['update'] + 1}",
-        f"{minutes}:{seconds:02d}" + (f" of {config.minutes:g} min" if config.minutes else ""),
-        f"{row['agent_steps'] / 1e6:.2f} M steps",
-        f"{row['steps_per_second']:,.0f}/s",
-        f"reward {1000 * row['reward']:.2f} per 1,000 ticks",
-        f"entropy {row['entropy']:.2f}",
-        f"KL {row['approx_kl']:.4f}",
-    ]
-    for one in row.get("eval", ()):
-        parts.append(f"{one['player']} {one['reward']:.2f}")
-    return "  ".join(parts)
+        Raises:
+            RunError: see ``Run.load``.
+        """
+        found = self.run.load() if self.run is not None else None
+        if found is None:
+            if self.config.init:
+                self.begin_with(self.config.init)
+            return []
+        tensors, state, wrong = found
+        if state["long"]:
+            self._enter()
+        self.ppo.load_state_dict(tensors["ppo"])
+        return wrong
 
 
-def train_net(
-    config: NetConfig, folder: Path, *, resume: bool = False, tell: Callable[[str], None] = lambda line: None
-) -> str:
-    """Train, or go on; returns what to tell the user at the end.
+def train_net(config: NetConfig, run: Path | str, *, resume: bool = False, watcher: Watcher | None = None) -> Outcome:
+    """Train until the budget is used up, or Ctrl-C: once, the update is finished and saved; twice, at once.
 
-    Ctrl-C once: the update is finished, saved, and that is all. Twice: at once; the last checkpoint stays.
+    Args:
+        config: what to do; with ``resume`` it must agree with the run's own but for its ``free`` fields.
+        run: folder.
+        resume: go on with the run in that folder.
+        watcher: is shown every update.
 
     Raises:
         RunError: the folder cannot be used.
         UsageError: the game is none for nets.
     """
-    run = NetRun(config, folder, resume, tell)
-    interrupted = run.go_on()
-    run.save()
-    if run.metrics():
-        plot_net_curves(run.metrics(), folder / "curves.png")
-    steps = f"{run.ppo.agent_steps / 1e6:.2f} M agent-steps, {run.elapsed / 60:.1f} min"
-    if interrupted:
-        again = f"coterie train {config.game} --policy net --run {folder} --resume"
-        return f"Interrupted after {steps}; saved. Go on with: {again}"
-    return f"Done: {steps}. Measure it with: coterie eval {folder}"
+    started, folder = time.monotonic(), Path(run)
+    kept = Run.reopen(folder, config) if resume else None
+    trainer = NetTrainer(config, kept)
+    notes = trainer.restore()
+    trainer.run = kept = kept or Run.create(folder, config)
+    if resume:
+        kept.cut_metrics(trainer.updates)
+        kept.write_config()
+    if watcher:
+        watcher.start(trainer)
+    try:
+        reason = _loop(trainer, kept, watcher, notes)
+        trainer.save()
+    finally:
+        if watcher:
+            watcher.stop()
+    rows = [row for row in kept.metrics() if "eval" in row]
+    message = f"Done: {trainer.ppo.agent_steps / 1e6:.2f} M agent-steps. Measure it with: coterie eval {folder}"
+    if reason == "interrupted":
+        message = how_to_resume(kept, trainer.updates)
+    return Outcome(
+        reason, message, folder, trainer.updates, time.monotonic() - started, rows[-1]["eval"] if rows else []
+    )
 
 
-def plot_net_curves(rows: list[dict[str, Any]], path: Path) -> None:
-    """Reward over minutes: while training, and on held-out worlds beside the references."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def _loop(trainer: NetTrainer, run: Run, watcher: Watcher | None, notes: list[str]) -> str:
+    """Updates until the budget is spent, or Ctrl-C; which it was."""
+    config = trainer.config
+    elapsed = max((float(row["elapsed"]) for row in run.metrics()), default=0.0)
 
-    figure = Figure(figsize=(11, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, middle, right = figure.subplots(1, 3)
-    minutes = [row["elapsed"] / 60 for row in rows]
-    left.plot(minutes, [1000 * row["reward"] for row in rows], color="#2a7f3f")
-    left.set(title="training", xlabel="minutes", ylabel="reward of an agent in 1,000 ticks")
-    looked = [(row["elapsed"] / 60, row["eval"]) for row in rows if "eval" in row]
-    colours = {"net": "#2a7f3f", "random": "#888888", "forager": "#b63b3b"}
-    for name, colour in colours.items():
-        points = [(m, one) for m, found in looked for one in found if one["player"] == name]
-        if points:
-            x = [m for m, _ in points]
-            middle.plot(x, [one["reward"] for _, one in points], color=colour, label=name)
-            bounds = [one["reward_interval"] for _, one in points]
-            middle.fill_between(x, [b[0] for b in bounds], [b[1] for b in bounds], color=colour, alpha=0.15)
-    middle.set(title="held-out worlds", xlabel="minutes", ylabel="reward of an agent")
-    if looked:
-        middle.legend()
-    right.plot(minutes, [row["entropy"] for row in rows], color="#c08a1e", label="entropy (nats)")
-    right.plot(minutes, [row["explained_variance"] for row in rows], color="#3b6fb6", label="explained variance")
-    right.set(title="training", xlabel="minutes")
-    right.legend()
-    for axis in (left, middle, right):
-        axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
-        axis.grid(alpha=0.25)
-    figure.savefig(path, dpi=110)
+    def spent() -> bool:
+        return trainer.updates >= config.updates or bool(config.minutes and elapsed >= 60 * config.minutes)
+
+    with StopFlag() as stop:
+        while not spent():
+            began = time.monotonic()
+            row = trainer.step()
+            elapsed += time.monotonic() - began  # looking is not learning
+            row["elapsed"] = elapsed
+            if spent() or (config.eval_every and trainer.updates % config.eval_every == 0):
+                row["eval"] = trainer.evaluate()
+            if notes:
+                row["notes"], notes = notes, []
+            run.log(row)
+            if watcher:
+                watcher.update(row)
+            if stop.asked:
+                return "interrupted"
+            if trainer.updates % config.checkpoint_every == 0:
+                trainer.save()
+    return "budget"

@@ -11,7 +11,7 @@ from ...agents.core import Agent
 from ...envs.core import Game
 from ...envs.registry import make_game, presets, spec
 from ...errors import MissingExtra, RunError, UnknownName
-from .config import PolicyConfig, TrainConfig, load_config
+from .config import PolicyConfig, TrainConfig, is_net_run, load_config
 
 if TYPE_CHECKING:
     from ...agents.llm.policy import LLMAgent, LoraPolicy
@@ -69,7 +69,7 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
             base model has other weights now.
     """
     from ...agents.llm.policy import LLMAgent
-    from .folder import Run, latest_version, same_game
+    from .folder import Run, same_game, saved_version
 
     path, player, version = _split(spec)
     if not (path / "config.yaml").is_file():
@@ -78,12 +78,7 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
     if not same_game(config.game, game.info.id):
         raise RunError(f"{path} was trained on {config.game}; it can't play {game.info.id}.")
     _check_arguments(config, game, path)
-    folder = latest_version(path, player)
-    if version is not None:
-        folder = folder.with_name(f"v{version:06d}")
-        if not folder.is_dir():
-            there = ", ".join(str(int(p.name[1:])) for p in sorted(folder.parent.glob("v[0-9]*")))
-            raise RunError(f"{path} has no version {version} of {player!r}; it has: {there}.")
+    folder = saved_version(path, player, version)
     trained_on = Run(path, config).model()
     policy = build_policy(as_recorded(config.policy, trained_on), (player,), config.seed)
     assert policy.bank is not None
@@ -116,23 +111,18 @@ def _check_arguments(config: TrainConfig, game: Game, path: Path) -> None:
         raise RunError(f"{path} was trained on {game.info.id} with {was}, not {now}. Say --set {was}.")
 
 
-def _split(spec: str) -> tuple[Path, str, int | None]:
+def _split(spec: str) -> tuple[Path, str, str]:
     if Path(spec).exists():
-        return Path(spec), "main", None
+        return Path(spec), "main", ""
     rest, _, version = spec.partition("@")
     path, _, player = rest.rpartition(":")
-    if version and not version.lstrip("v").isdigit():
-        raise RunError(f"{spec!r}: the version behind @ must be a number of updates.")
-    return Path(path or rest), player if path else "main", int(version.lstrip("v")) if version else None
+    return Path(path or rest), player if path else "main", version
 
 
 def is_net(name: str) -> bool:
     """Whether a name means a small net: ``net`` (the one that ships), a run of one, or a folder that holds one."""
     folder = Path(name)
-    if name == "net" or (folder / "net.json").is_file():
-        return True
-    config = folder / "config.yaml"
-    return config.is_file() and any(line.strip() == "policy: net" for line in config.read_text().splitlines())
+    return name == "net" or (folder / "net.json").is_file() or is_net_run(folder)
 
 
 def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
@@ -158,7 +148,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
 
         return HumanAgent()
     if is_net(spec.partition("@")[0]):
-        from .net_run import load_net_player
+        from .nets import load_net_player
 
         return load_net_player(spec, game)
     path, _, _ = _split(spec)

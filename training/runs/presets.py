@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from .config import (
+from .sections import (
     BudgetConfig,
     CreditConfig,
     LossConfig,
@@ -15,7 +15,7 @@ from .config import (
     TrainConfig,
 )
 
-__all__ = ["PRESETS", "find"]
+__all__ = ["PRESETS", "preset"]
 
 _MODEL = PolicyConfig(model="tiny-v1")  # what the figures of these were measured with
 
@@ -117,8 +117,8 @@ PRESETS: dict[str, TrainConfig] = {
 """Starting points; a game without one learns from random players and itself. Measured are those of docs/training.md."""
 
 
-def find(game: str, curriculum: str = "") -> TrainConfig:
-    """The preset of a game and a curriculum; of the game alone where the curriculum has none of its own.
+def preset(game: str, curriculum: str = "") -> TrainConfig:
+    """What ``coterie train GAME --curriculum NAME`` starts from; the game's where the curriculum has none of its own.
 
     Args:
         game: id or name.

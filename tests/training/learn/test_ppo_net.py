@@ -12,7 +12,7 @@ from coterie.agents.net import PolicyNet, masked
 from coterie.envs.gridworld.shaping import Dense, worth_of_means
 from coterie.envs.registry import make_vec
 from coterie.training.learn.ppo_net import PPO, PPOConfig, Rollout, advantages, ppo_loss
-from coterie.training.runs.net_run import new_net
+from coterie.training.runs.nets import new_net
 
 WORLD = {"preset": "a3_11x11", "max_steps": 12}
 

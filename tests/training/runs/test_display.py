@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 
@@ -10,8 +11,10 @@ pytest.importorskip("torch")
 pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
 
+from coterie.errors import MissingExtra, UnknownName
 from coterie.training.loop import Trainer
-from coterie.training.runs.display import Display, plain_line, plot_curves
+from coterie.training.runs.display import Display, Lines, plain_line, plot_curves
+from coterie.training.runs.trackers import scalars
 
 RESULT = {"opponent": "random", "games": 100, "win": 0.5, "draw": 0.2, "loss": 0.3}
 
@@ -52,7 +55,7 @@ def test_a_line_says_what_a_table_would():
 def test_the_live_table_shows_everything_that_is_promised(small):
     from rich.console import Console
 
-    display = Display(tensorboard=False, live=False, curves=False)
+    display = Display(report_to="none", live=False, curves=False)
     display.console = Console(record=True, width=140, file=io.StringIO())
     display.start(Trainer(small))
     display.update(row(2, eval=[RESULT]))
@@ -67,21 +70,86 @@ def test_the_live_table_shows_everything_that_is_promised(small):
 
 
 def test_tensorboard_keeps_the_players_of_a_world_apart():
-    class Writer:
-        def __init__(self):
-            self.told = {}
-
-        def add_scalar(self, name, value, step):
-            assert (name, step) not in self.told, "one would hide the other"
-            self.told[name, step] = value
-
-    display = Display(tensorboard=False, live=False, curves=False)
-    display._writer = Writer()
     worlds = [{"player": name, "reward": k} for k, name in enumerate(("main", "random", "forager"))]
-    display._write({"update": 4, "eval": [*worlds, {"opponent": "minimax", "win": 0.5}]})
-    assert display._writer.told == {
-        ("eval_worlds/reward_main", 4): 0,
-        ("eval_worlds/reward_random", 4): 1,
-        ("eval_worlds/reward_forager", 4): 2,
-        ("eval_minimax/win", 4): 0.5,
+    assert scalars({"update": 4, "eval": [*worlds, {"opponent": "minimax", "win": 0.5}], "notes": ["no number"]}) == {
+        "eval_worlds/reward_main": 0,
+        "eval_worlds/reward_random": 1,
+        "eval_worlds/reward_forager": 2,
+        "eval_minimax/win": 0.5,
     }
+
+
+class FakeTracker:
+    """Stands in for trackio and wandb."""
+
+    def __init__(self):
+        self.calls = []
+
+    def init(self, **said):
+        self.calls.append(("init", said))
+
+    def log(self, numbers, step):
+        self.calls.append(("log", step, numbers))
+
+    def finish(self):
+        self.calls.append(("finish",))
+
+
+@pytest.mark.parametrize("name", ["trackio", "wandb"])
+def test_numbers_and_hyperparameters_go_to_a_tracker(name, small, tmp_path, monkeypatch):
+    from coterie.training.runs.folder import Run
+
+    fake = FakeTracker()
+    monkeypatch.setitem(sys.modules, name, fake)
+    display = Display(report_to=name, live=False)
+    display.start(Trainer(small, Run.create(tmp_path / "run", small)))
+    display.update(row(3, eval=[RESULT]))
+    display.stop()
+    (_, said), (_, step, numbers), last = fake.calls
+    assert (said["project"], said["name"], said["config"]["optimizer.learning_rate"]) == ("coterie", "run", 1e-3)
+    assert (step, numbers["reward"], numbers["eval_random/win"]) == (3, 0.25, 0.5)
+    assert last == ("finish",)
+
+
+def test_a_tracker_that_is_not_installed_or_not_known(small, tmp_path, monkeypatch):
+    from coterie.training.runs.folder import Run
+
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    trainer = Trainer(small, Run.create(tmp_path / "run", small))
+    with pytest.raises(MissingExtra, match=r"'wandb'. Type: pip install 'coterie\[track\]'"):
+        Display(report_to="wandb", live=False).start(trainer)
+    with pytest.raises(UnknownName, match="Did you mean 'wandb'"):
+        Display(report_to="wnadb", live=False).start(trainer)
+
+
+def test_tensorboard_gets_scalars_and_hyperparameters(small, tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    from coterie.training.runs.folder import Run
+
+    display = Display(live=False, curves=False)
+    display.start(Trainer(small, Run.create(tmp_path / "run", small)))
+    display.update(row(0) | {"clip_ratio/region_mean": 0.125})
+    display.stop()
+    events = EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload()
+    assert events.Scalars("clip_ratio/region_mean")[0].value == 0.125
+    hyper = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    assert b"optimizer.learning_rate" in hyper
+
+
+def test_a_line_an_update_without_a_terminal_at_once(small, capsys):
+    class Watched:
+        run, config, updates = None, small, 0
+
+        def headline(self):
+            return "tictactoe-v0  a model"
+
+    lines = Lines()
+    lines.start(Watched())
+    for update in range(3):
+        lines.update(row(update, notes=["a note"] if update == 1 else []))
+    lines.stop()
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in said] == [
+        "tictactoe-v0", "update 1", "a note", "update 2", "update 3",
+    ]  # fmt: skip

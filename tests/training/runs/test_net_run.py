@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import shutil
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,8 +22,10 @@ from coterie.cli import main
 from coterie.envs.registry import make_game
 from coterie.errors import RunError, UnknownName, UsageError
 from coterie.training.learn.ppo_net import PPO, PPOConfig
-from coterie.training.runs.net_config import NetConfig, is_net_run, read_net_config
-from coterie.training.runs.net_run import find_net, train_net
+from coterie.training.runs.config import NetConfig, is_net_run, load_config, read_config, save_config
+from coterie.training.runs.display import Display
+from coterie.training.runs.net_run import train_net
+from coterie.training.runs.nets import find_net
 from coterie.training.runs.players import is_net, make_player
 
 TINY = NetConfig(
@@ -28,6 +34,7 @@ TINY = NetConfig(
     worlds=3,
     episode=20,
     long_episode=30,
+    schedule_steps=250,  # four updates
     hidden=16,
     minutes=0.0,
     updates=4,
@@ -42,7 +49,7 @@ TINY = NetConfig(
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "whole"
-    assert train_net(TINY, folder).startswith("Done: 0.00 M agent-steps")
+    assert train_net(TINY, folder, watcher=Display(live=False)).message.startswith("Done: 0.00 M agent-steps")
     return folder
 
 
@@ -58,10 +65,10 @@ def rows(folder: Path) -> list[dict]:
 
 def test_a_run_leaves_what_its_page_says(whole: Path) -> None:
     assert is_net_run(whole)
-    assert read_net_config(whole / "config.yaml") == TINY
+    assert read_config(whole / "config.yaml") == TINY
     assert [row["update"] for row in rows(whole)] == [0, 1, 2, 3]
     assert [one["player"] for one in rows(whole)[1]["eval"]] == ["net", "random", "forager"]
-    assert sorted(p.name for p in (whole / "checkpoints").iterdir()) == ["000002.pt", "000004.pt"]
+    assert sorted(p.name for p in (whole / "checkpoints").iterdir()) == ["000002", "000004"]
     assert sorted(p.name for p in (whole / "players" / "main").iterdir()) == ["v000002", "v000004"]
     assert (whole / "curves.png").read_bytes()[:4] == b"\x89PNG"
 
@@ -88,8 +95,7 @@ def test_stopped_and_resumed_is_as_if_it_had_never_stopped(
         return found
 
     monkeypatch.setattr(PPO, where, interrupted)
-    # The learning rate falls over the budget, so the budget stays; what stops the run is an interrupt.
-    assert "Go on with" in train_net(TINY, folder)
+    assert "Go on with" in train_net(TINY, folder).message
     assert len(rows(folder)) == 2
     train_net(TINY, folder, resume=True)
     for name, part in weights(whole).items():
@@ -97,17 +103,70 @@ def test_stopped_and_resumed_is_as_if_it_had_never_stopped(
     assert measured(folder) == measured(whole)
 
 
+def test_killed_anywhere_and_resumed_is_bit_equal_though_the_clock_ends_the_run(tmp_path: Path) -> None:
+    """Everything at its default but for sizes: 20 minutes, the schedule, the long episodes."""
+    config = dataclasses.replace(TINY, minutes=NetConfig.minutes, updates=100_000, schedule_steps=1000, eval_every=0)
+    save_config(config, tmp_path / "config.yaml")
+    code = (
+        "import sys; from pathlib import Path; from coterie.training.runs.config import read_config;"
+        "from coterie.training.runs.net_run import train_net; train_net(read_config(Path(sys.argv[1])), sys.argv[2])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "config.yaml"), str(tmp_path / "killed")])
+    saved = tmp_path / "killed" / "checkpoints"
+    while not any(p.name.isdigit() and int(p.name) >= 8 for p in saved.glob("*")):
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    at = max(int(p.name) for p in saved.iterdir() if p.name.isdigit())
+    longer = dataclasses.replace(config, updates=at + 3)
+    train_net(longer, tmp_path / "killed", resume=True)
+    train_net(longer, tmp_path / "whole")
+    for name, part in weights(tmp_path / "whole").items():
+        assert torch.equal(part, weights(tmp_path / "killed")[name]), name
+    assert measured(tmp_path / "killed") == measured(tmp_path / "whole")
+    rates = [row["learning_rate"] for row in rows(tmp_path / "whole")]
+    assert rates[0] > rates[3] > rates[7], "the rate falls with what was learned from"
+
+
+def test_the_rate_does_not_hang_on_the_budget(whole: Path, tmp_path: Path) -> None:
+    train_net(dataclasses.replace(TINY, updates=2, minutes=90.0), tmp_path / "run")
+    assert measured(tmp_path / "run") == measured(whole)[:2]
+    assert [r["learning_rate"] for r in rows(tmp_path / "run")] == [r["learning_rate"] for r in rows(whole)][:2]
+
+
+def test_a_run_of_an_earlier_version_plays_and_is_not_gone_on_with(whole: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    shutil.copytree(whole, folder)
+    shutil.rmtree(folder / "checkpoints")
+    (folder / "checkpoints").mkdir()
+    (folder / "checkpoints" / "000004.pt").write_bytes(b"as it was")
+    data = yaml.safe_load((folder / "config.yaml").read_text())
+    del data["schedule_steps"]
+    (folder / "config.yaml").write_text(yaml.safe_dump(data))
+    assert isinstance(make_player(str(folder), make_game("gridworld", preset="a3_9x9")), NetAgent)
+    with pytest.raises(RunError, match=f"made by an earlier version.*--init {folder}"):
+        train_net(read_config(folder / "config.yaml"), folder, resume=True)
+
+
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(whole: Path, tmp_path: Path) -> None:
     class Killed(Exception):
         pass
 
-    def tell(line: str) -> None:
-        raise Killed
+    class Watcher:
+        def start(self, trainer: object) -> None:
+            pass
+
+        def update(self, row: object) -> None:
+            raise Killed
+
+        def stop(self) -> None:
+            pass
 
     seldom = dataclasses.replace(TINY, checkpoint_every=100, init=str(whole))
     train_net(seldom, tmp_path / "whole")
     with pytest.raises(Killed):
-        train_net(seldom, tmp_path / "run", tell=tell)
+        train_net(seldom, tmp_path / "run", watcher=Watcher())
     assert len(rows(tmp_path / "run")) == 1
     train_net(seldom, tmp_path / "run", resume=True)
     assert measured(tmp_path / "run") == measured(tmp_path / "whole")
@@ -126,18 +185,18 @@ def test_going_on_with_other_settings(whole: Path, tmp_path: Path) -> None:
     longer = dataclasses.replace(TINY, updates=5, eval_every=0)
     train_net(longer, folder, resume=True)
     assert [row["update"] for row in rows(folder)] == [0, 1, 2, 3, 4]
-    assert read_net_config(folder / "config.yaml") == longer, "the next --resume goes on with this"
+    assert read_config(folder / "config.yaml") == longer, "the next --resume goes on with this"
 
 
 @pytest.mark.parametrize("harm", [lambda whole: whole[:1000], lambda whole: b"", lambda whole: b"no checkpoint" * 9])
 def test_a_checkpoint_that_is_not_whole_is_noticed(harm: Callable[[bytes], bytes], whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "cut"
     shutil.copytree(whole, folder)
-    newest = folder / "checkpoints" / "000004.pt"
+    newest = folder / "checkpoints" / "000004" / "ppo.pt"
     newest.write_bytes(harm(newest.read_bytes()))
-    told: list[str] = []
-    train_net(TINY, folder, resume=True, tell=told.append)
-    assert "000004.pt is not whole" in told[0]
+    train_net(TINY, folder, resume=True)
+    (told,) = rows(folder)[2]["notes"]
+    assert "ppo.pt is truncated or was changed" in told
     for name, part in weights(whole).items():
         assert torch.equal(part, weights(folder)[name]), name
 
@@ -165,15 +224,20 @@ def test_what_cannot_be(whole: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
     data = yaml.safe_load((whole / "config.yaml").read_text())
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(data | {"wolrds": 3}))
-    with pytest.raises(UnknownName, match="worlds"):
-        read_net_config(tmp_path / "config.yaml")
+    with pytest.raises(UnknownName, match=r"field 'wolrds'. Did you mean 'worlds'"):
+        read_config(tmp_path / "config.yaml")
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(data | {"ppo": {"tikcs": 3}}))
+    with pytest.raises(UnknownName, match=r"field of ppo 'tikcs'. Did you mean 'ticks'"):
+        read_config(tmp_path / "config.yaml")
+    with pytest.raises(UsageError, match="is about a net"):
+        load_config(whole / "config.yaml")
     with pytest.raises(RunError, match="neither a run of a net"):
         find_net(str(tmp_path / "nowhere"))
     for version in ("7", "v7", "two"):
-        with pytest.raises(RunError, match=f"no version {version}; the newest is v000004"):
+        with pytest.raises(RunError, match=f"no version {version} of 'main'; it has: 2, 4"):
             find_net(f"{whole}@{version}")
     for name, value in (("ticks", 0), ("mini_batches", 0), ("epochs", 0), ("gamma", 1.1), ("clip", 0.0)):
-        with pytest.raises(UsageError, match=f"ppo.{name} is {value}; it must be"):
+        with pytest.raises(UsageError, match=f"^{name} is {value}; it must be"):
             PPOConfig(**{name: value})
 
 
@@ -190,7 +254,7 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     words += ["--threads", "1", "--eval-every", "0", "--eval-worlds", "2", "--eval-ticks", "5"]
     assert main(["train", "gridworld", *words, "--run", str(tmp_path / "run")]) == 0
     assert "Measure it with: coterie eval" in capsys.readouterr().out
-    assert read_net_config(tmp_path / "run" / "config.yaml").set == ("preset=a3_9x9",)
+    assert read_config(tmp_path / "run" / "config.yaml").set == ("preset=a3_9x9",)
     (row,) = rows(tmp_path / "run")
     assert [one["ticks"] for one in row["eval"]] == [5, 5, 5], "there is a look at the end"
     assert main(["eval", str(tmp_path / "run"), "--games", "1", "--ticks", "5", "--json"]) == 0
@@ -207,9 +271,11 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["train", "gridworld", "--policy", "net", "--preset", "a3_9x9", "--set", "config=my.yaml"]) == 2
     assert "both say which world it is" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--resume", "--run", str(tmp_path / "nowhere")]) == 2
-    assert "is none" in capsys.readouterr().err
-    assert main(["train", "gridworld", "--policy", "net", "--resume"]) == 2
-    assert "say with which: --run RUN" in capsys.readouterr().err
+    assert "There is no run in" in capsys.readouterr().err
+    assert main(["train", "--run", str(tmp_path / "run"), "--resume", "--updates", "2", "--report-to", "none"]) == 0
+    assert len(rows(tmp_path / "run")) == 2, "a run knows its game and its kind"
+    assert main(["train", "--run", str(tmp_path / "run"), "--resume", "--policy", "llm"]) == 2
+    assert "not about a policy of the kind llm" in capsys.readouterr().err
     assert main(["train", "tictactoe", "--policy", "net"]) == 2
     said = capsys.readouterr()
     assert "nets are for gridworlds" in said.err

@@ -56,7 +56,7 @@ def test_a_run_folder_is_its_newest_player(run):
     [
         (":boss", r"no saved player 'boss'; it has: main"),
         (":main@7", r"no version 7 of 'main'; it has: 1, 2"),
-        (":main@last", "the version behind @ must be a number"),
+        (":main@last", r"no version last of 'main'; it has: 1, 2"),
     ],
 )
 def test_versions_and_players_that_are_not_there(run, behind, complaint):

@@ -1,0 +1,114 @@
+"""No circles of imports: the graph is read from the sources, imports inside functions included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("agents", "benchmarks", "envs", "games", "renderers", "training")
+KNOWN = {
+    "envs.gridworld.files envs.gridworld.presets",
+    "envs.gridworld.terrain envs.gridworld.world",
+    "envs.registry envs.vec",
+}
+"""Circles of imports that stand, outside agents/ and training/: none may be added. Modules with blanks between."""
+
+
+def modules() -> dict[str, Path]:
+    """Dotted name without ``coterie.`` -> file; a package is its ``__init__``."""
+    files = [*ROOT.glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
+    return {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in files}
+
+
+def _type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif _type_checking(child):
+            for other in getattr(child, "orelse", []):
+                yield from _imports(other)
+        else:
+            yield from _imports(child)
+
+
+def graph(files: dict[str, Path]) -> dict[str, set[str]]:
+    """Module -> modules it imports. A package counts where it itself is meant, not where a submodule is."""
+    found: dict[str, set[str]] = {}
+    for name, path in files.items():
+        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        targets = set()
+        for node in _imports(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                targets |= {alias.name.removeprefix("coterie.") for alias in node.names}
+                continue
+            if node.level:
+                parts = [] if package in ("", "__init__") else package.split(".")
+                base = parts[: len(parts) - node.level + 1]
+                start = ".".join([*base, *([node.module] if node.module else [])])
+            else:
+                start = (node.module or "").removeprefix("coterie.")
+            for alias in node.names:
+                whole = f"{start}.{alias.name}".removeprefix(".")
+                targets.add(whole if whole in files else start or "__init__")
+        found[name] = {target for target in targets if target in files} - {name}
+    return found
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Strongly connected components of more than one module (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(edges.get(node, ())):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            component = stack[at:]
+            del stack[at:]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for node in sorted(edges):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def test_a_circle_is_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_imports_within_functions_count_and_those_for_types_do_not(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import b\n")
+    (tmp_path / "b.py").write_text("def f():\n    from .a import x\n")
+    assert graph({"a": tmp_path / "a.py", "b": tmp_path / "b.py"}) == {"a": set(), "b": {"a"}}
+
+
+@pytest.mark.parametrize("room", ["agents", "training"])
+def test_there_is_none_within_a_room(room: str) -> None:
+    files = {name: path for name, path in modules().items() if name.split(".")[0] == room}
+    assert len(files) > 20
+    assert circles(graph(files)) == []
+
+
+def test_none_is_added_elsewhere() -> None:
+    found = {" ".join(circle) for circle in circles(graph(modules()))}
+    assert found == KNOWN, "remove the line where a circle has gone; a new one is to be broken"

@@ -1,0 +1,129 @@
+"""``coterie train``: the words of that command, for language models and nets, and what they start."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+from ...arguments import parse, train_arguments, with_preset
+from ...envs.registry import spec
+from ...errors import RunError, UsageError
+from .config import AnyConfig, NetConfig, TrainConfig, preset, read_config
+
+__all__ = ["train"]
+
+POLICIES = {"llm": TrainConfig, "net": NetConfig}
+
+
+def train(words: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Raises:
+        CoterieError: a bad word, setting or folder.
+    """
+    policy, words = _taken(words)
+    named = words[0] if words and not words[0].startswith("-") else ""
+    if {"-h", "--help"} & set(words):
+        _parsed(words, _start(policy, named or TrainConfig.game), named)
+    resume, run, file = "--resume" in words, _said(words, "--run"), _said(words, "--config")
+    if resume or file:
+        folder = Path(run) if run else _newest(named) if resume else None
+        source = folder / "config.yaml" if resume and folder else Path(file)
+        if resume and not source.is_file():
+            raise RunError(f"There is no run in {folder} (no config.yaml); without --resume, a new one begins there.")
+        base = read_config(source, named or None)
+        if policy and not isinstance(base, POLICIES[policy]):
+            raise UsageError(f"{source} is not about a policy of the kind {policy}; leave out --policy.")
+        if named and spec(base.game) != spec(named) and spec(base.game).name != named:
+            raise UsageError(f"{source} is about {base.game}, not {named}; it says so in its field `game`.")
+        asked = _parsed(words, base, named)
+    else:
+        if not named:
+            raise UsageError("Which game? For example: coterie train tictactoe; `coterie envs` lists them.")
+        folder, base = Path(run) if run else None, _start(policy, named)
+        asked = _parsed(words, base, named)
+        if isinstance(base, TrainConfig) and asked.rollout.curriculum:  # it has a preset of its own
+            base = preset(base.game, asked.rollout.curriculum)
+            asked = _parsed(words, base, named)
+    chosen = {name: getattr(asked, name) for name in _fields(base)}
+    if asked.preset:
+        chosen["set"] = with_preset(base.game, asked.set, asked.preset, base.set)
+    config = dataclasses.replace(base, **chosen)
+    return _run(config, folder or _new_folder(config), resume, asked.report_to)
+
+
+def _new_folder(config: AnyConfig) -> Path:
+    kind = "-net" if isinstance(config, NetConfig) else ""
+    return Path("runs") / f"{spec(config.game).name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:
+    from ..loop import train as train_llm
+    from .display import Display
+    from .net_run import train_net
+
+    watcher = Display(report_to=report_to)
+    if isinstance(config, NetConfig):
+        outcome = train_net(config, folder, resume=resume, watcher=watcher)
+    else:
+        outcome = train_llm(config, folder, resume=resume, watcher=watcher)
+    print(outcome.message)
+    return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
+
+
+def _start(policy: str, game: str) -> AnyConfig:
+    """What is laid under the words where neither a file nor a run is.
+
+    Raises:
+        UnknownName: no such game.
+    """
+    spec(game)
+    return NetConfig.preset(game) if policy == "net" else preset(game)
+
+
+def _fields(config: AnyConfig) -> list[str]:
+    return [field.name for field in dataclasses.fields(config) if field.name != "game"]
+
+
+def _parsed(words: list[str], base: AnyConfig, named: str) -> Any:
+    kind = train_arguments(type(base))
+    default = {name: getattr(base, name) for name in _fields(base)}
+    return parse(kind, "train", words, kind(game=named, **default))
+
+
+def _said(words: list[str], flag: str) -> str:
+    """What follows a flag, or an empty string; the last one counts."""
+    found = ""
+    for k, word in enumerate(words):
+        if word == flag:
+            found = words[k + 1] if k + 1 < len(words) else ""
+        elif word.startswith(f"{flag}="):
+            found = word.partition("=")[2]
+    return found
+
+
+def _taken(words: list[str]) -> tuple[str, list[str]]:
+    """The word of --policy, and the words without it.
+
+    Raises:
+        UsageError: another policy than ``net`` or ``llm``.
+    """
+    if not any(word.partition("=")[0] == "--policy" for word in words):
+        return "", words
+    policy = _said(words, "--policy")
+    if policy not in POLICIES:
+        raise UsageError(f"--policy is {policy!r}; it is llm (a language model, the default) or net (a small net).")
+    left = [w for k, w in enumerate(words) if not (w.startswith("--policy") or (k and words[k - 1] == "--policy"))]
+    return policy, left
+
+
+def _newest(game: str) -> Path:
+    """The newest run of a game in runs/; of any game where none is named."""
+    pattern = f"{spec(game).name}-*" if game else "*-*"
+    left = sorted(Path("runs").glob(pattern), key=lambda path: path.stat().st_mtime)
+    if not left:
+        what = f"No run of {spec(game).name}" if game else "No run"
+        raise UsageError(f"{what} lies in runs/; name the one to go on with: --run DIR --resume.")
+    return left[-1]

@@ -1,0 +1,98 @@
+"""Where a run's numbers go besides its folder: TensorBoard, trackio, wandb."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from ...errors import MissingExtra, UnknownName
+from .config import AnyConfig, to_dict
+from .curves import title
+
+__all__ = ["TRACKERS", "Tracker", "make_tracker", "scalars"]
+
+TRACKERS = ("tensorboard", "trackio", "wandb", "none")
+
+
+class Tracker(Protocol):
+    """Takes numbers and keeps them somewhere."""
+
+    def log(self, numbers: Mapping[str, float], step: int) -> None:
+        """What an update came to."""
+        ...
+
+    def finish(self) -> None:
+        """The run is over."""
+        ...
+
+
+def scalars(row: Mapping[str, Any]) -> dict[str, float]:
+    """Every number of a line of metrics; those of evaluations as ``eval_OPPONENT/NAME``."""
+    found = {name: float(v) for name, v in row.items() if isinstance(v, int | float) and name != "update"}
+    for player, own in row.get("players", {}).items():
+        found |= {f"{player}/{name}": value for name, value in scalars(own).items()}
+    for e in row.get("eval", ()):
+        for name in ("win", "draw", "loss", "solved", "sampled", "entropy", "exploitability", "reward"):
+            if e.get(name) is not None:
+                found[f"eval_{title(e)}/{name}" + (f"_{e['player']}" if "player" in e else "")] = float(e[name])
+    return found
+
+
+def make_tracker(name: str, folder: Path, config: AnyConfig, update: int) -> Tracker | None:
+    """What a word of ``--report-to`` means; None for ``none``.
+
+    Args:
+        name: one of ``TRACKERS``.
+        folder: of the run; its name is the run's.
+        config: goes along as hyperparameters.
+        update: where the run goes on; what was logged from there on is made again.
+
+    Raises:
+        UnknownName: no such tracker.
+        MissingExtra: its package is not installed.
+    """
+    if name not in TRACKERS:
+        raise UnknownName("tracker", name, TRACKERS)
+    if name == "none":
+        return None
+    if name == "tensorboard":
+        return _TensorBoard(folder, config, update)
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtra(f"--report-to {name}", error.name or name, "track") from None
+    more = {"id": folder.name, "dir": str(folder)} if name == "wandb" else {}
+    module.init(project="coterie", name=folder.name, config=_flat(to_dict(config)), resume="allow", **more)
+    return module
+
+
+class _TensorBoard:
+    """Event files in RUN/tensorboard, with the hyperparameters beside the numbers."""
+
+    def __init__(self, folder: Path, config: AnyConfig, update: int) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+            from torch.utils.tensorboard.summary import hparams
+        except ImportError as error:
+            raise MissingExtra("TensorBoard's files", error.name or "tensorboard", "train") from None
+        self.writer = cast("Any", SummaryWriter(str(folder / "tensorboard"), purge_step=update))
+        plain = {k: v if isinstance(v, bool | int | float) else str(v) for k, v in _flat(to_dict(config)).items()}
+        for summary in hparams(plain, {"reward": 0.0}):
+            self.writer.file_writer.add_summary(summary)
+
+    def log(self, numbers: Mapping[str, float], step: int) -> None:
+        for name, value in numbers.items():
+            self.writer.add_scalar(name, value, step)
+
+    def finish(self) -> None:
+        self.writer.close()
+
+
+def _flat(data: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """``{"loss": {"beta": 0.1}}`` as ``{"loss.beta": 0.1}``."""
+    found: dict[str, Any] = {}
+    for name, value in data.items():
+        found |= _flat(value, f"{before}{name}.") if isinstance(value, Mapping) else {f"{before}{name}": value}
+    return found
