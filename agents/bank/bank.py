@@ -13,6 +13,9 @@ saving a player is one operation whatever the number of layers::
     weights [C, D]   slot 0 | A of layer 0 | B of layer 0 | A of layer 1 | ...
                      slot 1 | ...
 
+Gradients are rows of their own, which only those have who took part in a backward pass since the last ``zero_grad``:
+past selves and other players that stand still cost storage and nothing else.
+
 What was left out: merging into the base (its weights never change, ``base_hash`` proves it), dropout, ranks that differ
 between players or layers.
 """
@@ -32,6 +35,7 @@ from torch import nn
 
 from ...errors import UnknownName, UsageError
 from .files import check_config, read_adapter, scaling, target_layers, write_adapter
+from .gradients import Gradients, split
 from .routing import AdaptedLayer, Route, RoutedCheckpoint, RoutingState
 
 if TYPE_CHECKING:
@@ -77,11 +81,11 @@ class LoraBank:
         self._shapes = [(name, (rank, wide), (high, rank)) for name, (_, wide, high) in targets.items()]
         self._width = sum(rank * (a[1] + b[0]) for _, a, b in self._shapes)
         self._weights = torch.zeros(max(1, len(players)), self._width, device=self.device)
-        self._grads = torch.zeros(0, self._width, device=self.device)
+        self._grads = Gradients(self._shapes, self._width, self.device)
         scale = scaling(lora_config)
         self.layers = [
-            AdaptedLayer(name, targets[name][0], nn.Parameter(A), nn.Parameter(B), scale)
-            for (name, _, _), (A, B) in zip(self._shapes, self._views(self._weights), strict=True)
+            AdaptedLayer(name, targets[name][0], scale, number, self._grads)
+            for number, (name, _, _) in enumerate(self._shapes)
         ]
         self._attach()
         self.players: dict[str, int] = {}
@@ -203,10 +207,10 @@ class LoraBank:
         return slot
 
     def remove(self, name: str) -> None:
-        """Remove a player; its slot, weights and gradient, is zeroed and becomes free."""
+        """Remove a player; its slot is zeroed and becomes free."""
         slot = self.slot(name)
         self._weights[slot].zero_()
-        self.grads(name).zero_()
+        self._grads.forget(slot)
         for table in (self.players, self.versions, self.births):
             del table[name]
 
@@ -221,7 +225,7 @@ class LoraBank:
         generator = torch.Generator().manual_seed(_derived_seed(self.seed if seed is None else seed, name))
         row = torch.zeros(1, self._width)
         init = self.config.init_lora_weights
-        for A, B in self._views(row):
+        for A, B in split(row, self._shapes):
             if init == "gaussian":
                 A.normal_(std=1 / self.config.r, generator=generator)
             else:
@@ -245,8 +249,8 @@ class LoraBank:
 
     # -- tensors ------------------------------------------------------------------------------------------------------
 
-    def parameters(self) -> Iterator[nn.Parameter]:
-        """Every A [C, r, in] and B [C, out, r], float32."""
+    def parameters(self) -> Iterator[torch.Tensor]:
+        """Every A [C, r, in] and B [C, out, r], float32; gradients are in ``grads``."""
         for layer in self.layers:
             yield layer.A
             yield layer.B
@@ -256,54 +260,28 @@ class LoraBank:
         return self._weights[self.slot(name)]
 
     def grads(self, name: str) -> torch.Tensor:
-        """[D] float32, the gradient of ``weights(name)``: a view. Zeros where nothing came."""
-        self._gather_grads()
-        return self._grads[self.slot(name)]
+        """[D] float32, the gradient of ``weights(name)`` until the next ``zero_grad``. Zeros where nothing came."""
+        return self._grads.row(self.slot(name))
 
     def zero_grad(self) -> None:
-        """Forget all gradients."""
-        self._gather_grads(keep=False)
-        self._grads.zero_()
+        """Forget all gradients, and free them."""
+        self._grads.forget()
 
-    def _views(self, flat: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """The A and B of every layer as views of a flat [C, D]."""
-        views, at = [], 0
-        for _, a, b in self._shapes:
-            middle, end = at + a[0] * a[1], at + a[0] * a[1] + b[0] * b[1]
-            views.append((flat[:, at:middle].view(-1, *a), flat[:, middle:end].view(-1, *b)))
-            at = end
-        return views
+    @property
+    def grad_nbytes(self) -> int:
+        """Bytes that gradients take."""
+        return sum(row.numel() * row.element_size() for row in self._grads.rows.values())
 
     def _attach(self) -> None:
-        """Point every parameter at its part of the flat tensors, after those were made anew."""
-        self._grads = torch.zeros_like(self._weights)
-        for layer, (A, B), (gA, gB) in zip(
-            self.layers, self._views(self._weights), self._views(self._grads), strict=True
-        ):
-            # The gradient before the data: torch compares their shapes.
-            layer.A.grad = layer.B.grad = None
-            layer.A.data, layer.B.data = A, B
-            layer.A.grad, layer.B.grad = gA, gB
-
-    def _gather_grads(self, keep: bool = True) -> None:
-        """Bring gradients that autograd or a caller put elsewhere (``p.grad = None``) back into the flat tensor."""
-        for layer, (gA, gB) in zip(self.layers, self._views(self._grads), strict=True):
-            for parameter, view in ((layer.A, gA), (layer.B, gB)):
-                grad = parameter.grad
-                if grad is not None and grad.data_ptr() == view.data_ptr():
-                    continue
-                if keep:
-                    view.zero_() if grad is None else view.copy_(grad)
-                parameter.grad = view
+        """Point every layer at its part of the flat tensor, after that was made anew."""
+        for layer, (A, B) in zip(self.layers, split(self._weights, self._shapes), strict=True):
+            layer.A, layer.B = A, B
 
     def _grow(self, capacity: int) -> None:
         larger = torch.zeros(capacity, self._width, device=self.device)
         larger[: self.capacity] = self._weights
-        self._gather_grads()
-        grads = self._grads
         self._weights = larger
         self._attach()
-        self._grads[: grads.shape[0]] = grads
 
     # -- saving -------------------------------------------------------------------------------------------------------
 
@@ -341,6 +319,7 @@ class LoraBank:
         self._births = state["last_birth"]
         for name, row in state["weights"].items():
             self._weights[self.players[name]] = row.to(self.device)
+        self._grads.forget()
         self._attach()
 
     def save_peft(self, name: str, folder: str | os.PathLike[str]) -> None:
@@ -357,7 +336,7 @@ class LoraBank:
         """
         tensors = read_adapter(folder, self.config, [layer.name for layer in self.layers])
         row = torch.zeros(1, self._width)
-        for (layer, a, b), (A, B) in zip(self._shapes, self._views(row), strict=True):
+        for (layer, a, b), (A, B) in zip(self._shapes, split(row, self._shapes), strict=True):
             theirs = tensors[layer]
             if theirs[0].shape != a or theirs[1].shape != b:
                 raise UsageError(f"The adapter in {os.fspath(folder)!r} has other shapes than the bank at {layer!r}.")

@@ -24,8 +24,9 @@ import torch
 from torch import nn
 
 from ...errors import UsageError
+from .gradients import Gradients
 
-__all__ = ["AdaptedLayer", "Route", "RoutedCheckpoint", "RoutingState", "add_adapters"]
+__all__ = ["AdaptedLayer", "Route", "RoutedCheckpoint", "RoutingState"]
 
 Blocks: TypeAlias = "Sequence[tuple[int, int, int]] | None"
 """(player, first row, last row + 1) of each adapted block, player counting 0..S-1; None: S blocks of equally many
@@ -41,12 +42,17 @@ class AdaptedLayer:
         module: the base layer; never changed.
         A: [C, r, in] float32, a slot a row. B: [C, out, r] float32.
         scale: what the adapter's output is multiplied with.
+        number: its place among the layers of the bank.
+        gradients: where its gradients go.
     """
 
-    __slots__ = ("A", "B", "module", "name", "scale")
+    __slots__ = ("A", "B", "gradients", "module", "name", "number", "scale")
 
-    def __init__(self, name: str, module: nn.Module, A: nn.Parameter, B: nn.Parameter, scale: float) -> None:
-        self.name, self.module, self.A, self.B, self.scale = name, module, A, B, scale
+    A: torch.Tensor
+    B: torch.Tensor
+
+    def __init__(self, name: str, module: nn.Module, scale: float, number: int, gradients: Gradients) -> None:
+        self.name, self.module, self.scale, self.number, self.gradients = name, module, scale, number, gradients
 
 
 class Route:
@@ -74,7 +80,7 @@ class Route:
         first, last = (self.players[0], self.players[-1] + 1) if self.players else (0, 0)
         self._span = slice(first, last) if last - first == len(self.players) else None
         self._pick = torch.tensor(self.players, device=device) if self._span is None else None
-        # Copies in the base's dtype, kept while no gradients are wanted (a generation loop enters the route once).
+        # Copies in the base's dtype (a generation loop enters the route once).
         self._kept: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def apply(self, layer: AdaptedLayer, x: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
@@ -97,15 +103,37 @@ class Route:
             return out
         A, B = self._weights(layer, x.dtype)
         if self.order is None:
-            return add_adapters(x, out, A, B, layer.scale, self.blocks)
+            return self._add(layer, x, out, A, B)
         assert self.inverse is not None  # comes with the order
         x, out = x.index_select(0, self.order), out.index_select(0, self.order)
-        return add_adapters(x, out, A, B, layer.scale, self.blocks).index_select(0, self.inverse)
+        return self._add(layer, x, out, A, B).index_select(0, self.inverse)
+
+    def _add(
+        self, layer: AdaptedLayer, x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor
+    ) -> torch.Tensor:
+        """``out`` + scale * x A^T B^T, in place where that is possible.
+
+        Args:
+            layer: where we are.
+            x: [B, ..., in] inputs, rows sorted by player.
+            out: [B, ..., out] output of the base layer.
+            A: [S, r, in].
+            B: [S, out, r].
+        """
+        out = out.contiguous()
+        if not torch.is_grad_enabled():
+            _add_into(x, out, A, B, layer.scale, self.blocks)
+            return out
+        # Writing into a view (what biased layers return) would make autograd copy more than a copy here does.
+        if out._is_view():
+            out = out.clone()
+        added: torch.Tensor = _AddAdapters.apply(  # type: ignore[no-untyped-call]
+            x, out, A, B, layer.gradients.anchor, layer, self.players, self.blocks
+        )
+        return added
 
     def _weights(self, layer: AdaptedLayer, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
         """[S, r, in] and [S, out, r] of the players in this batch, in ``dtype``."""
-        if torch.is_grad_enabled():
-            return self._select(layer.A).to(dtype), self._select(layer.B).to(dtype)
         kept = self._kept.get(layer.name)
         if kept is None or kept[0].dtype != dtype:
             kept = self._select(layer.A).to(dtype), self._select(layer.B).to(dtype)
@@ -133,30 +161,6 @@ def _segments(slots: Sequence[int]) -> list[tuple[int, int, int]]:
     return found
 
 
-def add_adapters(
-    x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
-) -> torch.Tensor:
-    """``out`` + scale * x A^T B^T, in place where that is possible.
-
-    Args:
-        x: [B, ..., in] inputs, rows sorted by player.
-        out: [B, ..., out] output of the base layer.
-        A: [S, r, in].
-        B: [S, out, r].
-        scale: of the adapters.
-        blocks: which rows are whose; None where all S players have equally many.
-    """
-    out = out.contiguous()
-    if not torch.is_grad_enabled():
-        _add_into(x, out, A, B, scale, blocks)
-        return out
-    # Writing into a view (what biased layers return) would make autograd copy more than a copy here does.
-    if out._is_view():
-        out = out.clone()
-    added: torch.Tensor = _AddAdapters.apply(x, out, A, B, scale, blocks)  # type: ignore[no-untyped-call]
-    return added
-
-
 def _add_into(
     x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
 ) -> torch.Tensor:
@@ -178,39 +182,59 @@ def _add_into(
 
 
 class _AddAdapters(torch.autograd.Function):
-    """``_add_into`` with gradients: what autograd would do, without its copies of [M, out] tensors."""
+    """``_add_into`` with gradients: those of the adapters are added to their players' rows, and to nobody else's."""
 
     @staticmethod
     def forward(
-        ctx: Any, x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
+        ctx: Any,
+        x: torch.Tensor,
+        out: torch.Tensor,
+        A: torch.Tensor,
+        B: torch.Tensor,
+        anchor: torch.Tensor,
+        layer: AdaptedLayer,
+        players: Sequence[int],
+        blocks: Blocks,
     ) -> torch.Tensor:
-        hidden = _add_into(x, out, A, B, scale, blocks)
+        hidden = _add_into(x, out, A, B, layer.scale, blocks)
         ctx.mark_dirty(out)
         ctx.save_for_backward(x, hidden, A, B)
-        ctx.scale, ctx.blocks = scale, blocks
+        ctx.layer, ctx.players, ctx.blocks = layer, players, blocks
         return out
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:
         x, hidden, A, B = ctx.saved_tensors
+        layer, blocks = ctx.layer, ctx.blocks
         flat_x, flat = x.reshape(-1, x.shape[-1]), grad.reshape(-1, grad.shape[-1])
-        to_x = ctx.needs_input_grad[0]
-        if ctx.blocks is None:
+        sinks = [layer.gradients.views(slot, layer.number) for slot in ctx.players]
+        grad_x = None
+        if blocks is None:
             stacked, block = flat.view(len(A), -1, flat.shape[1]), flat_x.view(len(A), -1, flat_x.shape[1])
-            grad_hidden = torch.bmm(stacked, B).mul_(ctx.scale)
-            grad_B = torch.bmm(hidden.view(len(A), -1, A.shape[1]).mT, stacked).mT
-            grad_A = torch.bmm(grad_hidden.mT, block)
-            grad_x = torch.bmm(grad_hidden, A).view(x.shape) if to_x else None
-            return grad_x, grad, grad_A, grad_B, None, None
-        grad_A, grad_B = torch.zeros_like(A), torch.zeros_like(B)
-        grad_x = torch.zeros_like(flat_x) if to_x else None
-        for k, rows in _token_rows(ctx.blocks, x):
-            grad_hidden = (flat[rows] @ B[k]).mul_(ctx.scale)
-            torch.mm(flat[rows].T, hidden[rows], out=grad_B[k])
-            torch.mm(grad_hidden.T, flat_x[rows], out=grad_A[k])
+            grad_hidden = torch.bmm(stacked, B).mul_(layer.scale)
+            for k, (to_A, to_B) in enumerate(sinks):
+                _add_product(to_B, stacked[k].T, hidden.view(len(A), -1, A.shape[1])[k])
+                _add_product(to_A, grad_hidden[k].T, block[k])
+            if ctx.needs_input_grad[0]:
+                grad_x = torch.bmm(grad_hidden, A).view(x.shape)
+            return grad_x, grad, *[None] * 6
+        if ctx.needs_input_grad[0]:
+            grad_x = torch.zeros_like(flat_x)
+        for k, rows in _token_rows(blocks, x):
+            grad_hidden = (flat[rows] @ B[k]).mul_(layer.scale)
+            _add_product(sinks[k][1], flat[rows].T, hidden[rows])
+            _add_product(sinks[k][0], grad_hidden.T, flat_x[rows])
             if grad_x is not None:
                 torch.mm(grad_hidden, A[k], out=grad_x[rows])
-        return None if grad_x is None else grad_x.view(x.shape), grad, grad_A, grad_B, None, None
+        return None if grad_x is None else grad_x.view(x.shape), grad, *[None] * 6
+
+
+def _add_product(to: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:
+    """``to`` += left right; ``to`` is float32 whatever they are."""
+    if left.dtype == to.dtype:
+        to.addmm_(left, right)
+    else:
+        to.add_(left @ right)
 
 
 def _token_rows(blocks: Sequence[tuple[int, int, int]], x: torch.Tensor) -> Iterator[tuple[int, slice]]:

@@ -179,10 +179,12 @@ def test_gradients_equal_peft(tmp_path: Path) -> None:
         theirs.zero_grad()
         loss_of(theirs, IDS[2 * slot : 2 * slot + 2]).sum().backward()
         named = dict(theirs.named_parameters())
-        for layer in bank.layers:
-            for part, mine in (("A", layer.A), ("B", layer.B)):
-                expected = named[f"base_model.model.{layer.name}.lora_{part}.{name}.weight"].grad
-                torch.testing.assert_close(mine.grad[slot], expected, atol=2e-5, rtol=1e-5)
+        expected = [
+            named[f"base_model.model.{layer.name}.lora_{part}.{name}.weight"].grad.flatten()
+            for layer in bank.layers
+            for part in "AB"
+        ]
+        torch.testing.assert_close(bank.grads(name), torch.cat(expected), atol=2e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("reentrant", [False, True])
@@ -230,16 +232,6 @@ def test_only_the_bank_wants_gradients() -> None:
     gradients(model, bank, [0] * 6)
     assert all(p.grad is None and not p.requires_grad for p in model.parameters())
     assert {id(p) for p in bank.parameters()}.isdisjoint({id(p) for p in model.parameters()})
-
-
-def test_gradients_survive_being_set_to_none() -> None:
-    model, bank = make()
-    expected = gradients(model, bank, [0, 1, 2, 0, 1, 2])
-    for parameter in bank.parameters():
-        parameter.grad = None
-    with bank.route([0, 1, 2, 0, 1, 2]):
-        loss_of(model).sum().backward()
-    assert all(torch.equal(bank.grads(name), expected[name]) for name in PLAYERS)
 
 
 def test_base_hash_is_unchanged_by_training() -> None:
