@@ -23,7 +23,7 @@ from .data.credit import RoleBaseline
 from .data.games import Games
 from .evaluation.exam import Exam
 from .learn.learner import Learner
-from .population.guards import Guards, Sound
+from .population.health import Health
 from .population.pool import Pool
 from .runs.config import TrainConfig
 from .runs.folder import Run
@@ -70,9 +70,8 @@ class Trainer:
             self.policy, self.optimizer, config.loss, o, max_completion_length=length, seed=config.seed
         )
         self.baseline = RoleBaseline(config.credit.rae_decay)
-        self.guards = Guards(config.budget)
-        self.sound = Sound(self.bank, self.optimizer) if len(self.scheme.learners) > 1 else None
-        self._keep_sound()
+        every = config.scheme.snapshot_every
+        self.health = Health(config.budget, self.scheme.learners, self.bank, self.optimizer, every)
 
     def headline(self) -> str:
         """What learns what, in one line."""
@@ -96,33 +95,11 @@ class Trainer:
         played = time.perf_counter()
         credit = assign(batch, config.credit, self.baseline, self.game.info.id)
         stats = self.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
-        if self.sound is None:
-            for wrong in self.learner.broken.values():
-                raise wrong
+        row, players = summary(update, batch, credit, stats, (played - started, time.perf_counter() - played))
+        row |= self.health.look_after(update, players, self.learner.broken)
         self.updates += 1
-        seconds = (played - started, time.perf_counter() - played)
-        row = summary(update, batch, credit, stats, seconds)
-        self._look_after(row, list(stats))
         self.scheme.update(self.updates, batch.episodes, self.pool)
-        if self.updates % config.scheme.snapshot_every == 0:
-            self._keep_sound()
         return row
-
-    def _look_after(self, row: dict[str, Any], names: list[str]) -> None:
-        """Set those back who broke, and note it; the only learner ends the run."""
-        for name in names:
-            own = row.get("players", {}).get(name, row)
-            wrong = self.learner.broken.get(name) or self.guards.look(name, row["update"], own)
-            if wrong is None:
-                continue
-            if self.sound is None:
-                raise wrong
-            self.guards.forget(name)
-            row.setdefault("notes", []).append(f"{name} is set back to update {self.sound.set_back(name)}: {wrong}")
-
-    def _keep_sound(self) -> None:
-        if self.sound is not None:
-            self.sound.keep([name for name in self.pool.live if self.guards.well(name)], self.updates)
 
     def evaluate(self) -> list[dict[str, Any]]:
         """How good everybody who learns is; see ``Exam.rows``."""

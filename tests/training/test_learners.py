@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -17,7 +18,7 @@ torch = pytest.importorskip("torch")
 from coterie.errors import CollapseError  # noqa: E402
 from coterie.training.data.rollout import Seating  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
-from coterie.training.population.guards import Guards  # noqa: E402
+from coterie.training.population.health import Guards  # noqa: E402
 from coterie.training.runs.config import load_config, save_config  # noqa: E402
 
 
@@ -155,6 +156,47 @@ def test_the_only_learner_that_breaks_ends_the_run(small, tmp_path, monkeypatch)
     Ill(monkeypatch, "main", 1)
     outcome = train(change(small, scheme={"opponents": "random"}), tmp_path / "run")
     assert (outcome.reason, outcome.message) == ("collapse", "It fell over.")
+
+
+def test_a_loss_that_is_not_finite_breaks_its_player_alone(two, monkeypatch):
+    """NaN advantages of one player go through the real loss."""
+    from coterie.training import loop
+
+    real, calls = loop.assign, []
+
+    def poisoned(batch, *rest):
+        credit = real(batch, *rest)
+        calls.append(len(credit.keep))
+        mine = np.array(batch.whose()) == "main-2"
+        broken = np.where(mine & (len(calls) == 3), np.nan, credit.advantages)
+        return dataclasses.replace(credit, advantages=broken, keep=credit.keep | mine)
+
+    monkeypatch.setattr(loop, "assign", poisoned)
+    trainer = Trainer(change(two, scheme={"scheme": "self_play"}, credit={"credit": "constant"}))
+    for _ in range(2):
+        trainer.step()
+    before = weights(trainer)
+    (note,) = trainer.step()["notes"]
+    assert note.startswith("main-2 is set back to update 2: ")
+    assert "nan" in note
+    assert torch.equal(trainer.bank.weights("main-2"), before["main-2"])
+    assert not torch.equal(trainer.bank.weights("main"), before["main"])
+    assert "notes" not in trainer.step()
+    assert all(torch.isfinite(row).all() for row in weights(trainer).values())
+
+
+def test_a_run_whose_groups_never_have_variance_is_still_watched(small, tmp_path):
+    """Groups of one game have nothing to compare, so that nothing is kept: no reason to look away."""
+    config = change(
+        small,
+        rollout={"num_generations": 1},
+        credit={"credit": "group"},
+        budget={"min_entropy": 1e9, "patience": 3, "updates": 9, "checkpoint_every": 1},
+    )
+    outcome = train(config, tmp_path / "run")
+    assert outcome.reason == "collapse"
+    assert "for 3 updates" in outcome.message
+    assert outcome.message.endswith("The checkpoint of update 2 is kept.")
 
 
 def test_a_version_that_looked_ill_is_not_what_a_player_is_set_back_to(two, monkeypatch):

@@ -45,8 +45,8 @@ def _of_one(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline
     if config.credit == "state":
         keys = np.array([v.key for v in visits], np.uint64)
         if config.lam != 1.0:
-            more = {"lam": config.lam, "gamma": config.gamma, "min_visits": config.min_visits}
-            returns = credits.pooled(batch.rewards(), who, keys, seats, **more)
+            rewards, least = batch.rewards(), config.min_visits
+            returns = credits.pooled(rewards, who, keys, seats, lam=config.lam, gamma=config.gamma, min_visits=least)
         return credits.by_state(returns, keys, seats, min_visits=config.min_visits)
     # What is compared has the same opening, seat and opponents.
     alike = [(episodes[v.episode].group, v.seat, episodes[v.episode].players) for v in visits]

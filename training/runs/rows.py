@@ -15,8 +15,8 @@ __all__ = ["summary"]
 
 def summary(
     update: int, batch: Rollout, credit: Credit, stats: Mapping[str, Mapping[str, float]], seconds: tuple[float, float]
-) -> dict[str, Any]:
-    """The line of an update; ``players`` has each learner's own figures where there are several.
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The line of an update, and the figures of each player who learned in it.
 
     Args:
         update: its number.
@@ -43,7 +43,7 @@ def summary(
         "learn_seconds": seconds[1],
         **_mean(stats),
     }
-    return row | {"players": players} if len(players) > 1 else row
+    return row, players
 
 
 def _played(batch: Rollout, rows: Any, name: str | None) -> dict[str, Any]:

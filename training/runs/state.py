@@ -32,12 +32,12 @@ def save(trainer: Trainer) -> None:
     state = {
         "pool": trainer.pool.state_dict(),
         "baseline": trainer.baseline.state_dict(),
-        "low": trainer.guards.low,
+        "low": trainer.health.guards.low,
         "model": {"id": trainer.policy.loaded.id, "hash": trainer.policy.loaded.hash},
     }
     tensors: dict[str, Any] = {"bank": trainer.bank.state_dict(), "optimizer": trainer.optimizer.state_dict()}
-    if trainer.sound is not None:
-        tensors["sound"] = trainer.sound.state_dict()
+    if trainer.health.sound is not None:
+        tensors["sound"] = trainer.health.sound.state_dict()
     run.save(trainer.updates, tensors, state)
 
 
@@ -62,11 +62,11 @@ def restore(trainer: Trainer) -> list[str]:
         )
     trainer.bank.load_state_dict(tensors["bank"])
     trainer.optimizer.load_state_dict(tensors["optimizer"])
-    if trainer.sound is not None:
-        trainer.sound.load_state_dict(tensors["sound"])
+    if trainer.health.sound is not None:
+        trainer.health.sound.load_state_dict(tensors["sound"])
     trainer.baseline.load_state_dict(state["baseline"])
     trainer.pool.load_state_dict(state["pool"])
-    trainer.guards.low = state["low"]
+    trainer.health.guards.low = state["low"]
     trainer.updates = int(state["update"])
     run.cut_metrics(trainer.updates)
     return warnings

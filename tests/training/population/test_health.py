@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from coterie.training.population.guards import Guards
+from coterie.training.population.health import Guards
 from coterie.training.runs.config import BudgetConfig
 
 FINE = {"illegal": 0.0, "entropy": 1.0, "approx_kl": 0.01}

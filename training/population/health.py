@@ -15,7 +15,7 @@ from ...agents.bank.optimizer import BankAdamW
 from ...errors import CollapseError
 from ..runs.config import BudgetConfig
 
-__all__ = ["Guards", "Sound"]
+__all__ = ["Guards", "Health", "Sound"]
 
 
 class Guards:
@@ -112,3 +112,54 @@ class Sound:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` gave; load the bank first."""
         self.moments, self.updates = dict(state["moments"]), dict(state["updates"])
+
+
+class Health:
+    """Looks after all who learn: the only one that breaks ends the run, one of several is set back.
+
+    Args:
+        limits: what counts as a collapse.
+        names: who learns.
+        bank: where they live.
+        optimizer: of the bank.
+        every: updates between two looks at whom to keep.
+    """
+
+    def __init__(
+        self, limits: BudgetConfig, names: Sequence[str], bank: LoraBank, optimizer: BankAdamW, every: int
+    ) -> None:
+        self.guards, self.names, self.every = Guards(limits), tuple(names), every
+        self.sound = Sound(bank, optimizer) if len(self.names) > 1 else None
+        if self.sound is not None:
+            self.sound.keep(self.names, 0)
+
+    def look_after(
+        self, update: int, players: Mapping[str, Mapping[str, Any]], broken: Mapping[str, CollapseError]
+    ) -> dict[str, Any]:
+        """See to everybody after an update.
+
+        Args:
+            update: its number.
+            players: figures of each who learned in it.
+            broken: who is known to be broken, and why.
+
+        Returns:
+            Of several learners, what the line of the update says of them: ``players``, and ``notes`` on who was set
+            back.
+
+        Raises:
+            CollapseError: the only learner is broken.
+        """
+        found = {name: broken.get(name) or self.guards.look(name, update, row) for name, row in players.items()}
+        wrong = {name: error for name, error in found.items() if error is not None}
+        if self.sound is None:
+            for error in wrong.values():
+                raise error
+            return {}
+        notes = [f"{name} is set back to update {self.sound.set_back(name)}: {error}" for name, error in wrong.items()]
+        if (update + 1) % self.every == 0:
+            well = [name for name in self.names if name not in wrong and self.guards.well(name)]
+            self.sound.keep(well, update + 1)
+        for name in wrong:
+            self.guards.forget(name)
+        return {"players": players, "notes": notes} if notes else {"players": players}
