@@ -26,6 +26,7 @@ import functools
 import hashlib
 import math
 import os
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ class LoraBank:
     """Adapters for many players on one base model.
 
     The base model is frozen (``requires_grad`` off) and gets forward hooks; outside ``route`` it computes what it
-    always did.
+    always did. One model may carry several banks, say of different ranks.
 
     Args:
         model: a causal language model of transformers; its device and dtype are the bank's. Master weights are float32.
@@ -93,7 +94,9 @@ class LoraBank:
         self.births: dict[str, int] = {}
         self._births = 0
         self._state = RoutingState()
-        self._handles = list(self._hook())
+        # Hooks hold adapters, so a bank that nobody uses any more must take its own off a model that lives on.
+        self._unhook = weakref.finalize(self, _take_off, model, list(self._hook()), self._state)
+        self._unhook.atexit = False
         for name in players:
             self.add(name)
 
@@ -162,13 +165,8 @@ class LoraBank:
         return self._state.enter(route), self._state.enter(route)
 
     def detach(self) -> None:
-        """Take the hooks off the base model; the bank can't route any more."""
-        for handle in self._handles:
-            handle.remove()
-        for module in self.model.modules():
-            inner = getattr(module, "_gradient_checkpointing_func", None)
-            if isinstance(inner, RoutedCheckpoint) and inner.state is self._state:
-                setattr(module, "_gradient_checkpointing_func", inner.inner)  # noqa: B010 - Module types hide attributes
+        """Take the hooks off the base model; the bank can't route any more. A bank that is gone has done so."""
+        self._unhook()
 
     def _hook(self) -> Iterator[Any]:
         for layer in self.layers:
@@ -352,6 +350,15 @@ def _add_adapter(
     """Forward hook of an adapted layer."""
     route = state.route
     return output if route is None else route.apply(layer, args[0], output)
+
+
+def _take_off(model: nn.Module, handles: list[Any], state: RoutingState) -> None:
+    for handle in handles:
+        handle.remove()
+    for module in model.modules():
+        inner = getattr(module, "_gradient_checkpointing_func", None)
+        if isinstance(inner, RoutedCheckpoint) and inner.state is state:
+            setattr(module, "_gradient_checkpointing_func", inner.inner)  # noqa: B010 - Module types hide attributes
 
 
 def _bind_checkpoint(state: RoutingState, module: Any, args: Any) -> None:

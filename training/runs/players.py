@@ -6,20 +6,28 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from ...agents.core import Agent
 from ...envs.core import Game
 from ...envs.registry import make_game, presets, spec
-from ...errors import MissingExtra, RunError, UnknownName
+from ...errors import MissingExtra, RunError, UnknownName, UsageError
 from .config import PolicyConfig, TrainConfig, is_net_run, load_config
 
 if TYPE_CHECKING:
+    from ...agents.llm.models import LoadedModel
     from ...agents.llm.policy import LLMAgent, LoraPolicy
 
 LARGE = 50_000_000
 """Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed where the processor knows it."""
 
-__all__ = ["as_recorded", "build_policy", "is_net", "load_player", "make_player"]
+_BASES: WeakValueDictionary[tuple[object, ...], LoadedModel] = WeakValueDictionary()
+"""Base models in use, by name, dtype and the files of a folder."""
+
+_SAVED: WeakValueDictionary[tuple[object, ...], LoraPolicy] = WeakValueDictionary()
+"""Banks of players that runs have saved, by game, weights of the base model and settings."""
+
+__all__ = ["as_recorded", "build_policy", "is_net", "load_base", "load_player", "make_player"]
 
 
 def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed: int = 0) -> LoraPolicy:
@@ -34,12 +42,9 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
     except ImportError as error:
         raise MissingExtra("Training and playing language models", error.name or "torch", "train") from None
     from ...agents.bank.bank import LoraBank
-    from ...agents.llm.models import load_model
     from ...agents.llm.policy import LoraPolicy
 
-    loaded = load_model(config.model, dtype=None if config.dtype == "auto" else config.dtype)
-    if config.dtype == "auto" and sum(p.numel() for p in loaded.model.parameters()) > LARGE:
-        loaded = load_model(config.model, dtype="bfloat16")
+    loaded = load_base(config.model, config.dtype)
     modules = config.target_modules
     lora = LoraConfig(
         r=config.lora_r,
@@ -61,8 +66,33 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
     )
 
 
+def load_base(name: str, dtype: str = "auto") -> LoadedModel:
+    """A base model, loaded once: whoever asks for it while somebody still uses it gets the same object.
+
+    Args:
+        name: as ``load_model`` takes it.
+        dtype: ``auto`` takes bfloat16 above ``LARGE`` weights, else float32.
+    """
+    from ...agents.llm.models import load_model
+
+    path = Path(name)
+    stamp = tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(path.glob("*")))
+    found = _BASES.get((name, dtype, stamp))
+    if found is None and dtype != "auto":
+        found = load_model(name, dtype=dtype)
+    elif found is None:
+        found = load_base(name, "float32")
+        if sum(p.numel() for p in found.model.parameters()) > LARGE:
+            found = load_base(name, "bfloat16")
+    _BASES[name, dtype, stamp] = found
+    return found
+
+
 def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
     """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``.
+
+    Players that were trained on one base model with adapters of one shape, and that decode alike, share a bank: they
+    answer in one batch, and each costs as much memory as its adapter.
 
     Raises:
         RunError: no such run, player or version; a run of another game or of one that was configured otherwise; its
@@ -80,15 +110,20 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
     _check_arguments(config, game, path)
     folder = saved_version(path, player, version)
     trained_on = Run(path, config).model()
-    policy = build_policy(as_recorded(config.policy, trained_on), (player,), config.seed)
+    wanted = as_recorded(config.policy, trained_on)
+    base, name = load_base(wanted.model, wanted.dtype), str(folder.resolve())
+    key = (game.info.id, base.hash, wanted)
+    policy = _SAVED.get(key)
+    if policy is None:
+        policy = _SAVED[key] = build_policy(wanted, (name,), config.seed)
     assert policy.bank is not None
     if trained_on.get("hash", policy.loaded.hash) != policy.loaded.hash:
         raise RunError(
             f"{path} was trained on {trained_on['id']}, and {config.policy.model!r} now has other weights. "
             f"Put the old model into `model` of {path / 'config.yaml'}."
         )
-    policy.bank.load_peft(player, folder)
-    return LLMAgent(policy, player, greedy=greedy, name=f"{path.name}:{player}")
+    policy.bank.load_peft(name, folder)
+    return LLMAgent(policy, name, greedy=greedy, name=f"{path.name}:{player}")
 
 
 def as_recorded(config: PolicyConfig, model: Mapping[str, str]) -> PolicyConfig:
@@ -131,7 +166,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     Args:
         spec: a baseline (``random``, ``mcts:400``, see ``make_baseline``), ``human``; a run folder
             (``RUN:player@version``); ``net`` or a run of a net, which draws its actions; else a model as it is, without
-            adapter.
+            adapter. Behind a run or a model ``?sample`` lets it draw its answers: ``RUN:player@version?sample``.
         game: what will be played.
         greedy: models take their likeliest answer.
 
@@ -147,6 +182,10 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
         from ...agents.human.terminal import HumanAgent
 
         return HumanAgent()
+    spec, how = (spec, "") if Path(spec).exists() else spec.partition("?")[::2]
+    if how not in ("", "sample"):
+        raise UsageError(f"{spec}?{how}: behind the question mark only `sample` may stand.")
+    greedy = greedy and not how
     if is_net(spec.partition("@")[0]):
         from .nets import load_net_player
 
@@ -160,7 +199,6 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
     named = spec if not colon or path.exists() or "/" in head else head  # "mtcs:400", "ucci:/path/to/engine"
     if not (path.exists() or spec in model_names() or "/" in named or spec.startswith("tiny")):
         raise UnknownName("player", named, [*BASELINES, "human", "net", *model_names()])
-    from ...agents.llm.models import load_model
     from ...agents.llm.policy import LLMAgent, LoraPolicy
 
-    return LLMAgent(LoraPolicy(load_model(spec)), None, greedy=greedy)
+    return LLMAgent(LoraPolicy(load_base(spec, "float32")), None, greedy=greedy)

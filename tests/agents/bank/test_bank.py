@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -322,3 +324,31 @@ def test_detach_gives_the_plain_model_back() -> None:
     bank.detach()
     with torch.no_grad(), bank.route(["ann"] * 6):
         assert torch.equal(logits(model.eval()), logits(tiny_llama()))
+
+
+def test_banks_of_several_shapes_share_a_model_and_leave_it() -> None:
+    model = tiny_llama()
+    with torch.no_grad():
+        bare = model(input_ids=IDS).logits
+    banks = [
+        LoraBank(model, lora(r=r, target_modules=targets), PLAYERS)
+        for r, targets in ((4, "all-linear"), (2, ["q_proj"]))
+    ]
+    for bank in banks:
+        shake(bank)
+    alone = []
+    for r, targets in ((4, "all-linear"), (2, ["q_proj"])):
+        bank = LoraBank(tiny_llama(), lora(r=r, target_modules=targets), PLAYERS)
+        shake(bank)
+        with torch.no_grad(), bank.route([0, 1, 2, 0, 1, 2]):
+            alone.append(bank.model(input_ids=IDS).logits)
+    for bank, expected in zip(banks, alone, strict=True):
+        with torch.no_grad(), bank.route([0, 1, 2, 0, 1, 2]):
+            assert torch.equal(model(input_ids=IDS).logits, expected)
+    adapters = [weakref.ref(bank.layers[0].A) for bank in banks]
+    del bank, banks[0]
+    gc.collect()
+    assert [adapter() is None for adapter in adapters] == [True, False]
+    banks[0].detach()
+    with torch.no_grad(), banks[0].route([0] * 6):
+        assert torch.equal(model(input_ids=IDS).logits, bare)

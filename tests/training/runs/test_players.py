@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
+import weakref
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from coterie.agents.bank.bank import LoraBank  # noqa: E402
+from coterie.agents.core import Turn  # noqa: E402
+from coterie.agents.llm.models import load_model  # noqa: E402
+from coterie.agents.llm.policy import LLMAgent, LoraPolicy  # noqa: E402
 from coterie.cli import main  # noqa: E402
 from coterie.envs.registry import make_game  # noqa: E402
-from coterie.errors import CoterieError, ModelError, RunError, UnknownName  # noqa: E402
+from coterie.errors import CoterieError, ModelError, RunError, UnknownName, UsageError  # noqa: E402
 from coterie.training.loop import train  # noqa: E402
-from coterie.training.runs.players import load_player, make_player  # noqa: E402
+from coterie.training.runs.players import load_base, load_player, make_player  # noqa: E402
 
 GAME = make_game("tictactoe")
 
@@ -36,7 +43,7 @@ def run(mini, tmp_path_factory):
 
 
 def weights(agent):
-    return agent.backend.bank.weights("main")
+    return agent.backend.bank.weights(agent.player)
 
 
 def test_a_run_folder_is_its_newest_player(run):
@@ -126,3 +133,50 @@ def test_a_saved_player_may_sit_opposite(run, small):
     row = trainer.step()
     assert row["games"] == 16
     assert row["decisions"] < 16 * 5  # the others' decisions are not the learner's
+
+
+def test_a_base_model_is_loaded_once_for_learner_and_opponents(run, small):
+    from coterie.training.loop import Trainer
+
+    scheme = dataclasses.replace(small.scheme, opponents=f"self=1,{run}=1,{run}:main@1=1,{run}:main@1?sample=1")
+    policy = dataclasses.replace(small.policy, lora_r=8)  # adapters of another shape
+    trainer = Trainer(dataclasses.replace(small, scheme=scheme, policy=policy))
+    newest, first, drawing = (trainer.pool.agents[name] for name in (str(run), f"{run}:main@1", f"{run}:main@1?sample"))
+    assert newest.backend is first.backend is drawing.backend  # they answer in one batch
+    assert newest.backend is not trainer.policy
+    assert newest.backend.model is trainer.policy.model
+    assert list(newest.backend.bank.players) == [newest.player, first.player]
+    assert drawing.player == first.player
+    assert (newest.greedy, first.greedy, drawing.greedy) == (True, True, False)
+    # Fresh banks on models of their own say the same as what is shared.
+    alone = LoraPolicy(load_model(small.policy.model), decode="choice")
+    bank = LoraBank(alone.model, newest.backend.bank.config)
+    bank.load_peft("main", run / "players" / "main" / "v000001")
+    game = make_game("tictactoe")
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, 0)
+    turn = Turn(game, state, 0, 0, game.legal_mask(state, 0, 0), 0)
+    theirs = LLMAgent(LoraPolicy(load_model(small.policy.model), None), None).policy([turn])[0]
+    assert not np.allclose(first.policy([turn])[0], theirs)
+    ours = LLMAgent(LoraPolicy(alone.loaded, bank), "main").policy([turn])[0]
+    np.testing.assert_allclose(drawing.policy([turn])[0], ours, atol=1e-6)
+    before = newest.backend.bank.weights(newest.player).clone()
+    trainer.step()
+    assert torch.equal(newest.backend.bank.weights(newest.player), before)
+
+
+def test_bases_that_nobody_uses_are_let_go(mini):
+    base = load_base(str(mini))
+    assert load_base(str(mini), "float32") is base is load_base(str(mini), "auto")
+    assert load_base(str(mini), "bfloat16") is not base
+    gone = weakref.ref(base.model)
+    del base
+    gc.collect()
+    assert gone() is None
+
+
+def test_how_a_player_answers_is_said_behind_a_question_mark(run, mini):
+    assert not make_player(f"{mini}?sample", GAME).greedy
+    assert not make_player(f"{run}?sample", GAME).greedy
+    with pytest.raises(UsageError, match="only `sample` may stand"):
+        make_player(f"{run}?warm", GAME)
