@@ -31,7 +31,7 @@ from ...envs.vec import VecEnv
 from ...errors import ActionError, MissingExtra, UsageError
 from ..data.rollout import opening_states
 from ..learn.objectives import LOSS_TYPES, NOT_YET
-from ..runs.config import TrainConfig, from_dict
+from ..runs.config import BudgetConfig, TrainConfig, from_dict
 
 if TYPE_CHECKING:
     import torch
@@ -91,13 +91,14 @@ HOUSEKEEPING = re.compile(
 """Fields about the Trainer's logs, files, data loading and memory: passed over, for nothing learned depends on them."""
 
 
-def from_grpo_config(config: GRPOConfig) -> dict[str, Any]:
+def from_grpo_config(config: GRPOConfig, updates: int = BudgetConfig.updates) -> dict[str, Any]:
     """Nested data for ``config.from_dict``: everything that a GRPOConfig says about learning.
 
     Every value counts, defaults too: whoever passes a GRPOConfig gets its learning rate of 1e-6.
 
     Args:
         config: TRL's.
+        updates: over which the learning rate falls (linear, cosine) where ``max_steps`` says nothing.
 
     Raises:
         UsageError: names every field whose value cannot be honoured.
@@ -105,19 +106,22 @@ def from_grpo_config(config: GRPOConfig) -> dict[str, Any]:
     """
     _check_honoured(config)
     steps, iterations = _int(config.max_steps), _int(config.num_iterations)
+    total = steps if steps > 0 else updates * iterations
     flat: dict[str, Any] = {ours: getattr(config, theirs) for theirs, ours in MAPPED.items()}
     flat["policy.dtype"] = "bfloat16" if config.bf16 else "float32"
     flat["loss.epsilon_high"] = config.epsilon_high or 0.0
     flat["rollout.games"] = config.generation_batch_size
     flat["credit.credit"] = "group"
-    flat["optimizer.decay_updates"] = 0  # what a preset may say beside these has no counterpart in a GRPOConfig
+    # What a preset may say beside these has no counterpart in a GRPOConfig.
     flat["loss.num_mini_batches"] = 1
     flat["loss.entropy_decay_updates"] = 0
     flat["credit.scale_rewards"] = config.scale_rewards
     warmup = float(config.warmup_steps)
-    flat["optimizer.warmup_updates"] = -(-int(warmup * max(steps, 0) if 0 < warmup < 1 else warmup) // iterations)
+    flat["optimizer.warmup_updates"] = -(-int(warmup * total if 0 < warmup < 1 else warmup) // iterations)
     if steps > 0:
-        flat["budget.updates"] = -(-steps // iterations)
+        flat["budget.updates"] = updates = -(-steps // iterations)
+    flat["optimizer.lr_scheduler_type"] = schedule = _schedule(config)
+    flat["optimizer.decay_updates"] = updates if schedule in ("linear", "cosine") else 0
     nested: dict[str, Any] = {}
     for name, value in flat.items():
         section, _, field = name.rpartition(".")
@@ -127,7 +131,12 @@ def from_grpo_config(config: GRPOConfig) -> dict[str, Any]:
 
 def train_config(config: GRPOConfig, base: TrainConfig | None = None) -> TrainConfig:
     """``from_grpo_config`` on top of a configuration; the rest (game, scheme, adapters, goal) stays the base's."""
-    return from_dict(from_grpo_config(config), TrainConfig() if base is None else base)
+    base = TrainConfig() if base is None else base
+    return from_dict(from_grpo_config(config, base.budget.updates), base)
+
+
+def _schedule(config: GRPOConfig) -> str:
+    return str(getattr(config.lr_scheduler_type, "value", config.lr_scheduler_type))
 
 
 def _check_honoured(config: GRPOConfig) -> None:
@@ -144,9 +153,9 @@ def _check_honoured(config: GRPOConfig) -> None:
         wrong.append(f"loss_type={config.loss_type!r} (choose one of {', '.join(LOSS_TYPES)})")
     if str(getattr(config.optim, "value", config.optim)) not in ("adamw_torch", "adamw_torch_fused"):
         wrong.append(f"optim={config.optim!r} (only adamw_torch)")
-    schedule = str(getattr(config.lr_scheduler_type, "value", config.lr_scheduler_type))
-    if schedule not in ("linear", "constant", "constant_with_warmup"):
-        wrong.append(f"lr_scheduler_type={schedule!r} (the rate is constant after the warm-up)")
+    schedules = ("linear", "cosine", "constant", "constant_with_warmup")
+    if _schedule(config) not in schedules:
+        wrong.append(f"lr_scheduler_type={_schedule(config)!r} (choose one of {', '.join(schedules)})")
     if config.scale_rewards not in ("group", "batch", "none"):
         wrong.append(f"scale_rewards={config.scale_rewards!r} (say 'group', 'batch' or 'none')")
     if config.steps_per_generation != config.gradient_accumulation_steps:

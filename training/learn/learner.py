@@ -84,11 +84,8 @@ class Learner:
         self.broken: dict[str, CollapseError] = {}
 
     def rate(self, update: int, player: str | None = None) -> float:
-        """Learning rate of an update: it rises, falls to a tenth, stays."""
-        s = self._schedule(player)
-        rise = min(1.0, (update + 1) / max(1, s.warmup_updates))
-        fall = max(0.1, 1.0 - 0.9 * update / s.decay_updates) if s.decay_updates else 1.0
-        return s.learning_rate * rise * fall
+        """Learning rate of an update; see ``OptimizerConfig.lr_scheduler_type``."""
+        return self._schedule(player).rate(update)
 
     def entropy_coef(self, update: int) -> float:
         """Weight of the entropy bonus in an update."""

@@ -8,6 +8,7 @@ lists what differs. What each game starts from stands in ``presets.py``; ``confi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import cos, pi
 from typing import Any, Literal
 
 from ...envs.registry import game_arguments
@@ -151,8 +152,11 @@ class OptimizerConfig:
 
     Attributes:
         learning_rate: its height after the warm-up.
+        lr_scheduler_type: to_a_tenth (rises, and falls linearly from the first update on, to a tenth at decay_updates,
+            where it stays), or one of transformers', counted in updates: constant (without warm-up),
+            constant_with_warmup, linear and cosine (both fall to 0 at decay_updates).
         warmup_updates: updates over which it rises linearly.
-        decay_updates: it falls linearly from the first update on, to a tenth at this one, where it stays; 0: constant.
+        decay_updates: updates over which it falls; 0: constant after the warm-up.
         weight_decay: decoupled.
         beta1: of the first moment.
         beta2: of the second moment.
@@ -160,12 +164,28 @@ class OptimizerConfig:
     """
 
     learning_rate: float = 1e-3
+    lr_scheduler_type: Literal["to_a_tenth", "constant", "constant_with_warmup", "linear", "cosine"] = "to_a_tenth"
     warmup_updates: int = 5
     decay_updates: int = 0
     weight_decay: float = 0.0
     beta1: float = 0.9
     beta2: float = 0.99
     max_grad_norm: float = 1.0
+
+    def rate(self, update: int) -> float:
+        """Learning rate of an update, counted from 0."""
+        if self.lr_scheduler_type == "to_a_tenth":
+            rise = min(1.0, (update + 1) / max(1, self.warmup_updates))
+            fall = max(0.1, 1.0 - 0.9 * update / self.decay_updates) if self.decay_updates else 1.0
+            return self.learning_rate * rise * fall
+        if self.lr_scheduler_type == "constant":
+            return self.learning_rate
+        if update < self.warmup_updates:
+            return self.learning_rate * update / self.warmup_updates
+        if self.lr_scheduler_type == "constant_with_warmup":
+            return self.learning_rate
+        done = min(1.0, (update - self.warmup_updates) / max(1, self.decay_updates - self.warmup_updates))
+        return self.learning_rate * (1.0 - done if self.lr_scheduler_type == "linear" else (1.0 + cos(pi * done)) / 2)
 
 
 @dataclass(frozen=True)
@@ -259,6 +279,12 @@ class TrainConfig:
         games, group = self.rollout.games, self.rollout.num_generations
         if games % group:
             raise UsageError(f"games is {games}; it must be a multiple of num_generations, which is {group}.")
+        optimizer = self.optimizer
+        if optimizer.lr_scheduler_type in ("linear", "cosine") and not optimizer.decay_updates:
+            raise UsageError(
+                f"lr_scheduler_type is {optimizer.lr_scheduler_type}; say over how many updates the rate falls: "
+                "decay_updates."
+            )
         _ = self.game_arguments
 
     @property

@@ -19,7 +19,7 @@ from coterie.agents.llm.tokenizer import VOCAB_SIZE, byte_tokenizer  # noqa: E40
 from coterie.errors import UnknownName, UsageError  # noqa: E402
 from coterie.training.bridges.trl import HOUSEKEEPING, MAPPED, GameBridge, from_grpo_config, train_config  # noqa: E402
 from coterie.training.learn.objectives import policy_loss  # noqa: E402
-from coterie.training.runs.config import TrainConfig  # noqa: E402
+from coterie.training.runs.config import BudgetConfig, TrainConfig  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # TRL and transformers warn about themselves
 
@@ -51,7 +51,7 @@ def test_every_value_is_taken_over() -> None:
         },
         "optimizer": {
             "learning_rate": 3e-4, "weight_decay": 0.1, "beta1": 0.8, "beta2": 0.95, "max_grad_norm": 0.5,
-            "warmup_updates": 5, "decay_updates": 0,
+            "warmup_updates": 5, "decay_updates": 0, "lr_scheduler_type": "constant",
         },
         "budget": {"updates": 51},
     }  # fmt: skip
@@ -65,6 +65,16 @@ def test_what_is_passed_wins_and_the_rest_stays() -> None:
     assert merged.loss.loss_type == "dapo"
     assert merged.scheme == base.scheme
     assert merged.budget.updates == base.budget.updates  # max_steps -1 says nothing
+
+
+@pytest.mark.parametrize("name", ["linear", "cosine"])
+def test_a_rate_that_falls_falls_over_the_run(name: str) -> None:
+    config = train_config(grpo_config(lr_scheduler_type=name, max_steps=101, num_iterations=2, learning_rate=1.0))
+    assert (config.budget.updates, config.optimizer.decay_updates) == (51, 51)
+    assert config.optimizer.rate(0) == 1.0
+    assert 0 < config.optimizer.rate(50) < 0.05
+    base = dataclasses.replace(TrainConfig(), budget=BudgetConfig(updates=40))
+    assert train_config(grpo_config(lr_scheduler_type=name), base).optimizer.decay_updates == 40  # max_steps is -1
 
 
 def test_fractions_of_warm_up_and_batch_sizes() -> None:
@@ -92,7 +102,7 @@ def test_fractions_of_warm_up_and_batch_sizes() -> None:
         {"loss_type": "vespo"},
         {"loss_type": "luspo", "importance_sampling_level": "sequence"},
         {"optim": "sgd"},
-        {"lr_scheduler_type": "cosine"},
+        {"lr_scheduler_type": "polynomial"},
         {"num_train_epochs": 1.0},
         {"adam_epsilon": 1e-6},
         {"neftune_noise_alpha": 5.0},

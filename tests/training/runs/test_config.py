@@ -6,7 +6,7 @@ import pytest
 
 from coterie.envs.registry import list_envs, make_game
 from coterie.errors import UsageError
-from coterie.training.runs.config import from_dict, load_config, preset
+from coterie.training.runs.config import OptimizerConfig, from_dict, load_config, preset
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,26 @@ def test_every_game_that_is_shipped_can_be_trained_as_its_preset_says():
             own = preset(name, curriculum)
             for opponent in (*make_scheme(own.scheme, 2).opponents, *own.budget.eval_vs.split(",")):
                 assert make_player(opponent, game).name
+
+
+@pytest.mark.parametrize("name", ["constant", "constant_with_warmup", "linear", "cosine"])
+@pytest.mark.parametrize("warmup", [0, 4])
+def test_schedules_are_those_of_transformers(name, warmup):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5)
+    theirs = transformers.get_scheduler(name, optimizer, num_warmup_steps=warmup, num_training_steps=20)
+    ours = OptimizerConfig(learning_rate=0.5, lr_scheduler_type=name, warmup_updates=warmup, decay_updates=20)
+    for update in range(24):
+        if update <= 20:  # beyond the end their cosine rises again
+            assert ours.rate(update) == pytest.approx(theirs.get_last_lr()[0], abs=1e-12), update
+        optimizer.step()
+        theirs.step()
+    assert ours.rate(1000) == (0.0 if name in ("linear", "cosine") else 0.5)
+
+
+def test_a_rate_that_falls_needs_to_know_over_what():
+    with pytest.raises(UsageError, match=r"lr_scheduler_type is cosine.*decay_updates"):
+        from_dict({"optimizer": {"lr_scheduler_type": "cosine", "decay_updates": 0}})
+    with pytest.raises(UsageError, match="Did you mean 'cosine'"):
+        from_dict({"optimizer": {"lr_scheduler_type": "cosin"}})
