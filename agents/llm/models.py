@@ -78,7 +78,7 @@ def load_model(name: str | os.PathLike[str], dtype: str | torch.dtype | None = N
     Raises:
         UnknownName: a plain word that is no model's name.
         MissingExtra: torch, transformers or gguf isn't installed.
-        ModelError: not there, not readable, or not a causal language model.
+        ModelError: not there, not readable, not a causal language model, or one whose log-probabilities would be wrong.
     """
     _need_packages()
     wanted = _torch_dtype(dtype)
@@ -89,6 +89,7 @@ def load_model(name: str | os.PathLike[str], dtype: str | torch.dtype | None = N
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "left"
     model.eval()
+    _check_served(model, name)
     return LoadedModel(model, tokenizer, found, weights_hash(model))
 
 
@@ -313,6 +314,12 @@ def _file_key(file: Path) -> str:
         stream.seek(max(0, size - block))
         digest.update(stream.read(block))
     return digest.hexdigest()[:16]
+
+
+def _check_served(model: Any, name: str) -> None:
+    from .scoring.passes import serving
+
+    serving(model, name)
 
 
 # -- small things -----------------------------------------------------------------------------------------------------

@@ -15,11 +15,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...errors import ActionError, ModelError, UsageError
+from ...errors import ActionError, UsageError
 from ..core import Decision, Tokens, Turn
 from .prompts import answer_text, make_template, stop_token
 from .scoring.decoding import check_kind, score
 from .scoring.forest import Question, pack_questions
+from .scoring.passes import serving
 
 if TYPE_CHECKING:
     from ..bank.bank import LoraBank
@@ -55,7 +56,7 @@ class LoraPolicy:
     Raises:
         UnknownName: an unknown decoding or template.
         UsageError: a temperature that isn't positive.
-        ModelError: a model that does more to its logits than the scores of decoding.py know.
+        ModelError: a model whose log-probabilities would be wrong (``scoring.passes.serving``).
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class LoraPolicy:
     ) -> None:
         if not temperature > 0:
             raise UsageError(f"temperature is {temperature}; it must be > 0 (play greedily instead of at 0).")
-        _check_plain_logits(loaded)
+        serving(loaded.model, loaded.id)
         self.loaded, self.bank = loaded, bank
         free = decode == "free"
         self.decode = check_kind(decode)
@@ -307,17 +308,6 @@ class LLMAgent:
                 probabilities /= probabilities.sum()
             out.append(probabilities)
         return out
-
-
-def _check_plain_logits(loaded: LoadedModel) -> None:
-    """Raise ModelError if logits are more than the output embedding's product."""
-    config = loaded.model.config.get_text_config()
-    for name, plain in (("final_logit_softcapping", None), ("logit_scale", 1.0), ("logits_scaling", 1.0)):
-        if getattr(config, name, plain) not in (None, plain):
-            raise ModelError(
-                f"{loaded.id} scales its logits ({name} {getattr(config, name)}), which coterie doesn't do yet: its "
-                "log-probabilities would be wrong. Choose a model of the Llama family, such as smollm2."
-            )
 
 
 def _bytes(row: Any) -> bytes:

@@ -34,8 +34,9 @@ from ...envs.words import TextGame
 from ...errors import UsageError
 from ..core import Turn
 from .prompts import make_template, stop_token
-from .scoring.decoding import parent_logits
 from .scoring.forest import Pack, Question, pack_questions
+from .scoring.logprobs import Head, edge_logprobs
+from .scoring.passes import parent_states
 from .tokenizer import BOS, PAD, VOCAB_SIZE, byte_tokenizer
 
 if TYPE_CHECKING:
@@ -216,8 +217,8 @@ class Rehearsal:
         distinct = list(dict.fromkeys(lines))
         total = -sum(math.log(len(question.answers)) for question in distinct)
         for pack in pack_questions(distinct, row_tokens=128):
-            logits = parent_logits(self.model, pack)
-            edge = torch.log_softmax(logits, -1)[pack.edge_parent, pack.edge_token]
+            hidden = parent_states(self.model, pack)
+            edge, _ = edge_logprobs(Head(self.model), hidden, pack.edge_parent, pack.edge_token)
             loss = -(edge * answer_shares(pack)).sum()
             (loss / len(distinct)).backward()
             total += loss.item()

@@ -21,29 +21,20 @@ V vocabulary.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 
 from ....errors import UnknownName
 from .forest import Pack
+from .logprobs import Head, edge_logprobs, entropy
+from .passes import Router, parent_states
 
-__all__ = ["KINDS", "Router", "Scores", "check_kind", "score"]
+__all__ = ["KINDS", "Scores", "check_kind", "score"]
 
 KINDS = ("choice", "constrained", "free")
 NEVER = float("-inf")
-
-
-class Router(Protocol):
-    """Sends each row of a batch through its player's adapter (``LoraBank``)."""
-
-    def route(self, index: torch.Tensor) -> AbstractContextManager[object]:
-        """Context in which row b of the model's input uses slot ``index[b]``."""
-        ...
 
 
 @dataclass
@@ -84,43 +75,25 @@ def score(
     """Score every answer of a pack; differentiable where gradients are on.
 
     Args:
-        model: a causal language model of transformers whose logits are its output embedding of the hidden states.
+        model: a causal language model of transformers.
         pack: packed questions.
         kind: one of ``KINDS``.
         bank: adapters; None scores the base model.
         temperature: > 0.
         base: score all rows with the base model although there is a bank (the reference policy).
+
+    Raises:
+        ModelError: a model that can't be served (``passes.serving``).
     """
     check_kind(kind)
-    logits = parent_logits(model, pack, bank=bank, base=base)
+    hidden, head = parent_states(model, pack, bank=bank, base=base), Head(model)
+    parent, token = pack.edge_parent.to(hidden.device), pack.edge_token.to(hidden.device)
+    if kind == "constrained":  # normalised over the children alone: no other token's logit is needed
+        return _constrained(head.at(hidden[parent], token) / temperature, pack)
     if kind == "choice":
-        edge = torch.log_softmax(logits, -1)[pack.edge_parent, pack.edge_token]
-        return _choice(edge, pack, temperature)
-    logits = logits / temperature
-    if kind == "free":
-        logps = torch.log_softmax(logits, -1)
-        return _free(logps, pack)
-    return _constrained(logits[pack.edge_parent, pack.edge_token], pack)
-
-
-def parent_logits(model: nn.Module, pack: Pack, *, bank: Router | None = None, base: bool = False) -> torch.Tensor:
-    """[U, V] float32 logits behind every parent token."""
-    slots = torch.full_like(pack.slots, -1) if base else pack.slots
-    device = next(model.parameters()).device
-    with bank.route(slots.to(device)) if bank is not None else nullcontext():
-        hidden = model.base_model(  # type: ignore[operator]
-            input_ids=pack.ids.to(device),
-            attention_mask=pack.mask.to(device),
-            position_ids=pack.positions.to(device),
-            use_cache=False,
-        ).last_hidden_state
-    rows = hidden.flatten(0, 1).index_select(
-        0, pack.parents.to(device)
-    )  # 2-D and contiguous: a strided slice is far slower
-    head = model.get_output_embeddings()  # type: ignore[operator]
-    # In float32 whatever the base's dtype: bfloat16 logits are 0.1 nats apart, too coarse for a ratio.
-    bias = None if head.bias is None else head.bias.float()
-    return nn.functional.linear(rows.float(), head.weight.float(), bias)
+        return _choice(edge_logprobs(head, hidden, parent, token)[0], pack, temperature)
+    edge, each = edge_logprobs(head, hidden, parent, token, temperature, spread=True)
+    return _free(edge, each[parent], pack)
 
 
 def _paths(edge: torch.Tensor, pack: Pack) -> tuple[torch.Tensor, torch.Tensor]:
@@ -141,15 +114,9 @@ def _gather_answers(table: torch.Tensor, pack: Pack) -> torch.Tensor:
     return table[pack.question_answers.to(table.device) >= 0]
 
 
-def _entropy(logps: torch.Tensor) -> torch.Tensor:
-    """Entropy of [..., C] log-probabilities in which -inf marks what is not there."""
-    safe = logps.masked_fill(torch.isinf(logps), 0.0)
-    return -(logps.exp() * safe).sum(-1)
-
-
 def _entropy_of_answers(table: torch.Tensor, pack: Pack) -> torch.Tensor:
     """[K] the entropy of each answer's question, from the log-probs [Q, C] of whole answers."""
-    return _gather_answers(_entropy(table)[:, None].expand_as(table), pack)
+    return _gather_answers(entropy(table)[:, None].expand_as(table), pack)
 
 
 def _choice(edge: torch.Tensor, pack: Pack, temperature: float) -> Scores:
@@ -190,11 +157,8 @@ def _segment_log_softmax(values: torch.Tensor, group: torch.Tensor) -> torch.Ten
     return shifted - total.log()[group]
 
 
-def _free(logps: torch.Tensor, pack: Pack) -> Scores:
-    edge = logps[pack.edge_parent, pack.edge_token]
+def _free(edge: torch.Tensor, each: torch.Tensor, pack: Pack) -> Scores:
     values, mask = _paths(edge, pack)
     table = _spread(values.sum(1), pack)
-    # Over a whole vocabulary the steps in between are large: they are made again if a gradient ever asks for them.
-    each = checkpoint(_entropy, logps, use_reentrant=False, preserve_rng_state=False)[pack.edge_parent]
     along, _ = _paths(each, pack)
     return Scores(values, mask, table, along.sum(1) / mask.sum(1).clamp(min=1.0))

@@ -2,28 +2,31 @@
 
 A *question* is a prompt with the answers that are to be scored (choice and constrained decoding: every legal answer;
 free decoding: the completions that were sampled). All answers of a question form a trie below the prompt; questions
-whose prompts begin alike share those tokens too. One packed row holds one tree: parents before children, rotary
-positions equal to depth, and an attention mask that lets each token see its ancestors only (ASCII: ``*`` = attends)::
+whose prompts begin alike share those tokens too, however many they are. One packed row holds one forest, numbered
+depth-first, so that the descendants of token j are the tokens ``j <= i < ends[j]``: two ints a token say what attends
+to what (``*`` = attends), and positions equal depth::
 
     question "ab" with answers "c", "de"; question "af" with answer "g"      (last tokens of answers are never fed)
 
-          a b d f
-        a *
-        b * *
-        d * * *
-        f *     *            edges: b->c, b->d, d->e, f->g
+                a b d f
+        ends    4 3 3 4
+              a *
+              b * *
+              d * * *
+              f *     *            edges: b->c, b->d, d->e, f->g
 
 The probability of every answer is the product over its edges; what an edge's probability is normalised over is the
 decoder's business (``decoding.py``). Rollouts and losses use the same packing, with and without gradients.
 
 Letters: R packed rows, L tokens a row, U distinct parents (tokens whose logits are needed), E edges, K answers,
-Q questions, T longest answer.
+Q questions, T longest answer, S sequences, D longest sequence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -33,11 +36,22 @@ from numpy.typing import NDArray
 __all__ = ["Pack", "Question", "pack_questions"]
 
 Ids = tuple[int, ...]
+Ints = NDArray[np.int64]
 
-WORTH = 1024
+ROW_TOKENS = 4096
+"""No row holds more, unless one answer's path alone is longer: masks grow with the square of a row."""
+
+MASK_BYTES = 1 << 26
+"""The dense masks of one batch, at one byte a pair of tokens, unless one row alone takes more."""
+
+ATTENTION = 512
+"""Attending to so many tokens costs what one token costs in all other products (between a tiny model's 150 and the
+900 of one with 576 hidden values, measured)."""
+
+WORTH = 256
 """A batch of fewer tokens is not closed because of its padding: another forward pass would cost more."""
 
-PADDING = 0.2
+PADDING = 0.15
 """Padding that a batch may hold, over the tokens in it: short and long questions are fed apart."""
 
 
@@ -61,10 +75,10 @@ class Pack:
 
     Attributes:
         ids, positions: [R, L] int64.
-        mask: [R, 1, L, L] bool, True = attends.
+        ends: [R, L] int64, token i descends from token j of its row where ``j <= i < ends[j]``; 0 marks padding.
         slots: [R] int64, the bank's slot of each row.
-        parents: [U] int64 into the flattened [R * L], the tokens whose logits are needed.
-        edge_parent: [E] int64 into ``parents``. edge_token: [E] int64 token ids.
+        parents: [U] int64 into the flattened [R * L], the tokens whose logits are needed; rising.
+        edge_parent: [E] int64 into ``parents``, rising. edge_token: [E] int64 token ids.
         answer_edges: [K, T] int64 into edges, -1 padded; the path of each answer.
         question_answers: [Q, C] int64 into answers, -1 padded; in the question's order.
         questions: [Q] int64, indices into the sequence that was packed.
@@ -73,53 +87,44 @@ class Pack:
 
     ids: torch.Tensor
     positions: torch.Tensor
-    mask: torch.Tensor
+    ends: torch.Tensor
     slots: torch.Tensor
     parents: torch.Tensor
     edge_parent: torch.Tensor
     edge_token: torch.Tensor
     answer_edges: torch.Tensor
     question_answers: torch.Tensor
-    questions: NDArray[np.int64]
+    questions: Ints
     tokens: int
+
+    @property
+    def mask(self) -> torch.Tensor:
+        """[R, 1, L, L] bool, True = attends. Padding sees itself: a softmax over nothing is NaN."""
+        at = torch.arange(self.ids.shape[1])
+        seen = (at[:, None] >= at) & (at[:, None] < self.ends[:, None, :])
+        seen |= at[:, None] == at
+        return seen[:, None]
+
+
+class _Part(NamedTuple):
+    """What of a question goes into one row: nearly always all of it.
+
+    Attributes:
+        question: its number. first, last: its answers from the one to before the other. fresh: tokens the row grows by.
+    """
+
+    question: int
+    first: int
+    last: int
+    fresh: int
 
 
 class _Row:
-    """One tree under construction; nodes are numbered in the order they are added."""
+    """The questions of one tree; ``tokens`` is an upper bound, since answers may share tokens too."""
 
     def __init__(self, slot: int) -> None:
-        self.slot = slot
-        self.ids: list[int] = []
-        self.parent: list[int] = []
-        self.depth: list[int] = []
-        self.children: dict[tuple[int, int], int] = {}
-        self.questions: list[int] = []
-
-    def walk(self, tokens: Sequence[int], at: int) -> tuple[int, int]:
-        """Follow existing nodes from ``at``; returns (last node, how many tokens were found)."""
-        for done, token in enumerate(tokens):
-            following = self.children.get((at, token), -1)
-            if following < 0:
-                return at, done
-            at = following
-        return at, len(tokens)
-
-    def add(self, tokens: Sequence[int], at: int = -1) -> int:
-        """Add a path below node ``at`` (-1: the root), reusing what is there; returns its last node."""
-        at, done = self.walk(tokens, at)
-        for token in tokens[done:]:
-            node = len(self.ids)
-            self.ids.append(token)
-            self.parent.append(at)
-            self.depth.append(0 if at < 0 else self.depth[at] + 1)
-            self.children[(at, token)] = node
-            at = node
-        return at
-
-    def cost(self, question: Question) -> int:
-        """An upper bound on the nodes that adding a question would take."""
-        _, shared = self.walk(question.prompt, -1)
-        return len(question.prompt) - shared + sum(len(a) - 1 for a in question.answers)
+        self.slot, self.tokens = slot, 0
+        self.parts: list[_Part] = []
 
 
 def pack_questions(
@@ -129,96 +134,191 @@ def pack_questions(
 
     Args:
         questions: distinct questions (equal ones waste work, but are scored right).
-        row_tokens: a row is closed before it would hold more tokens; None picks a length from the prompts. A question
-            is never split, so a longer one gets a row of its own.
-        batch_tokens: R * L of one batch stays below this where a single row allows it.
+        row_tokens: a row is closed before it would hold more tokens. None weighs what sharing a prefix saves against
+            the attention to a longer row, and splits the answers of a question that doesn't fit into ``ROW_TOKENS``
+            over several rows.
+        batch_tokens: R * L of one batch stays below this where a single question allows it.
 
     Returns:
         Batches that together hold every question once.
     """
     if not questions:
         return []
-    if row_tokens is None:
-        longest = max(len(q.prompt) for q in questions)
-        row_tokens = min(max(4 * longest, 64), 512)
-    order = sorted(range(len(questions)), key=lambda q: (questions[q].slot, questions[q].prompt))
-    rows: list[_Row] = []
-    for q in order:
-        question = questions[q]
-        row = rows[-1] if rows else None
-        if row is None or row.slot != question.slot or len(row.ids) + row.cost(question) > row_tokens:
-            row = _Row(question.slot)
-            rows.append(row)
-        row.questions.append(q)
-        end = row.add(question.prompt)
-        for answer in question.answers:
-            row.add(answer[:-1], end)
-    rows.sort(key=lambda r: (r.slot, len(r.ids)))
+    bundles = _bundles(questions, row_tokens, min(ROW_TOKENS, batch_tokens))
+    bundles.sort(key=lambda rows: (rows[0].slot, max(row.tokens for row in rows)))
     packs: list[Pack] = []
     batch: list[_Row] = []
     fed = widest = 0
-    for row in rows:
-        wider, more = max(widest, len(row.ids)), fed + len(row.ids)  # the last of another player may be shorter
-        padded = wider * (len(batch) + 1)
-        if batch and (padded > batch_tokens or (fed >= WORTH and padded - more > PADDING * more)):
+    for rows in bundles:
+        wider, more = max(widest, *(row.tokens for row in rows)), fed + sum(row.tokens for row in rows)
+        padded = wider * (len(batch) + len(rows))
+        full = padded > batch_tokens or padded * wider > MASK_BYTES
+        if batch and (full or (fed >= WORTH and padded - more > PADDING * more)):
             packs.append(_finish(batch, questions))
-            batch, more, wider = [], len(row.ids), len(row.ids)
-        batch.append(row)
+            batch, more = [], sum(row.tokens for row in rows)
+            wider = max(row.tokens for row in rows)
+        batch += rows
         fed, widest = more, wider
     packs.append(_finish(batch, questions))
     return packs
 
 
+def _bundles(questions: Sequence[Question], row_tokens: int | None, most: int) -> list[list[_Row]]:
+    """Rows, in lists of those that share a question, which one batch must hold."""
+    order = sorted(range(len(questions)), key=lambda q: (questions[q].slot, questions[q].prompt))
+    bundles: list[list[_Row]] = []
+    before: Ids = ()
+    for q in order:
+        slot, prompt, answers = questions[q]
+        row = bundles[-1][-1] if bundles else None
+        shared = _shared(before, prompt) if row is not None and row.slot == slot else 0
+        behind = [len(answer) - 1 for answer in answers]
+        whole = len(prompt) + sum(behind)
+        fresh = whole - shared
+        before = prompt
+        if row is not None and row.slot == slot and _joins(row.tokens, fresh, whole, row_tokens, most):
+            row.parts.append(_Part(q, 0, len(answers), fresh))
+            row.tokens += fresh
+            continue
+        rows = [_Row(slot)]
+        bundles.append(rows)
+        first = 0
+        rows[0].tokens = len(prompt)
+        for k, more in enumerate(behind):
+            if row_tokens is None and k > first and rows[-1].tokens + more > ROW_TOKENS:
+                rows[-1].parts.append(_Part(q, first, k, rows[-1].tokens))
+                rows.append(_Row(slot))
+                rows[-1].tokens, first = len(prompt), k
+            rows[-1].tokens += more
+        rows[-1].parts.append(_Part(q, first, len(answers), rows[-1].tokens))
+    return bundles
+
+
+def _joins(held: int, fresh: int, whole: int, row_tokens: int | None, most: int) -> bool:
+    """Whether a question of ``whole`` tokens goes into a row of ``held``, which then grows by ``fresh``."""
+    if row_tokens is not None:
+        return held + fresh <= row_tokens
+    # A row's attention costs its square: what joining adds, against a row of the question's own.
+    together = fresh * ATTENTION + fresh * (2 * held + fresh)
+    return held + fresh <= most and together <= whole * (ATTENTION + whole)
+
+
+def _shared(a: Ids, b: Ids) -> int:
+    """How many tokens two prompts begin with alike."""
+    length = min(len(a), len(b))
+    if a[:length] == b[:length]:
+        return length
+    return next(k for k in range(length) if a[k] != b[k])
+
+
 def _finish(rows: Sequence[_Row], questions: Sequence[Question]) -> Pack:
     """Turn rows into tensors."""
-    width = max(len(row.ids) for row in rows)
-    ids = np.zeros((len(rows), width), np.int64)
-    positions = np.zeros((len(rows), width), np.int64)
-    mask = np.zeros((len(rows), width, width), np.bool_)
-    mask[:, np.arange(width), np.arange(width)] = True  # padding sees itself: a softmax over nothing is NaN
-    parents: dict[int, int] = {}
-    edges: dict[tuple[int, int], int] = {}
-    paths: list[list[int]] = []
-    answers_of: list[list[int]] = []
-    asked: list[int] = []
-    for r, row in enumerate(rows):
-        ids[r, : len(row.ids)] = row.ids
-        positions[r, : len(row.ids)] = row.depth
-        for node, parent in enumerate(row.parent):
-            if parent >= 0:
-                mask[r, node] |= mask[r, parent]
-        for q in row.questions:
-            end, _ = row.walk(questions[q].prompt, -1)
-            asked.append(q)
-            mine: list[int] = []
-            for answer in questions[q].answers:
-                at, path = end, []
-                for token in answer:
-                    parent = parents.setdefault(r * width + at, len(parents))
-                    path.append(edges.setdefault((parent, token), len(edges)))
-                    at = row.children.get((at, token), -1)
-                mine.append(len(paths))
-                paths.append(path)
-            answers_of.append(mine)
-    edge_array = np.array(list(edges), np.int64)
+    parts = [(r, part) for r, row in enumerate(rows) for part in row.parts]
+    answers = [answer for _, part in parts for answer in questions[part.question].answers[part.first : part.last]]
+    counts = np.array([part.last - part.first for _, part in parts])
+    lengths = np.fromiter(map(len, answers), np.int64, len(answers))
+    prompts = np.array([len(questions[part.question].prompt) for _, part in parts])
+    starts = np.repeat(prompts, counts)
+    sequences = np.zeros((len(answers), int((starts + lengths).max())), np.int32)
+    sequences[:, : prompts.max()] = np.repeat(
+        _matrix([questions[part.question].prompt for _, part in parts], 0), counts, 0
+    )
+    owner = np.repeat(np.arange(len(answers)), lengths)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    tokens = np.fromiter(chain.from_iterable(answers), np.int64, len(owner))
+    sequences[owner, starts[owner] + within] = tokens
+    last = np.zeros(len(answers), np.int64)
+    last[owner] = tokens  # the last of each answer is what stays: it is an edge, not a node
+    row_of = np.repeat(np.array([r for r, _ in parts]), counts)
+    fed = starts + lengths - 1
+    sequences[np.arange(len(answers)), fed] = 0
+    tree = _Tree(sequences, fed, row_of, len(rows))
+    flat = tree.place(owner, starts[owner] + within - 1)
+    _unify(flat, parts, answers, np.cumsum(lengths) - lengths)
+    edges, edge_of = np.unique(flat * (1 << 32) + tokens, return_inverse=True)
+    parents, edge_parent = np.unique(edges >> 32, return_inverse=True)
+    paths = np.full((len(answers), int(lengths.max())), -1, np.int64)
+    paths[owner, within] = edge_of
+    asked = list(dict.fromkeys(part.question for _, part in parts))
+    mine: dict[int, list[int]] = {q: [] for q in asked}
+    for (_, part), begin in zip(parts, (np.cumsum(counts) - counts).tolist(), strict=True):
+        mine[part.question] += range(begin, begin + part.last - part.first)
     return Pack(
-        ids=torch.from_numpy(ids),
-        positions=torch.from_numpy(positions),
-        mask=torch.from_numpy(mask[:, None]),
+        ids=torch.from_numpy(tree.ids),
+        positions=torch.from_numpy(tree.depth),
+        ends=torch.from_numpy(tree.ends),
         slots=torch.tensor([row.slot for row in rows]),
-        parents=torch.tensor(list(parents)),
-        edge_parent=torch.from_numpy(edge_array[:, 0].copy()),
-        edge_token=torch.from_numpy(edge_array[:, 1].copy()),
-        answer_edges=_padded(paths),
-        question_answers=_padded(answers_of),
+        parents=torch.from_numpy(parents),
+        edge_parent=torch.from_numpy(edge_parent),
+        edge_token=torch.from_numpy(edges & ((1 << 32) - 1)),
+        answer_edges=torch.from_numpy(paths),
+        question_answers=torch.from_numpy(_matrix(list(mine.values()), -1)),
         questions=np.array(asked, np.int64),
-        tokens=sum(len(row.ids) for row in rows),
+        tokens=tree.tokens,
     )
 
 
-def _padded(lists: Sequence[Sequence[int]]) -> torch.Tensor:
-    """[len, longest] int64, -1 padded."""
-    out = np.full((len(lists), max(len(x) for x in lists)), -1, np.int64)
-    for k, values in enumerate(lists):
-        out[k, : len(values)] = values
-    return torch.from_numpy(out)
+def _unify(flat: Ints, parts: Sequence[tuple[int, _Part]], answers: Sequence[Ids], begin: Ints) -> None:
+    """Let the answers of a question that was split over rows meet in the same parents, in place."""
+    split = {part.question for _, part in parts if part.first}
+    known: dict[tuple[int, Ids], int] = {}
+    owners = (part.question for _, part in parts for _ in range(part.first, part.last)) if split else ()
+    for question, answer, at in zip(owners, answers, begin.tolist(), strict=False):
+        for j in range(len(answer)) if question in split else ():
+            flat[at + j] = known.setdefault((question, answer[:j]), int(flat[at + j]))
+
+
+class _Tree:
+    """[S, D] sequences as depth-first numbered forests, one a row.
+
+    Sorted sequences visit a trie depth-first: each brings the nodes beyond what it shares with the one before it, and a
+    node ends where a later sequence shares less than its depth.
+
+    Attributes:
+        ids, depth, ends: [R, L] int64 as in ``Pack``. tokens: how many nodes.
+    """
+
+    def __init__(self, sequences: NDArray[np.int32], lengths: Ints, row_of: Ints, rows: int) -> None:
+        count, wide = sequences.shape
+        key = np.empty((count, wide + 1), ">i4")  # big-endian bytes sort like numbers; 0 stands behind the end
+        key[:, 0] = row_of + 1
+        key[:, 1:] = np.where(np.arange(wide) < lengths[:, None], sequences + 1, 0)
+        order = key.view(f"S{4 * (wide + 1)}")[:, 0].argsort(kind="stable")
+        self._rank = np.empty(count, np.int64)
+        self._rank[order] = np.arange(count)
+        key, lengths, row_of = key[order], lengths[order], row_of[order]
+        differ = key[1:] != key[:-1]
+        shared = np.zeros(count, np.int64)
+        shared[1:] = np.where(differ.any(1), np.maximum(differ.argmax(1) - 1, 0), wide)
+        fresh = np.maximum(lengths - shared, 0)
+        begin = np.cumsum(fresh) - fresh
+        self.tokens = int(fresh.sum())
+        at = np.arange(wide)
+        new = (at >= shared[:, None]) & (at < lengths[:, None])
+        number = np.where(new, begin[:, None] + at - shared[:, None], -1)
+        closing = np.where(at >= shared[:, None], begin[:, None], self.tokens)
+        after = np.full((count, wide), self.tokens)
+        after[:-1] = np.minimum.accumulate(closing[::-1], 0)[::-1][1:]
+        nodes = np.bincount(row_of, fresh, rows).astype(np.int64)
+        offset = np.cumsum(nodes) - nodes
+        row, width = np.repeat(np.arange(rows), nodes), int(nodes.max())
+        self._node = np.maximum.accumulate(number, 0)
+        self._place = row * width + np.arange(self.tokens) - offset[row]
+        self.ids, self.depth, self.ends = (np.zeros((rows, width), np.int64) for _ in range(3))
+        self.ids.flat[self._place] = key[:, 1:][new] - 1
+        self.depth.flat[self._place] = np.broadcast_to(at, new.shape)[new]
+        self.ends.flat[self._place] = after[new] - offset[row]
+
+    def place(self, sequence: Ints, depth: Ints) -> Ints:
+        """Where in the flattened [R * L] the node of a sequence at a depth lies."""
+        return np.asarray(self._place[self._node[self._rank[sequence], depth]], np.int64)
+
+
+def _matrix(lists: Sequence[Sequence[int]], missing: int) -> Ints:
+    """[len, longest] int64, padded."""
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    out = np.full((len(lists), int(lengths.max())), missing, np.int64)
+    out[np.arange(out.shape[1]) < lengths[:, None]] = np.fromiter(
+        chain.from_iterable(lists), np.int64, int(lengths.sum())
+    )
+    return out

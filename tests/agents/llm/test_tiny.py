@@ -17,8 +17,9 @@ from coterie.agents.core import Turn  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LLMAgent, LoraPolicy  # noqa: E402
 from coterie.agents.llm.prompts import stop_token  # noqa: E402
-from coterie.agents.llm.scoring.decoding import parent_logits  # noqa: E402
 from coterie.agents.llm.scoring.forest import Question, pack_questions  # noqa: E402
+from coterie.agents.llm.scoring.logprobs import Head, edge_logprobs  # noqa: E402
+from coterie.agents.llm.scoring.passes import parent_states  # noqa: E402
 from coterie.agents.llm.tiny import PRESETS, Recipe, Rehearsal, answer_shares, build, corpus, train  # noqa: E402
 from coterie.agents.llm.tokenizer import byte_tokenizer  # noqa: E402
 from coterie.envs.registry import list_envs, make_game, make_vec  # noqa: E402
@@ -99,7 +100,8 @@ def test_a_packed_trie_weighs_all_answers_alike():
         chosen = questions[2 * kind :]
         total = torch.zeros(())
         for pack in pack_questions(chosen, row_tokens=64):
-            logps = torch.log_softmax(parent_logits(model, pack), -1)[pack.edge_parent, pack.edge_token]
+            hidden = parent_states(model, pack)
+            logps, _ = edge_logprobs(Head(model), hidden, pack.edge_parent, pack.edge_token)
             total = total + (logps * answer_shares(pack)).sum()
         one_by_one = []
         for question in chosen:

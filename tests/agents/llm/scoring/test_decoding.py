@@ -11,8 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coterie.agents.llm.scoring.decoding import score
+from coterie.agents.llm.scoring import forest, logprobs
+from coterie.agents.llm.scoring.decoding import KINDS, score
 from coterie.agents.llm.scoring.forest import Question, pack_questions
+from coterie.agents.llm.scoring.logprobs import Head
 from coterie.errors import UnknownName
 
 transformers = pytest.importorskip("transformers")
@@ -166,6 +168,56 @@ def test_equal_prompts_and_shared_prefixes_are_fed_once():
     assert sum(p.tokens for p in pack_questions(questions + other_player)) == 20 + 5 + 21
 
 
+def test_a_prefix_is_shared_whatever_its_length():
+    shared = tuple(k % 23 for k in range(1000))
+    questions = [Question(0, (*shared, t), ((1,), (2, 3))) for t in range(16)]
+    assert sum(p.tokens for p in pack_questions(questions)) == 1000 + 16 + 16  # 16 first tokens of second answers
+    apart = [Question(0, (t, *shared), ((1,),)) for t in range(4)]
+    assert sum(p.tokens for p in pack_questions(apart)) == 4 * 1001
+
+
+def test_answers_that_fill_more_than_a_row_are_scored_alike(model, monkeypatch):
+    whole = {kind: all_scores(model, QUESTIONS, kind) for kind in KINDS}
+    monkeypatch.setattr(forest, "ROW_TOKENS", 4)
+    packs = pack_questions(QUESTIONS)
+    assert max(p.ids.shape[1] for p in packs) <= 5  # the longest path
+    for kind in KINDS:
+        split = all_scores(model, QUESTIONS, kind)
+        for key, value in whole[kind].items():
+            assert split[key] == pytest.approx(value, abs=2e-5), (kind, key)
+
+
+def test_masks_and_logits_are_bounded(model, monkeypatch):
+    """Never more logits at once than the bound, forward or backward, and the same gradients."""
+    questions = [Question(-1, (t, *range(20)), ((1, 2, 3), (2, 4))) for t in range(20)]
+    monkeypatch.setattr(forest, "MASK_BYTES", 3000)
+    packs = pack_questions(questions)
+    assert len(packs) > 2
+    assert max(p.mask.numel() for p in packs) <= 3000
+    seen = []
+    logits = Head.logits
+
+    def watched(head, hidden):
+        out = logits(head, hidden)
+        seen.append(out.numel() * 4)
+        return out
+
+    monkeypatch.setattr(Head, "logits", watched)
+    weights = [p for p in model.parameters() if p.requires_grad]
+    (pack,) = pack_questions(questions[:2])
+    for kind in ("choice", "free"):
+        found = []
+        for bound in (1 << 26, 3 * 4 * 24):
+            monkeypatch.setattr(logprobs, "LOGIT_BYTES", bound)
+            seen.clear()
+            scores = score(model, pack, kind)
+            found.append(torch.autograd.grad(scores.logprobs.sum() + scores.entropy.sum(), weights))
+            assert max(seen) <= bound
+        assert len(seen) >= 2 * (len(pack.parents) // 3)  # forward, and once more
+        for a, b in zip(*found, strict=True):
+            torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
 tokens = st.integers(0, 5)
 
 
@@ -217,16 +269,6 @@ def test_packing_keeps_every_path(questions, row_tokens, batch_tokens):
                     assert pack.positions[row, ancestors[order]].tolist() == list(range(len(question.prompt) + j))
         assert rows * width <= max(batch_tokens, width)
     assert sorted(seen) == list(range(len(questions)))
-
-
-def test_models_that_name_their_parts_otherwise():
-    torch.manual_seed(0)
-    config = transformers.GPT2Config(vocab_size=24, n_embd=32, n_layer=2, n_head=4, n_positions=64)
-    other = transformers.GPT2LMHeadModel(config).eval()
-    question = Question(-1, (1, 2, 3), ((4, 5), (4, 6), (7,)))
-    got = all_scores(other, [question], "free")
-    for c, answer in enumerate(question.answers):
-        np.testing.assert_allclose(got[0, c], string_logprob(other, question.prompt, answer), atol=1e-4)
 
 
 def test_an_unknown_decoding_gets_a_suggestion(model):
