@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...errors import UsageError
+from ...errors import UnknownName, UsageError
 
 __all__ = [
     "Credit",
@@ -126,15 +126,16 @@ def grpo(
         Credit; the deviation is the sample's (n - 1), as in TRL; a group of one has none and is not kept.
 
     Raises:
-        UsageError: lengths differ, a reward is not finite, a trajectory spans two groups or has two rewards.
+        UnknownName, UsageError: no such scale; lengths differ, a reward is not finite, a trajectory spans two groups or
+            has two rewards.
 
     Source: Shao et al. 2024, DeepSeekMath, section 4.1 (GRPO); Liu et al. 2025, Understanding R1-Zero-like training
     (Dr.GRPO, without the deviation).
     """
     reward, index = _floats("rewards", rewards), _dense(_ints("groups", groups))
     _same_length(rewards=reward, groups=index)
-    if scale not in ("group", "batch", "none"):
-        raise UsageError(f"Unknown scale {scale!r}: say 'group', 'batch' or 'none'.")
+    if scale not in get_args(Scale):
+        raise UnknownName("scale", scale, get_args(Scale))
     once = _once(reward, index, trajectories)
     count = int(index.max()) + 1 if index.size else 0
     mean, deviation, _ = _moments(reward[once], index[once], count)
@@ -360,32 +361,35 @@ def discounted(rewards: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.
 
 
 def gae(
-    rewards: ArrayLike, values: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.0, lam: float = 0.95
-) -> tuple[Credit, NDArray[np.float64]]:
-    """Generalised advantage estimation, and the returns that a value head learns.
+    rewards: ArrayLike, values: ArrayLike, ended: ArrayLike, *, gamma: float = 1.0, lam: float = 0.95
+) -> NDArray[Any]:
+    """Generalised advantage estimation along the first axis: [T, ...], T steps of as many trajectories as there are.
+
+    Added to ``values[:-1]`` the advantages are what a value head learns.
 
     Args:
-        rewards: [D] as in ``discounted``.
-        values: [D] the value head's estimate at each decision.
-        trajectories: [D] int, in order of time within each; every trajectory ends in its last decision.
-        gamma: discount a decision.
+        rewards: [T, ...] paid after each step.
+        values: [T + 1, ...] the value head's estimate before each step, and behind the last.
+        ended: [T, ...] bool, the episode ended with this step: nothing flows back over its end.
+        gamma: discount a step.
         lam: 0 trusts the value head, 1 the outcome.
 
-    Returns:
-        (Credit with every decision kept, [D] targets = advantages + values).
+    Raises:
+        UsageError: shapes that don't fit.
 
     Source: Schulman et al. 2016, High-dimensional continuous control using GAE, equation 16.
     """
-    reward, value = _floats("rewards", rewards), _floats("values", values)
-    ids = _dense(_ints("trajectories", trajectories))
-    _same_length(rewards=reward, values=value, trajectories=ids)
-    count = int(ids.max()) + 1 if ids.size else 0
-    out, later, next_value = np.empty(reward.size), np.zeros(count), np.zeros(count)
-    for d in range(reward.size - 1, -1, -1):
-        t = ids[d]
-        later[t] = out[d] = reward[d] + gamma * next_value[t] - value[d] + gamma * lam * later[t]
-        next_value[t] = value[d]
-    return _credit(out, np.ones(out.size, np.bool_), count, 0), out + value
+    reward, value = np.asarray(rewards), np.asarray(values)
+    on = (~np.asarray(ended, np.bool_)).astype(value.dtype)
+    if value.shape != (len(reward) + 1, *reward.shape[1:]) or on.shape != reward.shape:
+        raise UsageError(
+            f"rewards has shape {list(reward.shape)}, values {list(value.shape)}, ended {list(on.shape)}: give "
+            "[T, ...], [T + 1, ...] and [T, ...]."
+        )
+    delta: NDArray[Any] = reward + gamma * on * value[1:] - value[:-1]
+    for t in range(len(delta) - 2, -1, -1):
+        delta[t] += gamma * lam * on[t] * delta[t + 1]
+    return delta
 
 
 def _credit(advantage: NDArray[np.float64], keep: NDArray[np.bool_], groups: int, flat_groups: int) -> Credit:

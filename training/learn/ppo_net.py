@@ -26,9 +26,10 @@ from torch import Tensor
 from ...agents.net import PolicyNet, masked
 from ...envs.gridworld.shaping import Dense
 from ...envs.vec import VecEnv
+from ..data.credit import gae
 from ..runs.net_config import PPOConfig
 
-__all__ = ["PPO", "PPOConfig", "Rollout", "advantages", "ppo_loss"]
+__all__ = ["PPO", "PPOConfig", "Rollout", "ppo_loss"]
 
 
 @dataclass
@@ -58,18 +59,6 @@ class Rollout:
     ended: Tensor
     counts: Tensor
     memory: Tensor
-
-
-def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> Tensor:
-    """[T, B] generalized advantage estimates; nothing flows over the end of an episode."""
-    ticks = len(rollout.reward)
-    found, ahead = torch.zeros_like(rollout.reward), torch.zeros_like(rollout.reward[0])
-    for t in reversed(range(ticks)):
-        goes_on = (~rollout.ended[t]).float()
-        delta = rollout.reward[t] + gamma * goes_on * rollout.value[t + 1] - rollout.value[t]
-        ahead = delta + gamma * gae_lambda * goes_on * ahead
-        found[t] = ahead
-    return found
 
 
 def ppo_loss(
@@ -222,7 +211,8 @@ class PPO:
         config = self.config
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate if learning_rate is None else learning_rate
-        found = advantages(rollout, config.gamma, config.gae_lambda)
+        paid, value, ended = (part.numpy() for part in (rollout.reward, rollout.value, rollout.ended))
+        found = torch.from_numpy(gae(paid, value, ended, gamma=config.gamma, lam=config.gae_lambda))
         returns = found + rollout.value[:-1]
         told: list[dict[str, float]] = []
         for _ in range(config.epochs):

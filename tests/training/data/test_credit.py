@@ -171,12 +171,29 @@ def test_discounted_runs_within_trajectories() -> None:
 
 
 def test_gae_ends_are_monte_carlo_and_one_step() -> None:
-    rewards, values, ids = [0.0, 0.0, 1.0, -1.0], [0.2, 0.4, 0.5, 0.1], [0, 0, 0, 1]
-    far, targets = credit.gae(rewards, values, ids, lam=1.0)
-    assert far.advantages == pytest.approx([0.8, 0.6, 0.5, -1.1])
-    assert targets == pytest.approx([1, 1, 1, -1])
-    near, _ = credit.gae(rewards, values, ids, gamma=0.9, lam=0.0)
-    assert near.advantages == pytest.approx([0.9 * 0.4 - 0.2, 0.9 * 0.5 - 0.4, 0.5, -1.1])
+    rewards, values, ended = [0.0, 0.0, 1.0, -1.0], [0.2, 0.4, 0.5, 0.1, 7.0], [False, False, True, True]
+    far = credit.gae(rewards, values, ended, lam=1.0)
+    assert far == pytest.approx([0.8, 0.6, 0.5, -1.1])
+    near = credit.gae(rewards, values, ended, gamma=0.9, lam=0.0)
+    assert near == pytest.approx([0.9 * 0.4 - 0.2, 0.9 * 0.5 - 0.4, 0.5, -1.1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.floats(0.5, 1.0), st.floats(0.0, 1.0))
+def test_gae_is_the_sum_of_the_paper(ticks: int, seed: int, gamma: float, lam: float) -> None:
+    rng = np.random.default_rng(seed)
+    reward, value, ended = rng.normal(size=(ticks, 2)), rng.normal(size=(ticks + 1, 2)), rng.random((ticks, 2)) < 0.3
+    found = credit.gae(reward, value, ended, gamma=gamma, lam=lam)
+    for row in range(2):
+        for t in range(ticks):
+            total, factor = 0.0, 1.0
+            for k in range(t, ticks):
+                ahead = 0.0 if ended[k, row] else value[k + 1, row]
+                total += factor * (reward[k, row] + gamma * ahead - value[k, row])
+                factor *= gamma * lam
+                if ended[k, row]:
+                    break
+            assert found[t, row] == pytest.approx(total, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -184,8 +201,9 @@ def test_gae_ends_are_monte_carlo_and_one_step() -> None:
     [
         (lambda: credit.grpo([1, 2], [0]), "Lengths differ: rewards 2, groups 1"),
         (lambda: credit.grpo([1, np.nan], [0, 0]), r"rewards\[1\] is nan"),
-        (lambda: credit.grpo([1, 2], [0, 0], scale="std"), "Unknown scale 'std'"),  # type: ignore[arg-type]
+        (lambda: credit.grpo([1, 2], [0, 0], scale="std"), "scale 'std'"),  # type: ignore[arg-type]
         (lambda: credit.grpo([1, 2], [0.5, 0]), "give integers"),
+        (lambda: credit.gae([1.0, 2.0], [0.0, 0.0], [False, True]), r"values \[2\]"),
         (lambda: credit.grpo([[1, 2]], [0, 0]), r"shape \[1, 2\]"),
         (lambda: credit.by_state([1], [1], [0], min_visits=0), "at least one visit"),
         (lambda: credit.RoleBaseline(1.0), "decay is 1.0"),
