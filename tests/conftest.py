@@ -16,6 +16,31 @@ import pytest
 
 
 @pytest.fixture(scope="session")
+def close():
+    """``close(got, expected)``: equal but for rounding, on any processor.
+
+    Two programs that compute the same numbers add in another order: other widths of registers, other products, one row
+    or many. A sum of n terms then differs by about eps sqrt(n) of its size, since roundings fall to both sides, and d
+    such sums one after another by sqrt(d) times that. The largest of thousands of such differences lies 4 to 5
+    deviations out, and layers magnify what reaches them: hence eight times as much is allowed.
+
+    ``terms`` is the longest sum (the model's width, or the entries of a batch that a gradient adds up), ``depth`` how
+    many follow one another (products of a forward pass; twice as many for gradients), ``size`` of the numbers that are
+    added, where it isn't that of the largest one expected.
+    """
+    torch = pytest.importorskip("torch")
+
+    def check(got, expected, *, terms=64, depth=16, size=None):
+        got, expected = (torch.as_tensor(x).detach() for x in (got, expected))
+        coarser = max((got.dtype, expected.dtype), key=lambda dtype: torch.finfo(dtype).eps)
+        size = float(expected.abs().max()) if size is None else size
+        allowed = 8 * torch.finfo(coarser).eps * (terms * depth) ** 0.5 * size
+        torch.testing.assert_close(got, expected, atol=allowed, rtol=0, check_dtype=False)
+
+    return check
+
+
+@pytest.fixture(scope="session")
 def mini(tmp_path_factory):
     """A folder with an untrained Llama on bytes, made by the recipe of the built-in models."""
     pytest.importorskip("torch")

@@ -103,7 +103,7 @@ def peft_of(bank: LoraBank, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("fields", CONFIGS.values(), ids=CONFIGS)
-def test_outputs_equal_peft_for_every_config(fields: dict[str, Any], tmp_path: Path) -> None:
+def test_outputs_equal_peft_for_every_config(fields: dict[str, Any], tmp_path: Path, close: Any) -> None:
     model = tiny_llama()
     bank = LoraBank(model, peft.LoraConfig(**fields), PLAYERS)
     shake(bank)
@@ -115,13 +115,13 @@ def test_outputs_equal_peft_for_every_config(fields: dict[str, Any], tmp_path: P
             expected = logits(theirs)
             with bank.route([name] * 6):
                 got = logits(model)
-            torch.testing.assert_close(got, expected, atol=1e-5, rtol=0)
+            close(got, expected)
             assert (got - base).abs().max() > 1e-2  # the adapter matters
 
 
 @pytest.mark.parametrize("grad", [False, True], ids=["no grad", "grad"])
 @pytest.mark.parametrize("mix", MIXES.values(), ids=MIXES)
-def test_mixed_batches_equal_peft_row_by_row(mix: list[int], grad: bool, tmp_path: Path) -> None:
+def test_mixed_batches_equal_peft_row_by_row(mix: list[int], grad: bool, tmp_path: Path, close: Any) -> None:
     model, bank = make()
     theirs = peft_of(bank, tmp_path)
     with torch.no_grad():
@@ -135,10 +135,10 @@ def test_mixed_batches_equal_peft_row_by_row(mix: list[int], grad: bool, tmp_pat
                 rows.append(logits(theirs, IDS[b : b + 1]))
     with torch.set_grad_enabled(grad), bank.route(torch.tensor(mix)):
         got = logits(model)
-    torch.testing.assert_close(got.detach(), torch.cat(rows), atol=1e-5, rtol=0)
+    close(got.detach(), torch.cat(rows))
 
 
-def test_base_rows_and_unrouted_calls_are_the_base_model_exactly() -> None:
+def test_base_rows_and_unrouted_calls_are_the_base_model_exactly(close: Any) -> None:
     model, bank = make()
     with torch.no_grad():
         expected = logits(tiny_llama())
@@ -146,7 +146,7 @@ def test_base_rows_and_unrouted_calls_are_the_base_model_exactly() -> None:
         with bank.route([-1] * 6):
             assert torch.equal(logits(model), expected)
         with bank.route([-1, 0, -1, 1, -1, 0]):
-            torch.testing.assert_close(logits(model)[::2], expected[::2], atol=1e-6, rtol=0)
+            close(logits(model)[::2], expected[::2])
 
 
 def gradients(model: Any, bank: LoraBank, mix: list[int]) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def gradients(model: Any, bank: LoraBank, mix: list[int]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mix", [m for m in MIXES.values() if max(m) >= 0], ids=[k for k in MIXES if k != "base"])
-def test_gradients_of_a_mixed_batch_equal_separate_passes(mix: list[int]) -> None:
+def test_gradients_of_a_mixed_batch_equal_separate_passes(mix: list[int], close: Any) -> None:
     model, bank = make()
     together = gradients(model, bank, mix)
     for name, slot in bank.players.items():
@@ -168,11 +168,11 @@ def test_gradients_of_a_mixed_batch_equal_separate_passes(mix: list[int]) -> Non
             continue
         with bank.route([slot] * len(rows)):
             loss_of(model, IDS[rows]).sum().backward()
-        torch.testing.assert_close(together[name], bank.grads(name), atol=2e-5, rtol=1e-5)
+        close(together[name], bank.grads(name), depth=32)
         assert together[name].abs().max() > 1e-3
 
 
-def test_gradients_equal_peft(tmp_path: Path) -> None:
+def test_gradients_equal_peft(tmp_path: Path, close: Any) -> None:
     model, bank = make()
     theirs = peft_of(bank, tmp_path)
     gradients(model, bank, [0, 0, 1, 1, 2, 2])
@@ -186,12 +186,12 @@ def test_gradients_equal_peft(tmp_path: Path) -> None:
             for layer in bank.layers
             for part in "AB"
         ]
-        torch.testing.assert_close(bank.grads(name), torch.cat(expected), atol=2e-5, rtol=1e-5)
+        close(bank.grads(name), torch.cat(expected), depth=32)
 
 
 @pytest.mark.parametrize("reentrant", [False, True])
 @pytest.mark.parametrize("mix", [[0, 0, 1, 1, 2, 2], [2, 0, 1, 0, -1, 1]])
-def test_gradient_checkpointing_recomputes_under_its_own_route(mix: list[int], reentrant: bool) -> None:
+def test_gradient_checkpointing_recomputes_under_its_own_route(mix: list[int], reentrant: bool, close: Any) -> None:
     model, bank = make()
     expected = gradients(model, bank, mix)
     model.activation_checkpointing_enable({"use_reentrant": reentrant})
@@ -203,10 +203,10 @@ def test_gradient_checkpointing_recomputes_under_its_own_route(mix: list[int], r
     with bank.route([1, 1, 1, 1, 1, 1]):
         loss.backward()
     for name in PLAYERS:
-        torch.testing.assert_close(bank.grads(name), expected[name], atol=2e-5, rtol=1e-5)
+        close(bank.grads(name), expected[name], depth=32)
 
 
-def test_own_checkpoint_calls_take_the_banks_context() -> None:
+def test_own_checkpoint_calls_take_the_banks_context(close: Any) -> None:
     from torch.utils.checkpoint import checkpoint
 
     model, bank = make()
@@ -217,7 +217,7 @@ def test_own_checkpoint_calls_take_the_banks_context() -> None:
         loss = checkpoint(loss_of, model, use_reentrant=False, context_fn=bank.checkpoint_context).sum()
     loss.backward()
     for name in PLAYERS:
-        torch.testing.assert_close(bank.grads(name), expected[name], atol=2e-5, rtol=1e-5)
+        close(bank.grads(name), expected[name], depth=32)
 
 
 def test_train_mode_gives_the_same() -> None:

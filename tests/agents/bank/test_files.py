@@ -64,17 +64,17 @@ def plain(model: Any) -> Any:
 
 
 @pytest.mark.parametrize("fields", TARGETS.values(), ids=TARGETS)
-def test_peft_loads_what_was_saved(fields: dict[str, Any], tmp_path: Path) -> None:
+def test_peft_loads_what_was_saved(fields: dict[str, Any], tmp_path: Path, close: Any) -> None:
     bank = bank_of(tiny(), **fields)
     bank.save_peft("bob", tmp_path)
     theirs = peft.PeftModel.from_pretrained(tiny(), tmp_path)
-    torch.testing.assert_close(plain(theirs), routed(bank, "bob"), atol=1e-5, rtol=0)
+    close(plain(theirs), routed(bank, "bob"))
     names = {n for n, m in theirs.named_modules() if hasattr(m, "lora_A") and m.lora_A}
     assert names == {f"base_model.model.{layer.name}" for layer in bank.layers}
 
 
 @pytest.mark.parametrize("fields", TARGETS.values(), ids=TARGETS)
-def test_what_peft_made_is_loaded(fields: dict[str, Any], tmp_path: Path) -> None:
+def test_what_peft_made_is_loaded(fields: dict[str, Any], tmp_path: Path, close: Any) -> None:
     config = peft.LoraConfig(**({"r": 3, "init_lora_weights": False, "task_type": "CAUSAL_LM"} | fields))
     theirs = peft.get_peft_model(tiny(), config).eval()
     theirs.save_pretrained(tmp_path)
@@ -84,7 +84,7 @@ def test_what_peft_made_is_loaded(fields: dict[str, Any], tmp_path: Path) -> Non
     bank.load_peft("new", tmp_path)
     expected = plain(theirs)
     for name in ("bob", "new"):
-        torch.testing.assert_close(routed(bank, name), expected, atol=1e-5, rtol=0)
+        close(routed(bank, name), expected)
     assert torch.equal(bank.weights("ann"), untouched)
     assert (expected - plain(tiny())).abs().max() > 1e-3
 
@@ -102,16 +102,16 @@ def test_round_trip_is_exact(tmp_path: Path) -> None:
     assert saved["r"] == 3
 
 
-def test_gpt2_and_its_transposed_layers(tmp_path: Path) -> None:
+def test_gpt2_and_its_transposed_layers(tmp_path: Path, close: Any) -> None:
     config = peft.LoraConfig(r=3, target_modules=["c_attn", "c_proj"], init_lora_weights=False, fan_in_fan_out=True)
     theirs = peft.get_peft_model(tiny("gpt2"), config).eval()
     theirs.save_pretrained(tmp_path)
     bank = bank_of(tiny("gpt2"), target_modules=["c_attn", "c_proj"])
     bank.load_peft("ann", tmp_path)
-    torch.testing.assert_close(routed(bank, "ann"), plain(theirs), atol=1e-5, rtol=0)
+    close(routed(bank, "ann"), plain(theirs))
     bank.save_peft("ann", tmp_path / "again")
     again = peft.PeftModel.from_pretrained(tiny("gpt2"), tmp_path / "again")
-    torch.testing.assert_close(plain(again), plain(theirs), atol=1e-5, rtol=0)
+    close(plain(again), plain(theirs))
 
 
 @pytest.mark.parametrize(
