@@ -268,7 +268,9 @@ def _eval(words: list[str]) -> int:
     if (asked.ticks or asked.save) and not worlds:
         flag = "ticks" if asked.ticks else "save"
         raise UsageError(f"--{flag} is about worlds that many agents share; {game.info.id} is played to its end.")
-    agent = _player(asked.run, game, greedy=not asked.sample and not worlds)
+    agents = {
+        name: _player(name, game, greedy=not asked.sample and not worlds) for name in _learners(asked.run, trained)
+    }
     rollout = getattr(trained, "rollout", None)  # nets have none
     curriculum = asked.curriculum or (rollout.curriculum if rollout and not asked.vs else "")
     names = asked.vs or tuple(n for n in preset(game.info.name, curriculum).budget.eval_vs.split(",") if n)
@@ -276,12 +278,13 @@ def _eval(words: list[str]) -> int:
     goal.check(names, curriculum, exact=True)
     opponents = {name: _player(name, game, greedy=not worlds) for name in names}
     games = asked.games or (32 if worlds else 1000)
-    if curriculum:
-        rows = solve_held_out(game, agent, opponents, curriculum, games, asked.seed)
-    elif worlds:
-        rows = _eval_worlds(game, {asked.run: agent, **opponents}, games, asked)
-    else:
-        rows = evaluate(game, agent, opponents, games, asked.seed, opening_plies=asked.opening_plies)
+    rows = _eval_worlds(game, {**agents, **opponents}, games, asked) if worlds and not curriculum else []
+    for name, agent in agents.items() if curriculum or not worlds else ():
+        if curriculum:
+            found = solve_held_out(game, agent, opponents, curriculum, games, asked.seed)
+        else:
+            found = evaluate(game, agent, opponents, games, asked.seed, opening_plies=asked.opening_plies)
+        rows += [{"player": name, **row} for row in found] if len(agents) > 1 else found
     for row in rows:
         print(json.dumps(row) if asked.json else _row(row), flush=True)
     if not goal.terms:
@@ -329,9 +332,20 @@ def _trained_on(name: str) -> AnyConfig | None:
     return None
 
 
+def _learners(name: str, trained: AnyConfig | None) -> list[str]:
+    """Whom ``coterie eval`` measures: every learner of a run in which several learn, unless one of them is named."""
+    from .training.runs.config import TrainConfig
+
+    if isinstance(trained, TrainConfig) and trained.scheme.learners > 1 and Path(name).is_dir():
+        return [f"{name}:{learner}" for learner in trained.scheme.names]
+    return [name]
+
+
 def _row(row: dict[str, Any]) -> str:
-    """A row of ``evaluate``, ``solve_held_out`` or ``compare_worlds`` for people."""
-    if "player" in row:
+    """A row of ``evaluate``, ``solve_held_out`` or ``compare_worlds`` for people; and whose it is."""
+    if "player" in row and "worlds" not in row:
+        return f"{row['player']}: {_row({name: value for name, value in row.items() if name != 'player'})}"
+    if "worlds" in row:
         low, high = row["reward_interval"]
         parts = [f"{row['player']}, {row['worlds']} held-out world{'s' * (row['worlds'] > 1)}, {row['ticks']} ticks:"]
         alone = row["worlds"] == 1  # nothing to draw an interval from

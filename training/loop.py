@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import torch
 
 from ..agents.bank.optimizer import BankAdamW
 from ..agents.llm.policy import LLMAgent
-from ..errors import CollapseError
 from .data.assign import assign
 from .data.credit import RoleBaseline
 from .data.games import Games
@@ -25,16 +23,16 @@ from .evaluation.exam import Exam
 from .learn.learner import Learner
 from .population.health import Health
 from .population.pool import Pool
-from .runs.config import TrainConfig
+from .runs.config import TrainConfig, new_folder
+from .runs.course import follow
 from .runs.folder import Run
-from .runs.interrupts import StopFlag
-from .runs.outcome import Outcome, Watcher, how_to_resume
+from .runs.outcome import Outcome, Watcher
 from .runs.players import as_recorded, build_policy, make_player
 from .runs.rows import summary
-from .runs.state import restore, save
+from .runs.state import restore
 from .schemes import make_scheme
 
-__all__ = ["Outcome", "Trainer", "Watcher", "assign", "default_run", "train"]
+__all__ = ["Outcome", "Trainer", "Watcher", "train"]
 
 
 class Trainer:
@@ -79,7 +77,9 @@ class Trainer:
         trained = sum(p[0].numel() for p in self.bank.parameters())
         return (
             f"{self.game.info.id}  model {loaded.id}  LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
-            f"{config.policy.decode} decoding  scheme {config.scheme.scheme}  seed {config.seed}"
+            f"{config.policy.decode} decoding  scheme {config.scheme.scheme}"
+            + (f" of {config.scheme.learners} learners" if config.scheme.learners > 1 else "")
+            + f"  seed {config.seed}"
         )
 
     def step(self) -> dict[str, Any]:
@@ -106,11 +106,6 @@ class Trainer:
         return self.exam.rows(self.policy, self.pool.live)
 
 
-def default_run(game: str) -> Path:
-    """``runs/<game>-<time>``."""
-    return Path("runs") / f"{game}-{datetime.now():%Y%m%d-%H%M%S}"
-
-
 def train(
     config: TrainConfig,
     run: Path | str | None = None,
@@ -122,7 +117,7 @@ def train(
 
     Args:
         config: what to do; with ``resume`` it must agree with the run's own but for budget and threads.
-        run: folder; ``runs/<game>-<time>`` by default.
+        run: folder; ``runs/GAME-TIME`` by default.
         resume: go on with the run in that folder.
         watcher: is shown every update.
 
@@ -133,7 +128,7 @@ def train(
         CoterieError: a bad setting, model or folder.
     """
     started = time.monotonic()
-    folder = Path(run) if run is not None else default_run(config.game)
+    folder = Path(run) if run is not None else new_folder(config)
     # The trainer first: a misspelt scheme or model must leave no folder behind.
     kept = Run.reopen(folder, config) if resume else None
     if kept is not None:
@@ -141,57 +136,6 @@ def train(
     trainer = Trainer(config)
     kept = trainer.run = kept or Run.create(folder, trainer.config)
     kept.config = trainer.config
-    notes: list[str] = []
-    if resume:
-        notes = restore(trainer)
-        kept.write_config()
-    if watcher:
-        watcher.start(trainer)
-    reason, message = "", ""
-    rows: list[dict[str, Any]] = []
-    try:
-        reason, message, rows = _loop(trainer, kept, started, watcher, notes)
-    finally:
-        if watcher:
-            watcher.stop()
-    return Outcome(reason, message, folder, trainer.updates, time.monotonic() - started, rows)
-
-
-def _loop(
-    trainer: Trainer, run: Run, started: float, watcher: Watcher | None, notes: list[str]
-) -> tuple[str, str, list[dict[str, Any]]]:
-    budget = trainer.config.budget
-    before = max((float(row["elapsed"]) for row in run.metrics()), default=0.0)
-    rows: list[dict[str, Any]] = []
-    with StopFlag() as stop:
-        while trainer.updates < budget.updates:
-            start = trainer.evaluate() if not trainer.updates and trainer.exam.looks_first else []
-            try:
-                row = trainer.step()
-            except CollapseError as error:
-                kept = run.checkpoints()
-                last = f" The checkpoint of update {kept[-1]} is kept." if kept else ""
-                return "collapse", f"{error}{last}", rows
-            if trainer.updates % budget.eval_every == 0 or trainer.updates == budget.updates:
-                row["eval"] = rows = trainer.evaluate()
-            if start:
-                row["before"] = start
-            spent = time.monotonic() - started
-            row["elapsed"] = before + spent
-            if notes:
-                row["notes"], notes = [*notes, *row.get("notes", ())], []
-            run.log(row)
-            if watcher:
-                watcher.update(row)
-            reached = "eval" in row and trainer.exam.goal.reached(rows)
-            over = bool(budget.minutes) and spent > 60 * budget.minutes
-            if reached or over or stop.asked or trainer.updates % budget.checkpoint_every == 0:
-                save(trainer)
-            if reached:
-                return "goal", f"The goal is reached: {trainer.exam.goal.shown(rows)}.", rows
-            if stop.asked:
-                return "interrupted", how_to_resume(run, trainer.updates), rows
-            if over:
-                break
-    save(trainer)
-    return "budget", f"The budget is used up after {trainer.updates} updates.", rows
+    notes = restore(trainer) if resume else []
+    kept.write_config()
+    return follow(trainer, kept, started, watcher, notes)

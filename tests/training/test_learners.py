@@ -15,6 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from coterie.cli import main  # noqa: E402
 from coterie.errors import CollapseError  # noqa: E402
 from coterie.training.data.rollout import Seating  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
@@ -218,6 +219,54 @@ def test_what_a_player_is_set_back_to_survives_a_stop(two, tmp_path, monkeypatch
         None,
     ]
     assert equal(state(tmp_path / "whole", 5), state(tmp_path / "parts", 5))
+
+
+@pytest.mark.parametrize(("game", "exact"), [("tictactoe", False), ("kuhn_poker", True)])
+def test_several_learners_from_the_command_line(two, tmp_path, capsys, game, exact):
+    """Trained, measured one by one, drawn, and played by name."""
+    config = dataclasses.replace(
+        change(
+            two, scheme={"scheme": "self_play"}, budget={"updates": 2, "eval_every": 1, "eval_games": 4, "exact": exact}
+        ),
+        game=game,
+    )
+    save_config(config, tmp_path / "config.yaml")
+    run = tmp_path / "run"
+    words = ["train", game, "--config", str(tmp_path / "config.yaml"), "--run", str(run), "--scheme", "mixed"]
+    assert main([*words, "--learners", "3", "--opponents", "random=1"]) == 0
+    told = capsys.readouterr().out
+    assert "scheme mixed of 3 learners" in told
+    assert "main-3 vs random" in told
+    last = rows(run)[-1]
+    expected = [(name, other) for name in ("main", "main-2", "main-3") for other in ("random", None)[: 1 + exact]]
+    assert [(e["player"], e["opponent"]) for e in last["eval"]] == expected
+    assert (run / "curves.png").is_file()
+    assert main(["eval", str(run), "--games", "4"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in ("main", "main-2", "main-3"):
+        assert any(line.startswith(f"{run}:{name}: against random") for line in lines)
+    assert main(["eval", f"{run}:main-2", "--games", "4", "--json"]) == 0
+    assert "player" not in json.loads(capsys.readouterr().out.splitlines()[0])
+
+
+def test_the_live_table_shows_every_learner(two, tmp_path):
+    from rich.console import Console
+
+    from coterie.training.runs.display import Display
+
+    display = Display(live=True, report_to="none")
+    display.console = Console(width=160, record=True, file=(tmp_path / "out").open("w"))
+    train(change(two, budget={"updates": 1, "eval_every": 1, "eval_games": 4}), tmp_path / "run", watcher=display)
+    told = display.console.export_text()
+    for name in ("main", "main-2"):
+        assert f"{name} against random (greedy)" in told
+
+
+def test_a_goal_is_reached_when_all_learners_reach_it(two):
+    goal = Trainer(change(two, budget={"goal": "random.win>=0.5"})).exam.goal
+    well, badly = {"opponent": "random", "win": 0.9}, {"opponent": "random", "win": 0.4}
+    assert goal.reached([{"player": "main"} | well, {"player": "main-2"} | well])
+    assert not goal.reached([{"player": "main"} | well, {"player": "main-2"} | badly])
 
 
 CODE = (

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from pathlib import Path
 from typing import Any
 
 from ...arguments import parse, train_arguments, with_preset
 from ...envs.registry import spec
 from ...errors import RunError, UsageError
-from .config import AnyConfig, NetConfig, TrainConfig, preset, read_config
+from .config import AnyConfig, NetConfig, TrainConfig, new_folder, preset, read_config
 
 __all__ = ["train"]
 
@@ -51,12 +50,7 @@ def train(words: list[str]) -> int:
     if asked.preset:
         chosen["set"] = with_preset(base.game, asked.set, asked.preset, base.set)
     config = dataclasses.replace(base, **chosen)
-    return _run(config, folder or _new_folder(config), resume, asked.report_to)
-
-
-def _new_folder(config: AnyConfig) -> Path:
-    kind = "-net" if isinstance(config, NetConfig) else ""
-    return Path("runs") / f"{spec(config.game).name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return _run(config, folder or new_folder(config), resume, asked.report_to)
 
 
 def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ...envs.registry import spec
 from ...errors import UsageError
 from .fields import as_dict, merge
 from .net_config import NetConfig
@@ -42,6 +44,7 @@ __all__ = [
     "from_tagged",
     "is_net_run",
     "load_config",
+    "new_folder",
     "preset",
     "read_config",
     "save_config",
@@ -139,3 +142,9 @@ def write_text(path: Path, text: str) -> None:
 def save_config(config: AnyConfig, path: Path) -> None:
     """Write YAML that ``read_config`` reads back equal."""
     write_text(path, yaml.safe_dump(to_dict(config), sort_keys=False))
+
+
+def new_folder(config: AnyConfig) -> Path:
+    """``runs/GAME-TIME``, where a run goes that is told no folder."""
+    kind = "-net" if isinstance(config, NetConfig) else ""
+    return Path("runs") / f"{spec(config.game).name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -16,7 +16,7 @@ __all__ = ["plot_curves", "title"]
 
 def title(row: Mapping[str, Any]) -> str:
     """Whom or what a row of an evaluation is about."""
-    if "player" in row:
+    if "worlds" in row:
         return "worlds"
     if "curriculum" not in row:
         return str(row["opponent"] or POLICY)
@@ -35,6 +35,16 @@ def _plot_worlds(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]]) -
     axis.set(title=f"{looked[0][1]['worlds']} held-out worlds", xlabel="minutes", ylabel="reward of an agent")
     axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
     axis.legend()
+
+
+def _plot_players(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]], name: str) -> None:
+    """Several learners against one opponent, in one set of positions or by themselves: a line each, over minutes."""
+    column = next(column for column in ("solved", "exploitability", "score") if column in looked[0][1])
+    for player in dict.fromkeys(e["player"] for _, e in looked):
+        known = [(m, e[column]) for m, e in looked if e["player"] == player and e[column] is not None]
+        axis.plot([m for m, _ in known], [value for _, value in known], label=player)
+    axis.set(title=name, xlabel="minutes", ylabel=column)
+    axis.legend(fontsize="small")
 
 
 def _plot_solved(axis: Any, looked: Sequence[tuple[float, Mapping[str, Any]]], name: str) -> None:
@@ -71,12 +81,15 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     axes = figure.subplots(1, len(names) + 2, squeeze=False)[0]
     for axis, name in zip(axes, names, strict=False):
         looked = [(row["elapsed"] / 60, e) for row in rows for e in row.get("eval", ()) if title(e) == name]
+        if "player" in looked[0][1] and "worlds" not in looked[0][1]:
+            _plot_players(axis, looked, name)
+            continue
         if "solved" in looked[0][1]:
             start = [(0.0, e) for row in rows for e in row.get("before", ()) if title(e) == name]
             _plot_solved(axis, [*start, *looked], name)
             continue
-        if "player" in looked[0][1]:
-            start = [(0.0, e) for row in rows for e in row.get("before", ()) if "player" in e]
+        if "worlds" in looked[0][1]:
+            start = [(0.0, e) for row in rows for e in row.get("before", ()) if "worlds" in e]
             _plot_worlds(axis, [*start, *looked])
             continue
         if "exploitability" in looked[0][1]:

@@ -130,19 +130,19 @@ class Display:
             shares = (_percent(row[n], games) for n in ("win", "draw", "loss_share"))
             body.add_row("training (sampled)", *shares, str(games))
         for e in self._evals:
-            if "solved" in e:
-                body.add_row(
-                    f"{title(e)}, held out (greedy)", _percent(e["solved"], e["games"]), "", "", str(e["games"])
-                )
-                continue
-            if "player" in e:
+            if "worlds" in e:
                 body.add_row(f"{e['player']}, held-out worlds", _earned(e), "", "", str(e["worlds"]))
                 continue
+            whose = f"{e['player']} " if "player" in e else ""
+            if "solved" in e:
+                solved = _percent(e["solved"], e["games"])
+                body.add_row(f"{whose}{title(e)}, held out (greedy)", solved, "", "", str(e["games"]))
+                continue
             if "exploitability" in e:
-                body.add_row("itself (sampled)", "", "", "", _exploitable(e))
+                body.add_row(f"{whose or 'itself '}(sampled)", "", "", "", _exploitable(e))
                 continue
             cells = (_percent(e[n], int(e["games"])) for n in ("win", "draw", "loss"))
-            body.add_row(f"against {e['opponent']} (greedy)", *cells, str(e["games"]))
+            body.add_row(f"{whose}against {e['opponent']} (greedy)", *cells, str(e["games"]))
         foot = Table.grid(padding=(0, 2))
         foot.add_row(*_figures(row))
         return Group(head, body, foot)
@@ -181,16 +181,22 @@ def plain_line(row: Mapping[str, Any]) -> str:
     """An update in one line, for logs."""
     parts = [f"update {row['update'] + 1}", _clock(row["elapsed"]), *_figures(row), _rate(row)]
     for e in row.get("eval", ()):
+        whose = f"{e['player']} " if "player" in e else ""
         if "solved" in e:
-            start = "".join(f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if title(b) == title(e))
-            parts.append(f"{title(e)} solved {_percent(e['solved'], e['games']).strip()}{start}")
-        elif "player" in e:
-            parts.append(f"{e['player']} {_earned(e)}")
+            start = "".join(f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if _same(b, e))
+            parts.append(f"{whose}{title(e)} solved {_percent(e['solved'], e['games']).strip()}{start}")
+        elif "worlds" in e:
+            parts.append(f"{whose}{_earned(e)}")
         elif "exploitability" in e:
-            parts.append(_exploitable(e))
+            parts.append(f"{whose}{_exploitable(e)}")
         else:
-            parts.append(f"vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
+            parts.append(f"{whose}vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
     return "  ".join(parts)
+
+
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two rows of evaluations are about the same."""
+    return title(one) == title(other) and one.get("player") == other.get("player")
 
 
 def _percent(share: float, games: int) -> str:

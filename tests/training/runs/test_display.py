@@ -70,12 +70,23 @@ def test_the_live_table_shows_everything_that_is_promised(small):
 
 
 def test_tensorboard_keeps_the_players_of_a_world_apart():
-    worlds = [{"player": name, "reward": k} for k, name in enumerate(("main", "random", "forager"))]
+    worlds = [{"player": name, "worlds": 4, "reward": k} for k, name in enumerate(("main", "random", "forager"))]
     assert scalars({"update": 4, "eval": [*worlds, {"opponent": "minimax", "win": 0.5}], "notes": ["no number"]}) == {
         "eval_worlds/reward_main": 0,
         "eval_worlds/reward_random": 1,
         "eval_worlds/reward_forager": 2,
         "eval_minimax/win": 0.5,
+    }
+
+
+def test_several_learners_against_one_opponent_are_kept_apart():
+    matches = [{"player": name, "opponent": "random", "win": k} for k, name in enumerate(("main", "main-2"))]
+    own = {"main": {"entropy": 0.5}, "main-2": {"entropy": 0.25}}
+    assert scalars({"update": 4, "eval": matches, "players": own}) == {
+        "main/entropy": 0.5,
+        "main-2/entropy": 0.25,
+        "eval_random/win_main": 0,
+        "eval_random/win_main-2": 1,
     }
 
 
