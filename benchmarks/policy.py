@@ -266,13 +266,14 @@ def _mixed(model: Any, bank: Any, theirs: Any, rows: int, quick: bool) -> Iterat
 
 
 class _PeftRows:
-    """peft's own routing behind the call that ``generate`` makes."""
+    """peft's own routing behind the calls that ``generate`` makes."""
 
     def __init__(self, model: Any, names: Sequence[str]) -> None:
         self.model, self.names, self.config = model, list(names), model.config
 
-    def __call__(self, **inputs: Any) -> Any:
-        return self.model(**inputs, adapter_names=self.names)
+    def base_model(self, **inputs: Any) -> Any:
+        with self.model.base_model._enable_peft_forward_hooks(adapter_names=self.names):
+            return self.model.get_base_model().base_model(**inputs)
 
     def parameters(self) -> Any:
         return self.model.parameters()

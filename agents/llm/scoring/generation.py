@@ -1,48 +1,45 @@
 """Sampling token by token from many players at once, with their exact log-probabilities.
 
-One call takes B prompts and the player of each. What is the same is computed once::
+One call takes B prompts and the player of each. What is the same is computed once, whatever its length: prompts go
+through packed trees (``forest.py``), and every answer begins with a copy of the keys and values along its own path::
 
     rows          ann: "ab c"  "ab c"  "ab d"     bob: "xy"
-    prefixes      ann: "ab "                      bob: "x"       each player's longest common prefix: one row a player
-    endings            "c"  "d"                        "y"       one row a distinct (player, prompt)
-    sampling           row  row  row                   row       one row an answer, over copies of the cached prefix
+    trees         ann: "ab " -> "c", "d"          bob: "xy"      every shared token once
+    sampling           row  row  row                   row       one row an answer, padded on the left
+
+Models that trees can't serve get their prompts padded on the left, each distinct one once; those that caches
+can't serve either (a check at the first call says so) are fed every sequence whole for every token.
 
 Rows are sorted by player, so that the LoRA bank sees segments. Every row draws from numbers of its own, hence an
 answer doesn't depend on the order of the rows (beyond rounding). Only the logits behind a row's last token are ever
-computed.
+computed, by the same float32 head as the loss's (``logprobs.Head``). What remains between both in bfloat16 is the
+rounding of hidden states, which depends on the shapes of products: a learner recomputes the log-probabilities in its
+first pass and weighs by their truncated ratio (``docs/losses.md``).
 
-Letters: B answers, U distinct (player, prompt) pairs, P distinct players, T tokens, V vocabulary.
+Letters: B answers, P tokens of the longest prompt, T tokens, H hidden size, V vocabulary.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from transformers.cache_utils import DynamicCache, DynamicLayer
+from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 from ....errors import UsageError
+from .forest import Pack, Question, pack_questions
+from .logprobs import Head
+from .passes import TOLERANCE, Router, parent_states, serving, tree_states
 
 __all__ = ["Generated", "generate"]
 
 Ids = Sequence[int]
-
-WORTH = 0.9
-"""Prefixes are computed apart where this leaves less than that share of the prompt tokens."""
-
-
-class Router(Protocol):
-    """Sends each row of a batch through its player's adapter (``LoraBank``)."""
-
-    def route(self, index: Sequence[int]) -> AbstractContextManager[object]:
-        """Context in which row b of the model's input uses slot ``index[b]``."""
-        ...
 
 
 @dataclass
@@ -88,7 +85,8 @@ def generate(
         temperature: > 0; divides the logits, and the log-probabilities are of that distribution.
         rng: where all randomness comes from; one is made where it is missing.
         greedy: take the most likely token instead of drawing one; log-probabilities stay those of the distribution.
-        share: compute equal prompts and shared prefixes once. Off, every prompt is computed in full (for measurements).
+        share: compute equal prompts and shared prefixes once. Off, every prompt is padded and computed in full, and no
+            check is made (for measurements).
 
     Raises:
         UsageError: an empty prompt, a temperature that isn't above 0, numbers of rows that differ.
@@ -105,16 +103,19 @@ def generate(
     uniform = (rng or np.random.default_rng()).random((len(prompts), max_new_tokens))
     order = sorted(range(len(prompts)), key=lambda b: (slots[b], tuple(prompts[b]) if share else ()))
     out = Generated([[] for _ in prompts], [[] for _ in prompts], ["length"] * len(prompts), 0)
-    with _Batch(model, bank, [list(prompts[b]) for b in order], [slots[b] for b in order]) as batch:
-        logits = batch.prefill(share)
+    kind = _Batch if not share or _caches(model) else _Whole
+    head = Head(model)
+    with kind(model, bank, [list(prompts[b]) for b in order], [slots[b] for b in order]) as batch:
+        logits = head.logits(batch.prefill(share))
         draws = None if greedy else torch.from_numpy(uniform[order]).to(logits.device)
-        _sample(batch, logits, out, order, frozenset(stop_ids), temperature, max_new_tokens, draws)
+        _sample(batch, head, logits, out, order, frozenset(stop_ids), temperature, max_new_tokens, draws)
         out.fed = batch.fed
     return out
 
 
 def _sample(
-    batch: _Batch,
+    batch: _Batch | _Whole,
+    head: Head,
     logits: torch.Tensor,
     out: Generated,
     rows: list[int],
@@ -126,7 +127,7 @@ def _sample(
     """Write answers into ``out``; ``rows`` says which answer each row of the batch is, -1 once it has ended."""
     rows = list(rows)
     for t in range(steps):
-        chosen, chance = _choose(logits.float() / temperature, None if draws is None else draws[:, t])
+        chosen, chance = _choose(logits / temperature, None if draws is None else draws[:, t])
         for k, (token, logprob) in enumerate(zip(chosen.tolist(), chance.tolist(), strict=True)):
             b = rows[k]
             if b < 0:
@@ -142,7 +143,7 @@ def _sample(
             keep = torch.tensor(alive, device=logits.device)
             batch.select(keep)
             chosen, draws, rows = chosen[keep], None if draws is None else draws[keep], [rows[k] for k in alive]
-        logits = batch.feed(chosen)
+        logits = head.logits(batch.feed(chosen))
 
 
 class _RoomyLayer(DynamicLayer):
@@ -157,6 +158,18 @@ class _RoomyLayer(DynamicLayer):
         self.keys = _appended(self.keys, key_states, self.ROOM)
         self.values = _appended(self.values, value_states, self.ROOM)
         return self.keys, self.values
+
+    def take(self, rows: torch.Tensor, count: int, path: torch.Tensor, theirs: Any) -> None:
+        """Fill some of ``count`` rows with the keys and values that lie along a path [P] of a tree's cache."""
+        if not self.is_initialized:
+            self.lazy_initialization(theirs.keys, theirs.values)
+            shape = (count, theirs.keys.shape[1], len(path) + self.ROOM)
+            self.keys = theirs.keys.new_zeros(*shape, theirs.keys.shape[3])[:, :, : len(path)]
+            self.values = theirs.values.new_zeros(*shape, theirs.values.shape[3])[:, :, : len(path)]
+        keys: Any = self.keys
+        values: Any = self.values
+        keys[rows] = theirs.keys.transpose(1, 2).flatten(0, 1)[path].transpose(0, 1)
+        values[rows] = theirs.values.transpose(1, 2).flatten(0, 1)[path].transpose(0, 1)
 
 
 def _appended(old: Any, new: torch.Tensor, room: int) -> torch.Tensor:
@@ -183,59 +196,44 @@ class _Batch:
         self.prompts, self.slots = prompts, slots
         self.device = next(model.parameters()).device
         self.cache = DynamicCache(config=model.config)
-        roomy: Any = _RoomyLayer
-        # Sliding windows count padding as distance, and padding lies between prefixes and endings of unequal length.
-        self.can_split = all(type(x) is DynamicLayer for x in self.cache.layers)
         # Given a mask of its own shape, transformers packs query heads that share keys into one product: for one new
         # token in bfloat16 on a CPU that is four times as fast as what it does without a mask.
         config = model.config.get_text_config()
         shares = getattr(config, "num_key_value_heads", None) not in (None, config.num_attention_heads)
-        self.packs = self.can_split and shares and config._attn_implementation == "sdpa"
-        self.cache.layers = [roomy() if type(x) is DynamicLayer else x for x in self.cache.layers]
-        self.mask = torch.zeros(0, 0, dtype=torch.long, device=self.device)
+        full = all(type(layer) is DynamicLayer for layer in self.cache.layers)
+        self.packs = full and shares and config._attn_implementation == "sdpa"
+        # A layer that forgets what leaves its window would forget by place, and places differ by padding.
+        roomy: Any = _RoomyLayer
+        kinds = (DynamicLayer, DynamicSlidingWindowLayer)
+        self.cache.layers = [roomy() if type(layer) in kinds else layer for layer in self.cache.layers]
+        self.mask = torch.zeros(len(prompts), 0, dtype=torch.long, device=self.device)
         self.fed = 0
         self._routed: list[int] | None = None
         self._context = ExitStack()
 
     def __enter__(self) -> _Batch:
-        """Make the output head fast until the end."""
-        # The last position is a strided slice. With frozen weights that would go through a batched product over
-        # copies of the whole output matrix, which takes longer than the rest of the model.
-        self._hook = self.model.get_output_embeddings().register_forward_pre_hook(_contiguous)
+        """The route is entered by the first pass."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._hook.remove()
         self._context.close()
 
     def prefill(self, share: bool) -> torch.Tensor:
-        """Feed all prompts; returns [B, V] logits behind them."""
-        prompts, slots = self.prompts, self.slots
+        """Feed all prompts; returns the states [B, H] behind them."""
         if not share:
-            return self._run(prompts, slots)
+            return self._padded(self.prompts, self.slots)
+        if max(map(len, self.prompts)) <= serving(self.model).reach:
+            return self._through_trees()
         # Rows are sorted, so that equal ones are neighbours.
-        first = [b for b in range(len(slots)) if not b or (slots[b], prompts[b]) != (slots[b - 1], prompts[b - 1])]
-        distinct, owners = [prompts[b] for b in first], [slots[b] for b in first]
-        players = sorted(set(owners))
-        prefixes = [_common_prefix([p for p, s in zip(distinct, owners, strict=True) if s == x]) for x in players]
-        of = [players.index(s) for s in owners]
-        endings = [p[len(prefixes[k]) :] for p, k in zip(distinct, of, strict=True)]
-        apart = len(players) * max(map(len, prefixes)) + len(distinct) * max(map(len, endings))
-        if self.can_split and min(map(len, prefixes)) and apart < WORTH * len(distinct) * max(map(len, distinct)):
-            self._run(prefixes, players)
-            self.select(torch.tensor(of, device=self.device))
-            logits = self._run(endings, owners)
-        else:
-            logits = self._run(distinct, owners)
-        copies = torch.tensor(np.searchsorted(first, np.arange(len(slots)), side="right") - 1, device=self.device)
-        if len(first) < len(slots):
-            self.select(copies)
-            logits = logits[copies]
-        self.slots = slots
-        return logits
+        rows = list(zip(self.slots, self.prompts, strict=True))
+        first = [b for b in range(len(rows)) if not b or rows[b] != rows[b - 1]]
+        copies = torch.tensor(np.searchsorted(first, np.arange(len(rows)), side="right") - 1, device=self.device)
+        states = self._padded([self.prompts[b] for b in first], [self.slots[b] for b in first])
+        self.select(copies)
+        return states[copies]
 
     def feed(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Feed one token [B] a row; returns [B, V] logits behind them."""
+        """Feed one token [B] a row; returns the states [B, H] behind them."""
         self.fed += len(tokens)
         return self._forward(tokens[:, None], torch.ones_like(tokens)[:, None])
 
@@ -246,15 +244,37 @@ class _Batch:
         self.mask = self.mask[keep]
         self.slots = [self.slots[k] for k in keep.tolist()]
 
-    def _run(self, sequences: list[list[int]], slots: list[int]) -> torch.Tensor:
-        """Feed sequences behind what is cached, padded on the left."""
+    def _through_trees(self) -> torch.Tensor:
+        """Feed every shared token once; keys and values along each row's path become its cache."""
+        numbers: dict[Question, int] = {}
+        asked = zip(self.slots, self.prompts, strict=True)
+        of = torch.tensor([numbers.setdefault(Question(s, tuple(p), ((0,),)), len(numbers)) for s, p in asked])
+        lengths = torch.tensor([len(prompt) for prompt in self.prompts])
+        width = int(lengths.max())
+        self.mask = (torch.arange(width) >= width - lengths[:, None]).long().to(self.device)
+        states = torch.empty(0)
+        layers: Any = self.cache.layers
+        for pack in pack_questions(list(numbers)):
+            cache = DynamicCache()
+            hidden = tree_states(self.model, pack, bank=self.bank, cache=cache)
+            self.fed += pack.tokens
+            for q, (edge, path) in zip(pack.questions, _prompt_paths(pack, width), strict=True):
+                rows, path = (of == int(q)).nonzero()[:, 0].to(self.device), path.to(self.device)
+                if not states.numel():
+                    states = hidden.new_empty(len(of), hidden.shape[1])
+                states[rows] = hidden[pack.edge_parent[edge]]
+                for mine, theirs in zip(layers, cache.layers, strict=True):
+                    mine.take(rows, len(of), path, theirs)
+        return states
+
+    def _padded(self, sequences: list[list[int]], slots: list[int]) -> torch.Tensor:
+        """Feed whole sequences, padded on the left."""
         self.slots = slots
         self.fed += sum(map(len, sequences))
         longest = max(map(len, sequences))
         ids = torch.tensor([[0] * (longest - len(s)) + s for s in sequences], device=self.device)
         own = torch.tensor([[0] * (longest - len(s)) + [1] * len(s) for s in sequences], device=self.device)
-        if not self.mask.numel():
-            self.mask = own[:, :0]
+        self.mask = own[:, :0]
         return self._forward(ids, own)
 
     def _forward(self, ids: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
@@ -268,27 +288,98 @@ class _Batch:
         mask = self.mask
         if self.packs and ids.shape[1] == 1:
             mask = mask.bool()[:, None, None, :]
-        logits: torch.Tensor = self.model(
+        hidden = self.model.base_model(
             input_ids=ids,
             attention_mask=mask,
             position_ids=positions,
             past_key_values=self.cache,
             use_cache=True,
-            logits_to_keep=1,
-        ).logits[:, -1]
-        return logits
+        ).last_hidden_state
+        # The last position is a strided slice, and products over those are far slower.
+        states: torch.Tensor = hidden[:, -1].contiguous()
+        return states
 
 
-def _contiguous(module: object, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    """Forward pre-hook."""
-    return (args[0].contiguous(), *args[1:])
+class _Whole:
+    """Rows without a cache: every sequence goes through the model again for each token, as the loss would feed it."""
+
+    def __init__(self, model: Any, bank: Router | None, prompts: list[list[int]], slots: list[int]) -> None:
+        self.model, self.bank = model, bank
+        self.sequences, self.slots = [list(prompt) for prompt in prompts], slots
+        self.fed = 0
+
+    def __enter__(self) -> _Whole:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def prefill(self, share: bool) -> torch.Tensor:
+        """States [B, H] behind all prompts."""
+        asked = zip(self.slots, self.sequences, strict=True)
+        questions = [Question(slot, tuple(sequence), ((0,),)) for slot, sequence in asked]
+        numbers = {question: k for k, question in enumerate(dict.fromkeys(questions))}
+        found: dict[int, torch.Tensor] = {}
+        for pack in pack_questions(list(numbers)):
+            self.fed += pack.tokens
+            states = parent_states(self.model, pack, bank=self.bank)
+            for q, answer in zip(pack.questions.tolist(), pack.question_answers[:, 0], strict=True):
+                found[q] = states[pack.edge_parent[pack.answer_edges[answer, 0]]]
+        return torch.stack([found[numbers[question]] for question in questions])
+
+    def feed(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Append one token [B] a row; returns the states [B, H] behind them."""
+        for sequence, token in zip(self.sequences, tokens.tolist(), strict=True):
+            sequence.append(token)
+        return self.prefill(share=True)
+
+    def select(self, keep: torch.Tensor) -> None:
+        """Keep, drop or repeat rows."""
+        self.sequences = [list(self.sequences[k]) for k in keep.tolist()]
+        self.slots = [self.slots[k] for k in keep.tolist()]
 
 
-def _common_prefix(prompts: list[list[int]]) -> list[int]:
-    """The longest common prefix that leaves each prompt at least one token."""
-    low, high = min(prompts), max(prompts)  # what these two share, all that lie between them share too
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False)))
-    return low[: min(shared, min(map(len, prompts)) - 1)]
+def _prompt_paths(pack: Pack, width: int) -> list[tuple[int, torch.Tensor]]:
+    """For each question of a pack, whose one answer has one token: its edge, and the path of its prompt.
+
+    Paths are [width] places in the flattened [R * L], padded on the left with 0.
+    """
+    edges = pack.answer_edges[pack.question_answers[:, 0], 0]
+    row = pack.parents[pack.edge_parent[edges]] // pack.ids.shape[1]
+    last = pack.parents[pack.edge_parent[edges]] % pack.ids.shape[1]
+    at = torch.arange(pack.ids.shape[1])
+    above = (at <= last[:, None]) & (pack.ends[row] > last[:, None])
+    paths = torch.zeros(len(edges), width, dtype=torch.int64)
+    paths[torch.arange(width) >= width - above.sum(1, keepdim=True)] = (row[:, None] * len(at) + at)[above]
+    return list(zip(edges.tolist(), paths, strict=True))
+
+
+_cached: weakref.WeakKeyDictionary[Any, dict[object, bool]] = weakref.WeakKeyDictionary()
+
+
+def _caches(model: Any) -> bool:
+    """Whether left padding and caches give what whole sequences give; each model is asked once."""
+    config = model.config.get_text_config()
+    known = _cached.setdefault(model, {})
+    if config._attn_implementation not in known:
+        window = getattr(config, "sliding_window", None) or 0
+        length = 8 + (window if window <= 64 else 0)  # beyond the window, where that is cheap
+        random = torch.randint(config.vocab_size, (2, length + 2), generator=torch.Generator().manual_seed(0))
+        ids = random.tolist()
+        apart = 0.0
+        try:
+            every = [kind(model, None, [ids[0][:length], ids[1][: length - 5]], [-1, -1]) for kind in (_Batch, _Whole)]
+            steps = [[batch.prefill(share=True) for batch in every]]
+            for batch in every:
+                batch.select(torch.tensor([1, 0]))
+            steps += [[batch.feed(random[:, length + t]) for batch in every] for t in range(2)]
+        except Exception:  # whatever a model does with a cache that it doesn't expect
+            apart = float("inf")
+        else:
+            for mine, want in steps:
+                apart = max(apart, float(((mine - want).float().norm(dim=-1) / want.float().norm(dim=-1)).max()))
+        known[config._attn_implementation] = apart < TOLERANCE.get(next(model.parameters()).dtype, 1e-3)
+    return known[config._attn_implementation]
 
 
 def _choose(logits: torch.Tensor, draws: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
