@@ -9,7 +9,6 @@ from typing import Any
 
 from ...errors import MissingExtra
 from ..evaluation.goal import POLICY
-from ..evaluation.match import wilson
 
 __all__ = ["plot_curves", "title"]
 
@@ -101,7 +100,7 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         minutes = [m for m, _ in looked]
         for column, colour in (("win", "#2a7f3f"), ("draw", "#3b6fb6"), ("loss", "#b63b3b")):
             shares = [e[column] for _, e in looked]
-            bounds = [wilson(round(e[column] * e["games"]), int(e["games"])) for _, e in looked]
+            bounds = [e[f"{column}_interval"] for _, e in looked]
             axis.plot(minutes, shares, color=colour, label={"win": "won", "draw": "drawn", "loss": "lost"}[column])
             axis.fill_between(minutes, [b[0] for b in bounds], [b[1] for b in bounds], color=colour, alpha=0.15)
         axis.set(title=f"greedy, against {name}", xlabel="minutes", ylabel="share of games", ylim=(-0.02, 1.02))

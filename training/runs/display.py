@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import MissingExtra
-from ..evaluation.match import wilson
+from ..evaluation.intervals import wilson
 from .curves import plot_curves, title
 from .net_config import NetConfig
 from .outcome import Watched
@@ -127,7 +127,8 @@ class Display:
             body.add_column(name, justify="left" if not name else "right")
         if "games" in row:
             games = int(row["games"])
-            shares = (_percent(row[n], games) for n in ("win", "draw", "loss_share"))
+            won = (row[n] for n in ("win", "draw", "loss_share"))
+            shares = (_percent(share, wilson(round(share * games), games)) for share in won)
             body.add_row("training (sampled)", *shares, str(games))
         for e in self._evals:
             if "worlds" in e:
@@ -135,13 +136,13 @@ class Display:
                 continue
             whose = f"{e['player']} " if "player" in e else ""
             if "solved" in e:
-                solved = _percent(e["solved"], e["games"])
+                solved = _percent(e["solved"], e["solved_interval"])
                 body.add_row(f"{whose}{title(e)}, held out (greedy)", solved, "", "", str(e["games"]))
                 continue
             if "exploitability" in e:
                 body.add_row(f"{whose or 'itself '}(sampled)", "", "", "", _exploitable(e))
                 continue
-            cells = (_percent(e[n], int(e["games"])) for n in ("win", "draw", "loss"))
+            cells = (_percent(e[n], e[f"{n}_interval"]) for n in ("win", "draw", "loss"))
             body.add_row(f"{whose}against {e['opponent']} (greedy)", *cells, str(e["games"]))
         foot = Table.grid(padding=(0, 2))
         foot.add_row(*_figures(row))
@@ -184,7 +185,7 @@ def plain_line(row: Mapping[str, Any]) -> str:
         whose = f"{e['player']} " if "player" in e else ""
         if "solved" in e:
             start = "".join(f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if _same(b, e))
-            parts.append(f"{whose}{title(e)} solved {_percent(e['solved'], e['games']).strip()}{start}")
+            parts.append(f"{whose}{title(e)} solved {_percent(e['solved'], e['solved_interval']).strip()}{start}")
         elif "worlds" in e:
             parts.append(f"{whose}{_earned(e)}")
         elif "exploitability" in e:
@@ -199,8 +200,8 @@ def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return title(one) == title(other) and one.get("player") == other.get("player")
 
 
-def _percent(share: float, games: int) -> str:
-    low, high = wilson(round(share * games), games)
+def _percent(share: float, interval: Sequence[float]) -> str:
+    low, high = interval
     return f"{share:6.1%} ±{50 * (high - low):.1f}"
 
 

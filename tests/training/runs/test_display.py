@@ -17,6 +17,7 @@ from coterie.training.runs.display import Display, Lines, plain_line, plot_curve
 from coterie.training.runs.trackers import scalars
 
 RESULT = {"opponent": "random", "games": 100, "win": 0.5, "draw": 0.2, "loss": 0.3}
+RESULT |= {"win_interval": [0.4, 0.6], "draw_interval": [0.1, 0.3], "loss_interval": [0.2, 0.4]}
 
 
 def row(update, **fields):
