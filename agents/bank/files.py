@@ -192,7 +192,7 @@ def write_adapter(
         layers_to_transform=None,
         layers_pattern=None,
         task_type="CAUSAL_LM",
-        base_model_name_or_path=str(getattr(model, "name_or_path", "") or "") or None,
+        base_model_name_or_path=_portable(str(getattr(model, "name_or_path", "") or "")),
         inference_mode=True,
     )
     state = {}
@@ -203,6 +203,11 @@ def write_adapter(
     save_file(state, part, metadata={"format": "pt"})
     part.replace(folder / "adapter_model.safetensors")
     saved.save_pretrained(str(folder))
+
+
+def _portable(name: str) -> str | None:
+    """A model's name without a path of this machine."""
+    return (Path(name).name if Path(name).exists() else name) or None
 
 
 def read_adapter(

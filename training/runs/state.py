@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import RunError
+from .card import complete
 
 if TYPE_CHECKING:
     from ..loop import Trainer
@@ -23,10 +24,13 @@ def save(trainer: Trainer) -> None:
         return
     from safetensors import SafetensorError
 
+    looked = [row["eval"] for row in run.metrics() if "eval" in row]
+    evaluation = looked[-1] if looked else []
     for name in trainer.pool.live:
         folder = run.player_folder(name, trainer.updates)
         try:
             trainer.bank.save_peft(name, folder)
+            complete(folder, trainer.policy.loaded, trainer.config, evaluation)
         except (OSError, SafetensorError) as error:
             raise run.unwritten(f"The adapter in {folder}", error) from None
     state = {

@@ -1,0 +1,132 @@
+"""What makes a saved adapter complete on another machine: its base by a name, a model card, the tokenizer."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .config import TrainConfig, preset, to_dict, write_text
+from .curves import title
+
+if TYPE_CHECKING:
+    from ...agents.llm.models import LoadedModel
+
+__all__ = ["base_name", "command", "complete"]
+
+HUB = {"smollm2": "HuggingFaceTB/SmolLM2-135M-Instruct"}
+"""Names of ours -> ids on the hub."""
+
+
+def base_name(id: str) -> str:
+    """What a base model is called anywhere: its id on the hub, coterie's name, or the name of its folder or file."""
+    return HUB.get(id) or (Path(id).name if Path(id).is_absolute() else id)
+
+
+def command(config: TrainConfig) -> str:
+    """The command line that starts such a run: the game, and what differs from its preset."""
+    start = to_dict(preset(config.game, config.rollout.curriculum))
+    words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game]
+    if config.rollout.curriculum:
+        words += ["--curriculum", config.rollout.curriculum]
+    for section, values in to_dict(config).items():
+        own = values if isinstance(values, Mapping) else {section: values}
+        before = start[section] if isinstance(values, Mapping) else start
+        for name, value in own.items():
+            if section == "game" or value == before[name]:
+                continue
+            flag = f"--{name.replace('_', '-')}"
+            if isinstance(value, bool):
+                words.append(flag if value else f"--no-{flag[2:]}")
+            else:
+                words += [flag, *(map(str, value) if isinstance(value, list) else [str(value)])]
+    return shlex.join(words)
+
+
+def complete(folder: Path, loaded: LoadedModel, config: TrainConfig, evaluation: Sequence[Mapping[str, Any]]) -> None:
+    """Add to an adapter in peft's format what others need: README.md and the tokenizer's files.
+
+    Args:
+        folder: holds adapter_config.json.
+        loaded: the base model.
+        config: of the run.
+        evaluation: rows of the last one; may be empty.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    adapter = json.loads((folder / "adapter_config.json").read_text())
+    adapter["base_model_name_or_path"] = base_name(loaded.id)
+    write_text(folder / "adapter_config.json", json.dumps(adapter, indent=2, sort_keys=True))
+    loaded.tokenizer.save_pretrained(str(folder))
+    write_text(folder / "README.md", _card(loaded, config, evaluation))
+
+
+def _card(loaded: LoadedModel, config: TrainConfig, evaluation: Sequence[Mapping[str, Any]]) -> str:
+    base, game = base_name(loaded.id), config.game.rpartition("-v")[0] or config.game
+    hub = "/" in base
+    where = f"[{base}](https://huggingface.co/{base})" if hub else f"`{base}`"
+    get = f'AutoModelForCausalLM.from_pretrained("{base}")' if hub else f'load_model("{loaded.id}").model'
+    source = "transformers import AutoModelForCausalLM" if hub else "coterie.agents.llm.models import load_model"
+    shipped = loaded.id.startswith("tiny-v")
+    note = "comes with coterie: `pip install 'coterie[train]'`" if shipped else f"loaded as `{base_name(loaded.id)}`"
+    if loaded.id in HUB:
+        note = f"coterie's `{loaded.id}` (from a quantised file: the hub's weights differ a little)"
+    rows = "\n".join(f"| {title(e)} | {_figures(e)} |" for e in evaluation) or "| none yet | |"
+    p = config.policy
+    return f"""---
+library_name: peft
+{f"base_model: {base}" if hub else "# base_model: not on the hub, see below"}
+license: mit
+pipeline_tag: text-generation
+tags: [coterie, lora, reinforcement-learning, {game}]
+---
+
+# A player of {game}
+
+A LoRA adapter (r {p.lora_r}, alpha {p.lora_alpha}) that learned {config.game} by playing it, with coterie.
+
+- **Base model**: {where}; {note}. SHA-256 of its weights as they were loaded: `{loaded.hash}`.
+- **Learned by**: `{command(config)}`
+- **Answers by**: {p.decode} decoding, the {p.template} prompt, temperature {p.temperature:g}.
+- **Licence** of the adapter: MIT; the base model has its own.
+
+The last evaluation within the run:
+
+| against | result |
+|---|---|
+{rows}
+
+## Load it
+
+With peft, `FOLDER` being this folder or its id on the hub:
+
+```python
+from {source}
+from peft import PeftModel
+
+model = PeftModel.from_pretrained({get}, FOLDER)
+```
+
+As a player, with coterie:
+
+```python
+from coterie.agents.bank.bank import LoraBank
+from coterie.agents.llm.models import load_model
+from coterie.agents.llm.policy import LLMAgent, LoraPolicy
+from peft import LoraConfig
+
+loaded = load_model("{loaded.id if not Path(loaded.id).is_absolute() else "FOLDER OF " + base}")
+bank = LoraBank(loaded.model, LoraConfig.from_pretrained(FOLDER), ["main"])
+bank.load_peft("main", FOLDER)
+player = LLMAgent(LoraPolicy(loaded, bank, decode="{p.decode}", template="{p.template}"), "main", greedy=True)
+```
+"""
+
+
+def _figures(e: Mapping[str, Any]) -> str:
+    """Every share and mean of a row of an evaluation."""
+    names = ("win", "draw", "loss", "solved", "sampled", "exploitability", "reward")
+    return ", ".join(f"{name} {e[name]:.4g}" for name in names if isinstance(e.get(name), int | float))
