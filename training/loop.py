@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -45,7 +45,7 @@ class Trainer:
     def __init__(self, config: TrainConfig, run: Run | None = None) -> None:
         if config.threads:
             torch.set_num_threads(config.threads)
-        self.run, self.updates = run, 0
+        self.run, self.updates, self.foreseen = run, 0, 0.0
         self.games = Games(config)
         self.game = self.games.game
         self.scheme = make_scheme(config.scheme, self.game.info.players)
@@ -80,6 +80,7 @@ class Trainer:
             f"{config.policy.decode} decoding  scheme {config.scheme.scheme}"
             + (f" of {config.scheme.learners} learners" if config.scheme.learners > 1 else "")
             + f"  seed {config.seed}"
+            + (f"\nan update takes at most about {self.foreseen:.0f} s" if self.foreseen else "")
         )
 
     def step(self) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def train(
     run: Path | str | None = None,
     *,
     resume: bool = False,
-    watcher: Watcher | None = None,
+    watcher: Watcher | Literal["lines"] | None = "lines",
 ) -> Outcome:
     """Train until the goal, the budget, a collapse or Ctrl-C.
 
@@ -119,7 +120,7 @@ def train(
         config: what to do; with ``resume`` it must agree with the run's own but for budget and threads.
         run: folder; ``runs/GAME-TIME`` by default.
         resume: go on with the run in that folder.
-        watcher: is shown every update.
+        watcher: is shown every update; "lines" prints a line for each, None is silent.
 
     Returns:
         How it ended; the folder then holds a checkpoint of the last finished update (after a collapse: an earlier one).

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ...errors import CollapseError
 from ..core import Tokens
+from ..deadline import breathe
 from .scoring.decoding import Scores, score
 from .scoring.forest import Pack, Question, pack_questions
 
@@ -229,6 +230,7 @@ def forward_backward(policy: LoraPolicy, data: Prepared, objective: Objective, *
     broken: dict[str, CollapseError] = {}
     with nullcontext() if backward else torch.no_grad():
         for pack, parts in data.packs:
+            breathe()
             scores = _score(policy, pack)
             losses = []
             for part in parts:

@@ -364,3 +364,66 @@ def test_config_files(tmp_path):
             load_config(path)
     with pytest.raises(UsageError, match="No config file"):
         load_config(tmp_path / "none.yaml")
+
+
+def test_an_update_that_the_budget_cuts_leaves_nothing(small, tmp_path, monkeypatch):
+    """Time is over in the middle of the learner's second pass of the third update: steps of the first were taken."""
+    from coterie.agents.deadline import OutOfTime
+    from coterie.agents.llm import gradients
+
+    config = change(
+        small,
+        loss={"num_iterations": 2, "num_mini_batches": 2},
+        credit={"credit": "rae"},
+        budget={"updates": 4, "minutes": 60.0, "eval_every": 100, "checkpoint_every": 100},
+    )
+    train(config, tmp_path / "whole", watcher=None)
+    made, real = [0], Trainer.step
+
+    def counted(trainer):
+        made[0] += 1
+        calls = [0]
+
+        def breathe():
+            calls[0] += 1
+            if made[0] == 3 and calls[0] == 4:
+                raise OutOfTime
+
+        monkeypatch.setattr(gradients, "breathe", breathe)
+        return real(trainer)
+
+    monkeypatch.setattr(Trainer, "step", counted)
+    outcome = train(config, tmp_path / "cut", watcher=None)
+    assert (outcome.reason, outcome.updates) == ("budget", 2)
+    assert made[0] == 3, "the third update was begun"
+    assert train(config, tmp_path / "cut", resume=True, watcher=None).updates == 4
+    assert equal(weights(tmp_path / "cut", 4), weights(tmp_path / "whole", 4))
+
+
+def test_a_budget_that_is_over_before_it_begins_ends_a_rollout_at_its_first_tick(small, tmp_path):
+    outcome = train(change(small, budget={"minutes": 1e-9}), tmp_path / "run", watcher=None)
+    assert (outcome.reason, outcome.updates) == ("budget", 0)
+    assert "One takes longer than `minutes` allows" in outcome.message
+
+
+def test_foreseeing_an_update_changes_nothing(small):
+    from coterie.training.runs.state import foresee
+
+    one, other = Trainer(small), Trainer(small)
+    assert one.step()["loss"] == other.step()["loss"]
+    assert foresee(one) > 0
+    assert equal(one.bank.state_dict(), other.bank.state_dict())
+    for _ in range(2):
+        one.step()
+        other.step()
+    assert equal(one.bank.state_dict(), other.bank.state_dict())
+    assert equal(one.optimizer.state_dict(), other.optimizer.state_dict())
+
+
+def test_a_line_an_update_by_default_and_none_on_request(small, tmp_path, capsys):
+    short = change(small, budget={"updates": 2})
+    train(short, tmp_path / "lines")
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in said[2:]] == ["update 1", "update 2"]
+    train(short, tmp_path / "silent", watcher=None)
+    assert capsys.readouterr().out == ""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...agents.core import Agent, Decision, Turn
+from ...agents.deadline import breathe
 from ...aliases import RUNNING
 from ...envs.core import Game
 from ...envs.gridworld.shaping import Dense
@@ -198,6 +199,7 @@ def _play(
     plies = 0
     while running.size and (not max_plies or plies < max_plies):
         plies += 1
+        breathe()
         turns, seats = _turns(game, vec, running)
         deciders = [agents[episodes[t.row].players[t.player]] for t in turns]
         decisions = ask(turns, deciders, rng)

@@ -10,6 +10,7 @@ from ...arguments import parse, train_arguments, with_preset
 from ...envs.registry import spec
 from ...errors import RunError, UsageError
 from .config import AnyConfig, NetConfig, TrainConfig, new_folder, preset, read_config
+from .presets import is_large
 
 __all__ = ["train"]
 
@@ -43,9 +44,14 @@ def train(words: list[str]) -> int:
             raise UsageError("Which game? For example: coterie train tictactoe; `coterie envs` lists them.")
         folder, base = Path(run) if run else None, _start(policy, named)
         asked = _parsed(words, base, named)
-        if isinstance(base, TrainConfig) and asked.rollout.curriculum:  # it has a preset of its own
-            base = preset(base.game, asked.rollout.curriculum)
+        if isinstance(base, TrainConfig) and (asked.rollout.curriculum or is_large(asked.policy.model)):
+            base = preset(base.game, asked.rollout.curriculum, asked.policy.model)  # has a preset of its own
             asked = _parsed(words, base, named)
+            if is_large(asked.policy.model):
+                print(
+                    f"{asked.policy.model} is large: games {asked.rollout.games}, learning_rate "
+                    f"{asked.optimizer.learning_rate:g}, eval_games {asked.budget.eval_games}; flags say otherwise."
+                )
     chosen = {name: getattr(asked, name) for name in _fields(base)}
     if asked.preset:
         chosen["set"] = with_preset(base.game, asked.set, asked.preset, base.set)

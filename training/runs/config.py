@@ -70,7 +70,9 @@ def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> Train
     if base is None:
         rollout = data.get("rollout")
         curriculum = rollout.get("curriculum", "") if isinstance(rollout, Mapping) else ""
-        base = preset(str(data.get("game", "tictactoe")), str(curriculum))
+        policy = data.get("policy")
+        model = policy.get("model", "") if isinstance(policy, Mapping) else ""
+        base = preset(str(data.get("game", "tictactoe")), str(curriculum), str(model))
     return merge(base, data)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from ...agents.deadline import OutOfTime, until
 from ...errors import CollapseError
+from .display import Lines
 from .folder import Run
 from .interrupts import StopFlag
 from .outcome import Outcome, Watcher, how_to_resume
-from .state import save
+from .players import LARGE
+from .state import foresee, put_back, save, taken
 
 if TYPE_CHECKING:
     from ..loop import Trainer
@@ -17,20 +22,28 @@ if TYPE_CHECKING:
 __all__ = ["follow"]
 
 
-def follow(trainer: Trainer, run: Run, started: float, watcher: Watcher | None, notes: list[str]) -> Outcome:
+def follow(
+    trainer: Trainer, run: Run, started: float, watcher: Watcher | Literal["lines"] | None, notes: list[str]
+) -> Outcome:
     """Update until the goal, the budget, a collapse or Ctrl-C; see ``loop.train``.
 
     Args:
         trainer: who learns.
         run: where it is kept.
         started: when, as ``time.monotonic`` has it.
-        watcher: is shown every update.
+        watcher: is shown every update; "lines" prints a line for each.
         notes: for the first line of metrics.
     """
+    minutes, dense = trainer.config.budget.minutes, trainer.config.rollout.shaping + trainer.config.rollout.novelty
+    moment = started + 60 * minutes if minutes else math.inf
+    if trainer.policy.loaded.model.num_parameters() > LARGE and not dense:
+        with contextlib.suppress(OutOfTime), until(moment):
+            trainer.foreseen = foresee(trainer)
+    watcher = Lines() if watcher == "lines" else watcher
     if watcher:
         watcher.start(trainer)
     try:
-        reason, message, rows = _updates(trainer, run, started, watcher, notes)
+        reason, message, rows = _updates(trainer, run, started, moment, watcher, notes)
     finally:
         if watcher:
             watcher.stop()
@@ -38,22 +51,29 @@ def follow(trainer: Trainer, run: Run, started: float, watcher: Watcher | None, 
 
 
 def _updates(
-    trainer: Trainer, run: Run, started: float, watcher: Watcher | None, notes: list[str]
+    trainer: Trainer, run: Run, started: float, moment: float, watcher: Watcher | None, notes: list[str]
 ) -> tuple[str, str, list[dict[str, Any]]]:
     budget, exam = trainer.config.budget, trainer.exam
     before = max((float(row["elapsed"]) for row in run.metrics()), default=0.0)
     rows: list[dict[str, Any]] = []
     with StopFlag() as stop:
         while trainer.updates < budget.updates:
-            start = trainer.evaluate() if not trainer.updates and exam.looks_first else []
+            whole = taken(trainer) if budget.minutes else None
             try:
-                row = trainer.step()
+                with until(moment):
+                    start = trainer.evaluate() if not trainer.updates and exam.looks_first else []
+                    row = trainer.step()
+            except OutOfTime:  # nothing stays of an update that is half done
+                assert whole is not None
+                put_back(trainer, *whole)
+                break
             except CollapseError as error:
                 kept = run.checkpoints()
                 last = f" The checkpoint of update {kept[-1]} is kept." if kept else ""
                 return "collapse", f"{error}{last}", rows
             if trainer.updates % budget.eval_every == 0 or trainer.updates == budget.updates:
-                row["eval"] = rows = trainer.evaluate()
+                with contextlib.suppress(OutOfTime), until(moment):
+                    row["eval"] = rows = trainer.evaluate()
             if start:
                 row["before"] = start
             spent = time.monotonic() - started
@@ -64,7 +84,7 @@ def _updates(
             if watcher:
                 watcher.update(row)
             reached = "eval" in row and exam.goal.reached(rows)
-            over = bool(budget.minutes) and spent > 60 * budget.minutes
+            over = time.monotonic() > moment
             if reached or over or stop.asked or trainer.updates % budget.checkpoint_every == 0:
                 save(trainer)
             if reached:
@@ -74,4 +94,5 @@ def _updates(
             if over:
                 break
     save(trainer)
-    return "budget", f"The budget is used up after {trainer.updates} updates.", rows
+    short = "" if trainer.updates else " One takes longer than `minutes` allows: ask for fewer games, or more minutes."
+    return "budget", f"The budget is used up after {trainer.updates} updates.{short}", rows

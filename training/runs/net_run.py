@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -20,6 +20,7 @@ from ...envs.vec import VecEnv
 from ...errors import UsageError
 from ..evaluation.worlds import compare_worlds
 from ..learn.ppo_net import PPO
+from .display import Lines
 from .folder import Run
 from .interrupts import StopFlag
 from .net_config import NetConfig
@@ -135,14 +136,16 @@ class NetTrainer:
         return wrong
 
 
-def train_net(config: NetConfig, run: Path | str, *, resume: bool = False, watcher: Watcher | None = None) -> Outcome:
+def train_net(
+    config: NetConfig, run: Path | str, *, resume: bool = False, watcher: Watcher | Literal["lines"] | None = "lines"
+) -> Outcome:
     """Train until the budget is used up, or Ctrl-C: once, the update is finished and saved; twice, at once.
 
     Args:
         config: what to do; with ``resume`` it must agree with the run's own but for its ``free`` fields.
         run: folder.
         resume: go on with the run in that folder.
-        watcher: is shown every update.
+        watcher: is shown every update; "lines" prints a line for each, None is silent.
 
     Raises:
         RunError: the folder cannot be used.
@@ -156,6 +159,7 @@ def train_net(config: NetConfig, run: Path | str, *, resume: bool = False, watch
     if resume:
         kept.cut_metrics(trainer.updates)
         kept.write_config()
+    watcher = Lines() if watcher == "lines" else watcher
     if watcher:
         watcher.start(trainer)
     try:

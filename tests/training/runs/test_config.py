@@ -90,3 +90,16 @@ def test_a_rate_that_falls_needs_to_know_over_what():
         from_dict({"optimizer": {"lr_scheduler_type": "cosine", "decay_updates": 0}})
     with pytest.raises(UsageError, match="Did you mean 'cosine'"):
         from_dict({"optimizer": {"lr_scheduler_type": "cosin"}})
+
+
+def test_large_models_take_smaller_updates_where_nothing_else_is_said(tmp_path):
+    small, large = preset("tictactoe", model="tiny"), preset("tictactoe", model="smollm2")
+    assert small == preset("tictactoe")
+    assert (large.rollout.games, large.optimizer.learning_rate, large.budget.eval_games) == (256, 3e-4, 100)
+    assert preset("chess", "mate-in-1", "smollm2").rollout.games == 256
+    (tmp_path / "c.yaml").write_text("policy: {model: smollm2}\noptimizer: {learning_rate: 0.01}\n")
+    read = load_config(tmp_path / "c.yaml")
+    assert (read.rollout.games, read.optimizer.learning_rate) == (256, 0.01)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"few")
+    assert preset("tictactoe", model=str(tmp_path / "model")) == small
