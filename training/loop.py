@@ -69,7 +69,7 @@ class Trainer:
         )
         self.baseline = RoleBaseline(config.credit.rae_decay)
         every = config.scheme.snapshot_every
-        self.health = Health(config.budget, self.scheme.learners, self.bank, self.optimizer, every)
+        self.health = Health(config.budget, self.pool, self.bank, self.optimizer, every)
 
     def headline(self) -> str:
         """What learns what, in one line."""

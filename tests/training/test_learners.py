@@ -15,6 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from coterie.agents.baselines import RandomAgent  # noqa: E402
 from coterie.cli import main  # noqa: E402
 from coterie.errors import CollapseError  # noqa: E402
 from coterie.training.data.rollout import Seating  # noqa: E402
@@ -260,6 +261,49 @@ def test_the_live_table_shows_every_learner(two, tmp_path):
     told = display.console.export_text()
     for name in ("main", "main-2"):
         assert f"{name} against random (greedy)" in told
+
+
+def test_a_scheme_may_let_learners_go_and_the_run_goes_on_without_them(two, tmp_path, monkeypatch):
+    from coterie.training.schemes.self_play import SelfPlay
+
+    def update(scheme, done, results, pool):
+        if done == 2:
+            pool.remove("main-2")
+        scheme.learners = tuple(pool.live)
+
+    def seats(scheme, done, groups, pool, rng, given=SelfPlay.seats):
+        scheme.learners = tuple(pool.live)
+        return given(scheme, done, groups, pool, rng)
+
+    monkeypatch.setattr(SelfPlay, "update", update)
+    monkeypatch.setattr(SelfPlay, "seats", seats)
+    config = change(two, scheme={"scheme": "self_play", "learners": 3})
+    train(config, tmp_path / "whole")
+    train(change(config, budget={"updates": 3}), tmp_path / "parts")
+    train(config, tmp_path / "parts", resume=True)
+    kept = state(tmp_path / "whole", 5)
+    assert set(kept["bank"]["players"]) == {"main", "main-3", "main@sound", "main-3@sound"}
+    assert set(kept["optimizer"]) == set(kept["sound"]["moments"]) == {"main", "main-3"}
+    assert equal(kept, state(tmp_path / "parts", 5))
+
+
+def test_the_recipe_of_contributing_is_a_scheme_that_runs(two):
+    from pathlib import Path
+
+    page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text().partition("## Add a scheme")[2]
+    scope = {"__name__": __name__}
+    exec(page.partition("```python\n")[2].partition("```")[0], scope)
+    trainer = Trainer(two)
+    trainer.scheme = scope["ladder"](two.scheme, 2)
+    assert trainer.scheme.learners == ("main", "main-2")
+    trainer.pool.add("random", RandomAgent())
+    trainer.pool.add("minimax", RandomAgent())
+    row = trainer.step()
+    assert set(row["players"]) == {"main", "main-2"}
+    drawn = trainer.scheme.seats(0, 40, trainer.pool, np.random.default_rng(0))
+    for p in range(2):
+        for name in ("main", "main-2"):
+            assert sum(s.players[p] == name and s.learners[p] for s in drawn) == 10
 
 
 def test_a_goal_is_reached_when_all_learners_reach_it(two):

@@ -14,6 +14,7 @@ from ...agents.bank.bank import LoraBank
 from ...agents.bank.optimizer import BankAdamW
 from ...errors import CollapseError
 from ..runs.config import BudgetConfig
+from .pool import Pool
 
 __all__ = ["Guards", "Health", "Sound"]
 
@@ -97,6 +98,12 @@ class Sound:
                 self.bank.add(kept, init_from=name)
             self.moments[name], self.updates[name] = moments.get(name), update
 
+    def forget(self, names: Sequence[str]) -> None:
+        """Let go of what was kept of those who learn no more."""
+        for name in names:
+            self.bank.remove(f"{name}@sound")
+            del self.moments[name], self.updates[name]
+
     def set_back(self, name: str) -> int:
         """Make a player what was kept of it; returns after how many updates that was."""
         self.bank.copy(f"{name}@sound", name)
@@ -119,19 +126,17 @@ class Health:
 
     Args:
         limits: what counts as a collapse.
-        names: who learns.
+        pool: who learns.
         bank: where they live.
         optimizer: of the bank.
         every: updates between two looks at whom to keep.
     """
 
-    def __init__(
-        self, limits: BudgetConfig, names: Sequence[str], bank: LoraBank, optimizer: BankAdamW, every: int
-    ) -> None:
-        self.guards, self.names, self.every = Guards(limits), tuple(names), every
-        self.sound = Sound(bank, optimizer) if len(self.names) > 1 else None
+    def __init__(self, limits: BudgetConfig, pool: Pool, bank: LoraBank, optimizer: BankAdamW, every: int) -> None:
+        self.guards, self.pool, self.every = Guards(limits), pool, every
+        self.sound = Sound(bank, optimizer) if len(pool.live) > 1 else None
         if self.sound is not None:
-            self.sound.keep(self.names, 0)
+            self.sound.keep(pool.live, 0)
 
     def look_after(
         self, update: int, players: Mapping[str, Mapping[str, Any]], broken: Mapping[str, CollapseError]
@@ -158,8 +163,10 @@ class Health:
             return {}
         notes = [f"{name} is set back to update {self.sound.set_back(name)}: {error}" for name, error in wrong.items()]
         if (update + 1) % self.every == 0:
-            well = [name for name in self.names if name not in wrong and self.guards.well(name)]
-            self.sound.keep(well, update + 1)
+            self.sound.keep(
+                [name for name in self.pool.live if name not in wrong and self.guards.well(name)], update + 1
+            )
+            self.sound.forget([name for name in self.sound.updates if name not in self.pool.live])
         for name in wrong:
             self.guards.forget(name)
         return {"players": players, "notes": notes} if notes else {"players": players}

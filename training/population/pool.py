@@ -110,6 +110,10 @@ class Pool:
                 names.remove(name)
                 self._bank.remove(name)
 
+    def _own(self) -> list[str]:
+        """Whose weights lie in the bank."""
+        return [*self.live, *self.frozen, *(kept for past in self.snapshots.values() for kept in past)]
+
     def _check(self, name: str) -> None:
         if name not in self.live:
             raise UnknownName("player who learns", name, self.live)
@@ -120,7 +124,8 @@ class Pool:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` gave; load the bank first."""
+        for name in self._own():
+            del self.agents[name]
         held = copy.deepcopy(dict(state))
         self.live, self.frozen, self.snapshots = held["live"], held["frozen"], held["snapshots"]
-        for name in (*self.live, *self.frozen, *(kept for past in self.snapshots.values() for kept in past)):
-            self.agents[name] = self._agent(name)
+        self.agents |= {name: self._agent(name) for name in self._own()}
