@@ -65,7 +65,13 @@ class Trainer:
         o, length = config.optimizer, config.policy.max_completion_length
         self.optimizer = BankAdamW(self.bank, lr=o.learning_rate, betas=(o.beta1, o.beta2), weight_decay=o.weight_decay)
         self.learner = Learner(
-            self.policy, self.optimizer, config.loss, o, max_completion_length=length, seed=config.seed
+            self.policy,
+            self.optimizer,
+            config.loss,
+            o,
+            schedules=o.own,
+            max_completion_length=length,
+            seed=config.seed,
         )
         self.baseline = RoleBaseline(config.credit.rae_decay)
         every = config.scheme.snapshot_every

@@ -7,12 +7,13 @@ lists what differs. What each game starts from stands in ``presets.py``; ``confi
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
-from math import cos, pi
+from math import cos, inf, pi
 from typing import Any, Literal
 
 from ...envs.registry import game_arguments
-from ...errors import UsageError
+from ...errors import UnknownName, UsageError
 from .fields import check
 
 __all__ = [
@@ -152,6 +153,7 @@ class OptimizerConfig:
 
     Attributes:
         learning_rate: its height after the warm-up.
+        learning_rates: of learners who have one of their own, e.g. ``main-2=3e-4,main-3=1e-4``.
         lr_scheduler_type: to_a_tenth (rises, and falls linearly from the first update on, to a tenth at decay_updates,
             where it stays), or one of transformers', counted in updates: constant (without warm-up),
             constant_with_warmup, linear and cosine (both fall to 0 at decay_updates).
@@ -164,6 +166,7 @@ class OptimizerConfig:
     """
 
     learning_rate: float = 1e-3
+    learning_rates: str = ""
     lr_scheduler_type: Literal["to_a_tenth", "constant", "constant_with_warmup", "linear", "cosine"] = "to_a_tenth"
     warmup_updates: int = 5
     decay_updates: int = 0
@@ -171,6 +174,25 @@ class OptimizerConfig:
     beta1: float = 0.9
     beta2: float = 0.99
     max_grad_norm: float = 1.0
+
+    @property
+    def own(self) -> dict[str, OptimizerConfig]:
+        """Of each learner in ``learning_rates``: all that is said here, at its own height.
+
+        Raises:
+            UsageError: what doesn't read name=number, or a rate that isn't more than 0.
+        """
+        found = {}
+        for part in filter(None, (part.strip() for part in self.learning_rates.split(","))):
+            name, _, number = part.partition("=")
+            try:
+                height = float(number)
+            except ValueError:
+                height = 0.0
+            if not 0 < height < inf:
+                raise UsageError(f"learning_rates holds {part!r}; say name=number, more than 0, such as main-2=3e-4.")
+            found[name] = dataclasses.replace(self, learning_rate=height)
+        return found
 
     def rate(self, update: int) -> float:
         """Learning rate of an update, counted from 0."""
@@ -285,6 +307,9 @@ class TrainConfig:
                 f"lr_scheduler_type is {optimizer.lr_scheduler_type}; say over how many updates the rate falls: "
                 "decay_updates."
             )
+        for name in optimizer.own:
+            if name not in self.scheme.names:
+                raise UnknownName("learner", name, self.scheme.names)
         _ = self.game_arguments
 
     @property

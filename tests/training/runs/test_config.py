@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coterie.envs.registry import list_envs, make_game
-from coterie.errors import UsageError
+from coterie.errors import UnknownName, UsageError
 from coterie.training.runs.config import OptimizerConfig, from_dict, load_config, preset
 
 
@@ -103,3 +103,14 @@ def test_large_models_take_smaller_updates_where_nothing_else_is_said(tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.safetensors").write_bytes(b"few")
     assert preset("tictactoe", model=str(tmp_path / "model")) == small
+
+
+def test_learners_may_have_learning_rates_of_their_own():
+    data = {"scheme": {"learners": 3}, "optimizer": {"learning_rates": "main-2=3e-4, main=0.5", "warmup_updates": 2}}
+    own = from_dict(data).optimizer.own
+    assert {name: o.rate(0) for name, o in own.items()} == pytest.approx({"main-2": 1.5e-4, "main": 0.25})
+    with pytest.raises(UnknownName, match="Did you mean 'main-3'"):
+        from_dict(data | {"optimizer": {"learning_rates": "main-33=1"}})
+    for bad in ("main", "main=fast", "main=-1", "main=nan", "main=inf"):
+        with pytest.raises(UsageError, match="say name=number, more than 0"):
+            from_dict(data | {"optimizer": {"learning_rates": bad}})
