@@ -22,6 +22,7 @@ from coterie.training.data.rollout import Seating  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
 from coterie.training.population.health import Guards  # noqa: E402
 from coterie.training.runs.config import load_config, save_config  # noqa: E402
+from coterie.training.runs.state import put_back, taken  # noqa: E402
 
 
 def change(config, **sections):
@@ -142,6 +143,18 @@ def test_a_broken_learner_is_set_back_while_the_others_go_on(two, monkeypatch):
     assert now["main"]["steps"] > moments["main"]["steps"]
     trainer.step()
     assert not torch.equal(trainer.bank.weights("main-2"), sound["main-2"])
+
+
+def test_an_update_that_is_taken_back_takes_back_what_was_kept(two):
+    trainer = Trainer(change(two, scheme={"scheme": "self_play", "snapshot_every": 1}))
+    trainer.step()
+    before = taken(trainer)
+    trainer.step()
+    put_back(trainer, *before)
+    again = taken(trainer)
+    assert equal(before[0], again[0])
+    assert before[1] == again[1]
+    assert again[0]["sound"]["updates"] == {"main": 1, "main-2": 1}
 
 
 def test_who_breaks_before_anything_was_kept_begins_anew(two, monkeypatch):

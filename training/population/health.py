@@ -114,7 +114,7 @@ class Sound:
 
     def state_dict(self) -> dict[str, Any]:
         """For a checkpoint; the weights are the bank's."""
-        return {"moments": self.moments, "updates": self.updates}
+        return {"moments": dict(self.moments), "updates": dict(self.updates)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` gave; load the bank first."""

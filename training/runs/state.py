@@ -82,6 +82,10 @@ def put_back(trainer: Trainer, tensors: Mapping[str, Any], state: Mapping[str, A
     trainer.optimizer.load_state_dict(tensors["optimizer"])
     if trainer.health.sound is not None:
         trainer.health.sound.load_state_dict(tensors["sound"])
+    if "past" in state:  # written when one player learned, and roles did not name it
+        means = {f"main/{role}": mean for role, mean in state["baseline"]["means"].items()}
+        pool = {"live": ["main"], "frozen": [], "snapshots": {"main": state["past"]}}
+        state = {**state, "pool": pool, "low": {"main": state["low"]}, "baseline": state["baseline"] | {"means": means}}
     trainer.baseline.load_state_dict(state["baseline"])
     trainer.pool.load_state_dict(state["pool"])
     trainer.health.guards.low = state["low"]

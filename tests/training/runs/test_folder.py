@@ -64,6 +64,26 @@ def test_resume_is_bit_equal_with_a_moving_baseline_past_selves_and_a_reference(
     assert bool(states[0]["baseline"]["means"]) == (credit == "rae")
 
 
+def test_a_checkpoint_from_before_there_were_several_learners_goes_on_alike(small, tmp_path):
+    config = change(
+        small,
+        credit={"credit": "rae"},
+        scheme={"opponents": "self=1,past=1", "snapshot_every": 1},
+        budget={"updates": 3},
+    )
+    train(change(config, budget={"updates": 2}), tmp_path / "run")
+    shutil.copytree(tmp_path / "run", tmp_path / "old")
+    path = tmp_path / "old" / "checkpoints" / "000002" / "state.json"
+    state = json.loads(path.read_text())
+    state["past"] = state.pop("pool")["snapshots"]["main"]
+    state["low"] = state["low"]["main"]
+    state["baseline"]["means"] = {k.removeprefix("main/"): mean for k, mean in state["baseline"]["means"].items()}
+    path.write_text(json.dumps(state))
+    for name in ("run", "old"):
+        train(config, tmp_path / name, resume=True)
+    assert torch.equal(weights(tmp_path / "run", 3), weights(tmp_path / "old", 3))
+
+
 def test_a_full_disk_at_the_adapter_is_told_like_any_other(small, tmp_path, monkeypatch):
     trainer = Trainer(small)
     from coterie.training.runs.folder import Run
