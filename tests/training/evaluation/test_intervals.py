@@ -78,14 +78,14 @@ def test_intervals_over_few_worlds_hold_95_times_in_100(n: int, sigma: float, ze
 
 
 HARD = {(0.5, 0.5), (1.0, 0.0)}
-"""Half the worlds pay nothing, or one in fifty pays ten times the median: 91 to 98 %, as docs/evaluation.md says."""
+"""Half the worlds pay nothing, or one in a hundred pays ten times the median: 93 to 98 % (docs/evaluation.md)."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", WORLDS)
 @pytest.mark.parametrize(("sigma", "zeros"), [(0.3, 0.0), (0.5, 0.0), (0.8, 0.0), (0.8, 0.3), (0.8, 0.5), *HARD])
 def test_intervals_over_few_worlds_at_length(n: int, sigma: float, zeros: float) -> None:
-    low, high = (0.925, 0.98) if (sigma, zeros) in HARD else (0.93, 0.97)
+    low, high = (0.925, 0.985) if (sigma, zeros) in HARD else (0.93, 0.97)
     mean, ratio = (covered(n, sigma, zeros, 20_000, seed=1) for covered in (covered_mean, covered_ratio))
     print(f"{n} worlds, sigma {sigma}, {zeros:.0%} zeros: mean {mean:.1%}, ratio {ratio:.1%}")
     assert low < mean < high
