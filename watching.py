@@ -298,6 +298,6 @@ class _Recorded:
     def __init__(self, again: _Again, seat: Player, name: str) -> None:
         self.name, self._again, self._seat = name, again, seat
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         actions = self._again.record.actions[len(self._again.match.plies)]
         return [Decision(actions[self._seat]) for _ in turns]

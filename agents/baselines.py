@@ -18,6 +18,7 @@ from ..errors import IllegalAction, UnknownName, UsageError, did_you_mean
 from .core import Agent, Decision, Turn
 from .search.equilibrium import EquilibriumAgent
 from .search.solver import Solution, solve
+from .seeds import pick
 
 __all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "make_baseline"]
 
@@ -47,9 +48,9 @@ class RandomAgent:
 
     name = "random"
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One uniformly drawn legal action a turn."""
-        return _draw(_masks(turns), turns, rng)
+        return _draw(_masks(turns), turns)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
         """[A] probabilities for each turn."""
@@ -71,9 +72,9 @@ class MinimaxAgent:
     def __init__(self, game: Game) -> None:
         self.solution: Solution = solve(game)
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One uniformly drawn perfect move a turn."""
-        return _draw(self._optimal(turns), turns, rng)
+        return _draw(self._optimal(turns), turns)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
         """[A] probabilities for each turn."""
@@ -168,13 +169,12 @@ def _masks(turns: Sequence[Turn]) -> NDArray[np.bool_]:
     return masks.astype(np.bool_)
 
 
-def _draw(among: NDArray[np.bool_], turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
-    """The action with the largest of independent uniform numbers: each of a row's marked actions is equally likely."""
+def _draw(among: NDArray[np.bool_], turns: Sequence[Turn]) -> list[Decision]:
+    """One of each row's marked actions, all equally likely."""
     if not turns:
         return []
     _need_action(among, turns)
-    chosen = np.where(among, rng.random(among.shape), -1.0).argmax(1)
-    return [Decision(action) for action in chosen.tolist()]
+    return [Decision(action) for action in pick(among, [turn.seed for turn in turns]).tolist()]
 
 
 def _uniform(among: NDArray[np.bool_], turns: Sequence[Turn]) -> list[NDArray[np.float64]]:

@@ -6,17 +6,25 @@ those who learn, everything the trainer needs token-exactly, so that nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..aliases import Action, Mask, Player, State
 from ..envs.core import Game
 from ..errors import IllegalAction
+from .engines.base import Datum
+from .seeds import Seed
 
-__all__ = ["Agent", "Decision", "Tokens", "Turn"]
+__all__ = ["Agent", "Decision", "Tokens", "Turn", "ask", "seeded"]
+
+FIRST = Seed(0, 0)
+
+Tokens = Datum
+"""The record of a language model's decision, by its earlier name."""
 
 
 @dataclass(slots=True)
@@ -30,6 +38,7 @@ class Turn:
         player: the seat that is asked.
         mask: [A] int8, 1 = legal. A view that the caller may reuse after ``act`` returned.
         key: hash of the position (``Game.key``).
+        seed: whatever chance the decision has follows from it, so that it doesn't depend on who else is asked.
     """
 
     game: Game
@@ -38,6 +47,7 @@ class Turn:
     player: Player
     mask: Mask
     key: int
+    seed: Seed = FIRST
 
     @property
     def legal_actions(self) -> list[Action]:
@@ -70,39 +80,6 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Tokens:
-    """How a language model made a decision, exactly.
-
-    Attributes:
-        prompt: token ids the model was shown.
-        completion: token ids that were chosen.
-        logprobs: natural-log probabilities of the sampling policy, at its temperature. One number a token for ``free``
-            and ``constrained`` decoding; one number in all for ``choice``, normalised over the legal set.
-        kind: ``"choice"``, ``"constrained"`` or ``"free"``.
-        candidates: token ids of every legal answer (choice and constrained), in the order of ``legal_actions``; else
-            ``()``.
-        chosen: index into ``candidates``, or -1 (free).
-        temperature: divides the logits (choice: the candidates' log-probabilities).
-        lora: the bank's player that answered.
-        version: how often that player's weights had been updated.
-        model: id of the base model.
-        stop: why a free answer ended: ``"stop"`` or ``"length"``; ``""`` otherwise.
-    """
-
-    prompt: tuple[int, ...]
-    completion: tuple[int, ...]
-    logprobs: tuple[float, ...]
-    kind: str
-    candidates: tuple[tuple[int, ...], ...] = ()
-    chosen: int = -1
-    temperature: float = 1.0
-    lora: str = ""
-    version: int = 0
-    model: str = ""
-    stop: str = ""
-
-
-@dataclass(slots=True)
 class Decision:
     """An answer.
 
@@ -115,7 +92,7 @@ class Decision:
 
     action: Action | None
     text: str = ""
-    tokens: Tokens | None = None
+    tokens: Datum | None = None
     info: dict[str, object] = field(default_factory=dict)
 
 
@@ -128,6 +105,30 @@ class Agent(Protocol):
 
     name: str
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
-        """Answer every turn; all randomness comes from ``rng``."""
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
+        """Answer every turn, each by itself: all chance comes from its own ``seed``."""
         ...
+
+
+def ask(turns: Sequence[Turn], agents: Sequence[Agent]) -> list[Decision]:
+    """Ask the agent of each turn; agents that share a backend (and are greedy or not) answer in one call."""
+    together: dict[tuple[int, bool], list[int]] = {}
+    for k, agent in enumerate(agents):
+        backend = getattr(agent, "backend", agent)
+        together.setdefault((id(backend), bool(getattr(agent, "greedy", False))), []).append(k)
+    decisions: dict[int, Decision] = {}
+    for (_, greedy), members in together.items():
+        asked = [turns[k] for k in members]
+        first: Any = agents[members[0]]
+        if hasattr(first, "backend"):
+            players = [agents[k].player for k in members]  # type: ignore[attr-defined]
+            answers = first.backend.act(asked, players, greedy=greedy)
+        else:
+            answers = first.act(asked)
+        decisions.update(zip(members, answers, strict=True))
+    return [decisions[k] for k in range(len(turns))]
+
+
+def seeded(turns: Iterable[Turn], stream: int = 0) -> list[Turn]:
+    """The same turns with a seed each, numbered from 0: for those who ask outside of games."""
+    return [dataclasses.replace(turn, seed=Seed(stream, k)) for k, turn in enumerate(turns)]

@@ -19,6 +19,7 @@ from ..envs.core import Game
 from ..envs.drivers import drivers
 from ..errors import ModelError, UsageError
 from .core import Decision, Turn
+from .seeds import uniforms
 
 __all__ = ["NetAgent", "PolicyNet", "load_net", "masked", "save_net"]
 
@@ -162,7 +163,7 @@ class NetAgent:
         self._memory = self._before = net.begin(0)
         self._clock: NDArray[np.int64] = np.zeros((0, 0), np.int64)
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One action a turn."""
         if not turns:
             return []
@@ -181,8 +182,9 @@ class NetAgent:
             if self.greedy:
                 actions = logits.argmax(-1)
             else:
-                drawn = torch.from_numpy(rng.gumbel(size=tuple(logits.shape)).astype(np.float32))
-                actions = (logits + drawn).argmax(-1)
+                drawn = uniforms([turn.seed for turn in turns], logits.shape[1])
+                gumbel = -np.log(-np.log(np.maximum(drawn, np.finfo(np.float64).tiny)))
+                actions = (logits + torch.from_numpy(gumbel.astype(np.float32))).argmax(-1)
         return [Decision(int(a)) for a in actions]
 
     def _recall(self, state: Any, rows: NDArray[np.intp], seats: NDArray[np.int32], players: int) -> Tensor:

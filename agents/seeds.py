@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..envs.rng import word, words
 
-__all__ = ["Seed", "stream", "uniforms"]
+__all__ = ["Seed", "pick", "stream", "uniforms"]
 
 _FORK = 1 << 32
 """Numbers of forks begin behind those of draws."""
@@ -64,3 +64,10 @@ def uniforms(seeds: Sequence[Seed], count: int = 1) -> NDArray[np.float64]:
     table = np.array(seeds, np.uint64).reshape(-1, 2)
     drawn = words(words(table[:, 0], table[:, 1])[:, None], np.arange(count, dtype=np.uint64))
     return (drawn >> np.uint64(11)) * np.float64(2.0**-53)
+
+
+def pick(among: NDArray[np.bool_], seeds: Sequence[Seed]) -> NDArray[np.intp]:
+    """[B] one marked column of each row [B, A], all of them equally likely; 0 where none is marked."""
+    wanted = (uniforms(seeds)[:, 0] * among.sum(1)).astype(np.int64)
+    chosen: NDArray[np.intp] = (among.cumsum(1) > wanted[:, None]).argmax(1)
+    return chosen

@@ -107,7 +107,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--positions", type=int, default=2000, help="held-out positions, evenly taken")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
-    from ..agents.core import Turn
+    from ..agents.core import Turn, seeded
 
     game = make_game("chess")
     source = find_curriculum(game, "mate-in-1")
@@ -118,7 +118,7 @@ def main(argv: list[str] | None = None) -> None:
         for i, p in enumerate(positions.movers.tolist())
     ]
     for name in options.players:
-        decisions = make_player(name, game).act(turns, np.random.default_rng(options.seed))
+        decisions = make_player(name, game).act(seeded(turns, options.seed))
         chosen = [p.actions.tolist().index(d.action) for p, d in zip(found, decisions, strict=True)]
         print(json.dumps({"player": name, **breakdown(found, chosen)}), flush=True)
 

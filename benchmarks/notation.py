@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..agents.core import Turn
+from ..agents.core import Turn, seeded
 from ..agents.llm.models import load_model
 from ..agents.llm.policy import LLMAgent, LoraPolicy
 from ..envs.core import Game
@@ -72,7 +72,7 @@ def indifference(name: str, game: Game, turns: Sequence[Turn], seed: int = SEED)
         for a in turn.legal_actions
     )
     free = LLMAgent(LoraPolicy(model, decode="free", max_new_tokens=longest + 2))
-    said = free.act(turns, np.random.default_rng(seed))
+    said = free.act(seeded(turns, seed))
     wrong = [decision.action is None for decision in said]
     return {"near_uniform": float(np.mean(near)), "kl": float(np.mean(away)), "illegal": float(np.mean(wrong))}
 

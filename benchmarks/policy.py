@@ -87,9 +87,10 @@ def decisions(quick: bool = False) -> Iterator[Measurement]:
 
 
 def _answer(policy: Any, turns: Sequence[Any], players: Sequence[str]) -> None:
-    import numpy as np
 
-    policy.act(turns, players, np.random.default_rng(0))
+    from ..agents.core import seeded
+
+    policy.act(seeded(turns), players)
 
 
 def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
@@ -232,8 +233,6 @@ def _prefill_share(model: Any, bank: Any, peak: float, quick: bool) -> Measureme
 
 def _mixed(model: Any, bank: Any, theirs: Any, rows: int, quick: bool) -> Iterator[Measurement]:
     """The time of 8 players in one batch over that of 1: ours, and peft's."""
-    import numpy as np
-
     from ..agents.llm.scoring.generation import generate
 
     new = 4 if quick else NEW
@@ -241,7 +240,7 @@ def _mixed(model: Any, bank: Any, theirs: Any, rows: int, quick: bool) -> Iterat
     owners = _owners(rows)
 
     def go(who: Any, router: Any, index: Sequence[int]) -> Callable[[], object]:
-        return lambda: generate(who, router, prompts, index, new, share=False, rng=np.random.default_rng(0))
+        return lambda: generate(who, router, prompts, index, new, share=False)
 
     repeats = 1 if quick or rows > 8 else 3
     one, eight = _in_turns([go(model, bank, [0] * rows), go(model, bank, owners)], repeats)

@@ -5,8 +5,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Decision, Turn
 from coterie.envs.registry import make_game
@@ -20,7 +18,7 @@ class Corners:
 
     name = "corners"
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         return [Decision(next(a for a in CENTRE_THEN_CORNERS if turn.mask[a])) for turn in turns]
 
 

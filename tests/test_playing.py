@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from coterie.agents.core import Agent, Decision, Tokens, Turn
@@ -152,7 +151,7 @@ def test_a_folder_that_goes_away_does_not_cost_the_game(
     class Vandal:
         name = "vandal"
 
-        def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        def act(self, turns: Sequence[Turn]) -> list[Decision]:
             shutil.rmtree("there", ignore_errors=True)
             Path("there").write_text("")
             return [Decision(None, "no")]
@@ -173,7 +172,7 @@ class Speaker:
     def __init__(self) -> None:
         self.turns, self.closed = 0, False
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         self.turns += 1
         free = Tokens((), (), (), "free")
         action = turns[0].legal_actions[0] if self.turns < 3 else None
@@ -322,7 +321,7 @@ def test_an_agent_that_breaks_does_not_lose_the_game(
     class Broken:
         name = "broken"
 
-        def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        def act(self, turns: Sequence[Turn]) -> list[Decision]:
             raise ModelError("The engine has died.")
 
     monkeypatch.setattr("coterie.cli._player", lambda word, game: Broken())

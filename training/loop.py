@@ -98,7 +98,7 @@ class Trainer:
         update, config, started = self.updates, self.config, time.perf_counter()
         rng = np.random.default_rng([config.seed, update])
         seats = self.scheme.seats(update, config.rollout.games // config.rollout.num_generations, self.pool, rng)
-        batch = self.games.play(self.pool.agents, seats, update, rng)
+        batch = self.games.play(self.pool.agents, seats, update)
         played = time.perf_counter()
         credit = assign(batch, config.credit, self.baseline, self.game.info.id)
         stats = self.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from ...envs.packing import is_packed
 from ...envs.record import replay
 from ...envs.state import take
 from ...errors import UsageError
-from ..core import Agent, Decision, Turn
+from ..core import Agent, Decision, Turn, ask
+from ..seeds import Seed, stream
 
 if TYPE_CHECKING:
     from ...renderers.board import Frame
@@ -60,7 +61,6 @@ class Ply:
 
     Attributes:
         before: one game, as it stood; None in worlds.
-        random: the generator of the agents' choices, as it stood; empty in worlds.
         seats: who answered.
         actions: [P] what was played, or None where an answer was illegal.
         rewards: [P] what it brought.
@@ -68,7 +68,6 @@ class Ply:
     """
 
     before: State | None
-    random: Mapping[str, Any]
     seats: tuple[Player, ...]
     actions: list[int] | None
     rewards: NDArray[np.float32]
@@ -91,7 +90,6 @@ class Match:
         state: one game; ``play`` and ``undo`` change it in place.
         status: RUNNING, TERMINATED or TRUNCATED.
         plies: what has been played.
-        random: what the agents draw from.
 
     Raises:
         UsageError: the number of names is not the number of players.
@@ -107,7 +105,6 @@ class Match:
         self.game, self.names, self.penalty = game, tuple(names), penalty
         self.world = is_packed(game)
         self.seed = seed % 2**64
-        self.random = np.random.default_rng(self.seed)
         self.state = game.new_state(1)
         self.status: Status = RUNNING
         self.illegal: Player | None = None
@@ -127,21 +124,18 @@ class Match:
         self.state, _, self.status = next(states)
         self._note_key()
         for turn, (state, rewards, status) in enumerate(states):
-            (before, random), seats = self._kept(), tuple(self.seats())
+            before, seats = self._kept(), tuple(self.seats())
             self.state, self.status = state, status
-            self._add(Ply(before, random, seats, record.actions[turn], rewards, record.comments.get(turn, "")))
+            self._add(Ply(before, seats, record.actions[turn], rewards, record.comments.get(turn, "")))
         if self.status == RUNNING and not any(self.game.legal_mask(self.state, 0, p).any() for p in self._all()):
             self.status = TERMINATED  # a start position where nothing can be played
 
     def _all(self) -> range:
         return range(self.game.info.players)
 
-    def _random_state(self) -> Mapping[str, Any]:
-        return self.random.bit_generator.state
-
-    def _kept(self) -> tuple[State | None, Mapping[str, Any]]:
+    def _kept(self) -> State | None:
         """What a ply keeps of the present, before it moves on."""
-        return (None, {}) if self.world else (take(self.state), self._random_state())
+        return None if self.world else take(self.state)
 
     def _add(self, ply: Ply) -> None:
         """A ply that has led to the present state."""
@@ -181,8 +175,11 @@ class Match:
     def turns(self, seats: Sequence[Player]) -> dict[Player, Turn]:
         """What these seats are asked, on one copy of the state."""
         game, state = self.game, take(self.state)
-        key = game.key(state, 0)
-        return {p: Turn(game, state, 0, p, game.legal_mask(state, 0, p), key) for p in seats}
+        key, counter = game.key(state, 0), len(self.plies) * game.info.players
+        return {
+            p: Turn(game, state, 0, p, game.legal_mask(state, 0, p), key, Seed(stream(self.seed), counter + p))
+            for p in seats
+        }
 
     def play(self, decisions: Mapping[Player, Decision]) -> Moment:
         """The answers of everybody who was to answer."""
@@ -198,12 +195,12 @@ class Match:
                 rewards[p] = self.penalty
         wrong = [] if self.world else [p for p, text in written.items() if text == ""]
         played = None if wrong else actions.tolist()
-        before, random = self._kept()
+        before = self._kept()
         if wrong:
             self.status, self.illegal = TERMINATED, wrong[0]
         else:
             self.status = int(game.kernels.step(self.state, 0, actions, rewards))
-        self._add(Ply(before, random, tuple(decisions), played, rewards, _comment(decisions)))
+        self._add(Ply(before, tuple(decisions), played, rewards, _comment(decisions)))
         return Moment(self.state, dict(decisions), written, rewards, self.status)
 
     def _action(self, seat: Player, action: Action | None) -> Action | None:
@@ -215,7 +212,7 @@ class Match:
     def undo(self, seats: Sequence[Player]) -> bool:
         """Take back everything up to and with the last answer of one of these seats.
 
-        The position and the generator of the agents' choices are then what they were before it.
+        The position is then what it was before it, and so are the seeds of the agents' choices.
 
         Returns:
             False where there is nothing to take back, or nothing may be.
@@ -226,7 +223,6 @@ class Match:
         ply = self.plies[last]
         assert ply.before is not None
         self.state, self.status, self.illegal = take(ply.before), RUNNING, None
-        self.random.bit_generator.state = ply.random
         del self.plies[last:]
         self.returns = np.zeros(self.game.info.players) + sum(earlier.rewards for earlier in self.plies)
         return True
@@ -258,30 +254,19 @@ def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:
     nothing = np.zeros(match.game.info.players, np.float32)
     yield Moment(match.state, {}, {}, nothing, match.status)
     while seats := match.seats():
-        before = match._random_state()
         try:
-            decisions = answers(agents, match.turns(seats), match.random)
+            decisions = answers(agents, match.turns(seats))
         except TakeBack:
-            match.random.bit_generator.state = before
             match.undo(seats)
             yield Moment(match.state, {}, {}, nothing, match.status)
             continue
         yield match.play(decisions)
 
 
-def answers(
-    agents: Sequence[Agent | None], turns: Mapping[Player, Turn], random: np.random.Generator
-) -> dict[Player, Decision]:
+def answers(agents: Sequence[Agent | None], turns: Mapping[Player, Turn]) -> dict[Player, Decision]:
     """Everybody's decision; an agent that sits in several seats is asked once for all of them."""
-    asked: dict[int, list[Player]] = {}
-    for seat in turns:
-        asked.setdefault(id(agents[seat]), []).append(seat)
-    found: dict[Player, Decision] = {}
-    for seats in asked.values():
-        agent = agents[seats[0]]
-        assert agent is not None
-        found |= zip(seats, agent.act([turns[seat] for seat in seats], random), strict=True)
-    return {seat: found[seat] for seat in turns}
+    asked = [agent for seat in turns if (agent := agents[seat]) is not None]
+    return dict(zip(turns, ask(list(turns.values()), asked), strict=True))
 
 
 def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0) -> Iterator[Moment]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from ...errors import ActionError, PlayerLeft
 from ..core import Decision, Turn
 from .table import TakeBack, can_undo
@@ -41,7 +39,7 @@ class HumanAgent:
         self._read, self._write = read, write
         self._welcomed = False
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """Ask for every turn, one after the other.
 
         Raises:

@@ -7,7 +7,6 @@ question was taken back is thrown away.
 from __future__ import annotations
 
 import atexit
-import copy
 import importlib
 import queue
 import sys
@@ -38,11 +37,10 @@ SHOWN = 0.35
 
 @dataclass(frozen=True)
 class Answer:
-    """What a thinker has to say: the question's number, the decisions, or what went wrong; the generator afterwards."""
+    """What a thinker has to say: the question's number, the decisions, or what went wrong."""
 
     ticket: int
     decisions: dict[Player, Decision]
-    random: np.random.Generator
     error: BaseException | None = None
 
 
@@ -55,18 +53,18 @@ class Thinker:
 
     def __init__(self, agents: Sequence[Agent | None]) -> None:
         self._agents = agents
-        self._asked: queue.SimpleQueue[tuple[int, dict[Player, Turn], np.random.Generator] | None] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[tuple[int, dict[Player, Turn]] | None] = queue.SimpleQueue()
         self._said: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self.ticket = 0
         self.busy = False
         self._thread = threading.Thread(target=self._think, name="coterie-thinker", daemon=True)
         self._thread.start()
 
-    def ask(self, turns: Mapping[Player, Turn], random: np.random.Generator) -> None:
-        """Ask the agents of these seats; they draw from a copy of ``random``."""
+    def ask(self, turns: Mapping[Player, Turn]) -> None:
+        """Ask the agents of these seats."""
         self.ticket += 1
         self.busy = True
-        self._asked.put((self.ticket, dict(turns), copy.deepcopy(random)))
+        self._asked.put((self.ticket, dict(turns)))
 
     def forget(self) -> None:
         """The question that is being thought about is no longer one."""
@@ -96,15 +94,15 @@ class Thinker:
 
     def _think(self) -> None:
         while (question := self._asked.get()) is not None:
-            ticket, turns, random = question
+            ticket, turns = question
             if ticket != self.ticket:
                 continue
             try:
-                decisions = answers(self._agents, turns, random)
+                decisions = answers(self._agents, turns)
             except BaseException as error:
-                self._said.put(Answer(ticket, {}, random, error))
+                self._said.put(Answer(ticket, {}, error))
             else:
-                self._said.put(Answer(ticket, decisions, random))
+                self._said.put(Answer(ticket, decisions))
 
 
 class Session:
@@ -154,7 +152,6 @@ class Session:
         self._changed = time.monotonic()
         self._version = 0
         self._may_see: Player | None = None  # the person before the window, where each sees its own cards alone
-        self._after = match.random
         self._last_view: View | None = None
         self._view_key: tuple[object, ...] = ()
         self._single_step = False
@@ -204,7 +201,7 @@ class Session:
             return
         seats = [p for p in self.match.seats() if self.agents[p] is not None and p not in self.answers]
         if seats:
-            self.thinker.ask({p: self.match.turn(p) for p in seats}, self.match.random)
+            self.thinker.ask({p: self.match.turn(p) for p in seats})
 
     def _take_answer(self) -> None:
         wait = 0.0 if self._single_step else self.seconds
@@ -216,7 +213,6 @@ class Session:
         if said.error is not None:
             raise said.error
         self.answers |= said.decisions
-        self._after = said.random
 
     def _play(self) -> None:
         seats = self.match.seats()
@@ -226,8 +222,6 @@ class Session:
         if any(p not in self.answers for p in seats):
             return
         self.match.play({p: self.answers[p] for p in seats})
-        if any(self.agents[p] is not None for p in seats):
-            self.match.random = self._after
         self._single_step = False
         self._turned()
 

@@ -219,21 +219,19 @@ class WorldSession:
         assert match is not None
         seats = [seat for seat in match.seats() if seat != self.own]
         decisions: dict[Player, Decision] = {}
-        after = match.random
         if seats:
             if not self.thinker.busy:
-                self.thinker.ask(match.turns(seats), match.random)
+                self.thinker.ask(match.turns(seats))
             said = self.thinker.answer(wait=max(0.001, end - time.monotonic()))
             if said is None:
                 return False
             if said.error is not None:
                 raise said.error
-            decisions, after = said.decisions, said.random
+            decisions = said.decisions
         if self.own is not None and self.own in match.seats():
             decisions[self.own] = self._own_decision(match, self.own)
             self.touched = True
         match.play(decisions)
-        match.random = after
         if self.own is not None and self.own not in match.seats():
             self.own = None  # it has died
         return True

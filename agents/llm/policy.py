@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...errors import ActionError, UsageError
 from ..core import Decision, Tokens, Turn
+from ..seeds import uniforms
 from .prompts import answer_text, make_template, stop_token
 from .scoring.decoding import check_kind, score
 from .scoring.forest import Question, pack_questions
@@ -166,7 +167,6 @@ class LoraPolicy:
         self,
         turns: Sequence[Turn],
         players: Sequence[str | None],
-        rng: np.random.Generator,
         *,
         greedy: bool = False,
     ) -> list[Decision]:
@@ -175,7 +175,6 @@ class LoraPolicy:
         Args:
             turns: who is asked what.
             players: the bank's player that answers each (None: the base model).
-            rng: the only source of randomness.
             greedy: take the likeliest answer (free decoding: the likeliest token each time).
         """
         if not turns:
@@ -184,7 +183,7 @@ class LoraPolicy:
         slots = {player: self.slot(player) for player in set(players)}
         if self.decode == "free":
             asked = [Question(slots[p], a.prompt, a.answers) for a, p in zip(known, players, strict=True)]
-            return self._act_free(turns, players, asked, rng, greedy)
+            return self._act_free(turns, players, asked, greedy)
         questions, index = _distinct(known, [slots[player] for player in players])
         table, tokens = self.distributions(questions)
         if greedy:
@@ -192,7 +191,8 @@ class LoraPolicy:
         else:
             cumulative = np.exp(table).cumsum(1)
             cumulative /= cumulative[:, -1:]
-            chosen = (cumulative[index] <= rng.random(len(turns))[:, None]).sum(1)
+            drawn = uniforms([turn.seed for turn in turns])
+            chosen = (cumulative[index] <= drawn).sum(1)
         decisions = []
         for what, player, q, k in zip(known, players, index.tolist(), chosen.tolist(), strict=True):
             answer = what.answers[k]
@@ -231,7 +231,6 @@ class LoraPolicy:
         turns: Sequence[Turn],
         players: Sequence[str | None],
         asked: Sequence[Question],
-        rng: np.random.Generator,
         greedy: bool,
     ) -> list[Decision]:
         from .scoring.generation import generate
@@ -244,7 +243,7 @@ class LoraPolicy:
             max_new_tokens=self.max_new_tokens,
             stop_ids=(self.stop,),
             temperature=self.temperature,
-            rng=rng,
+            seeds=[turn.seed for turn in turns],
             greedy=greedy,
         )
         decisions = []
@@ -280,9 +279,9 @@ class LLMAgent:
         self.backend, self.player, self.greedy = policy, player, greedy
         self.name = name or player or policy.loaded.id
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """Answer every turn."""
-        return self.backend.act(turns, [self.player] * len(turns), rng, greedy=self.greedy)
+        return self.backend.act(turns, [self.player] * len(turns), greedy=self.greedy)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
         """The policy itself: for each turn the probability [A] of every action (greedy: all on one).

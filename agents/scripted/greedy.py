@@ -21,6 +21,7 @@ from ...envs.core import Game, Kernels
 from ...envs.jit import bind, source_hash
 from ..core import Decision, Turn
 from ..search.rows import copier, need_action, need_open_game, need_same_game, unbound
+from ..seeds import pick
 
 __all__ = ["GreedyAgent"]
 
@@ -109,10 +110,11 @@ class GreedyAgent:
         self.name, self.game = name, game
         self._scores = _chess_scores if game.info.name == "chess" else _Rewards(game)
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One uniformly drawn best move a turn."""
-        best = [np.flatnonzero(row) for row in self.policy(turns)]
-        return [Decision(int(actions[rng.integers(len(actions))])) for actions in best]
+        if not turns:
+            return []
+        return [Decision(a) for a in pick(np.array(self.policy(turns)) > 0, [turn.seed for turn in turns]).tolist()]
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
         """[A] probabilities for each turn."""

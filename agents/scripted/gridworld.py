@@ -57,7 +57,7 @@ class GridworldAgent:
             )
         return self._memory
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One action a turn; chance only breaks jams."""
         if not turns:
             return []
@@ -66,6 +66,6 @@ class GridworldAgent:
         rows = np.array([turn.row for turn in turns], np.int64)
         seats = np.array([turn.player for turn in turns], np.int64)
         out = np.zeros(len(turns), np.int64)
-        seed = np.uint64(rng.integers(1 << 62))
-        decide(state, memory, rows, seats, np.stack([turn.mask for turn in turns]), self._style, seed, out)
+        random = np.array([turn.seed.integer() for turn in turns], np.uint64)
+        decide(state, memory, rows, seats, np.stack([turn.mask for turn in turns]), self._style, random, out)
         return [Decision(action) for action in out.tolist()]

@@ -34,7 +34,7 @@ from ...envs.gridworld.layout import (
     World,
 )
 from ...envs.jit import kernel
-from ...envs.rng import below, word
+from ...envs.rng import below
 
 __all__ = ["ALTRUIST", "FORAGER", "RAIDER", "Memory", "decide", "forget"]
 
@@ -316,9 +316,9 @@ def decide(
     seats: NDArray[np.int64],
     masks: NDArray[np.int8],
     style: int,
-    seed: Any,
+    random: NDArray[np.uint64],
     out: NDArray[np.int64],
 ) -> None:
-    """Actions [B] of the players ``seats`` in the worlds ``rows``; masks [B, A]."""
+    """Actions [B] of the players ``seats`` in the worlds ``rows``; masks [B, A]; a random word each."""
     for b in range(rows.shape[0]):
-        out[b] = _one(world, rows[b], seats[b], memory, masks[b], style, word(seed, b))
+        out[b] = _one(world, rows[b], seats[b], memory, masks[b], style, random[b])

@@ -123,7 +123,7 @@ class AlphaBetaAgent:
         self._limits = _budget(depth, nodes)
         self._desk = new_desk()
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One search a turn."""
         decisions = []
         for turn in turns:
@@ -131,7 +131,7 @@ class AlphaBetaAgent:
             need_action(turn)
             desk = self._desk
             _load(desk, turn.state, turn.row)
-            desk.numbers[SEED] = rng.integers(2**63)
+            desk.numbers[SEED] = turn.seed.integer() >> 1
             think(desk, *self._limits)
             found = _said(desk)
             action = int(action_of(desk.positions[0], int(desk.numbers[BEST])))

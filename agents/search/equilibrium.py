@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ...envs.core import Game
 from ...errors import UsageError
 from ..core import Decision, Turn
+from ..seeds import uniforms
 from .information_sets import InformationTree, NashConv, expected_returns, game_key, information_tree, nash_conv
 
 __all__ = ["TARGET", "Equilibrium", "EquilibriumAgent", "solve_hidden"]
@@ -163,9 +164,9 @@ class EquilibriumAgent:
     def __init__(self, game: Game) -> None:
         self.solution = solve_hidden(game)
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One action a turn, drawn from the equilibrium."""
-        drawn = rng.random(len(turns))
+        drawn = uniforms([turn.seed for turn in turns])[:, 0]
         rows = self.policy(turns)
         return [
             Decision(int(min(np.searchsorted(row.cumsum(), u, side="right"), np.flatnonzero(row)[-1])))

@@ -293,11 +293,11 @@ class MCTSAgent:
         )
         self._tree = _tree(min(playouts, 4096) + 1, 16 * min(playouts, 4096) + 2 * info.num_actions, info.players)
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One search a turn, each with a seed of its own."""
         decisions = []
         for turn in turns:
-            found = self.search(turn, int(rng.integers(2**63)))
+            found = self.search(turn, turn.seed.integer() >> 1)
             best = found.best
             info: dict[str, object] = {"value": float(found.values[best]), "visits": int(found.visits[best])}
             decisions.append(Decision(int(found.actions[best]), info=info))

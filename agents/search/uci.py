@@ -14,8 +14,6 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
-import numpy as np
-
 from ...envs.chess import fen as notation
 from ...envs.chess.rules import action_of
 from ...envs.core import Game
@@ -103,7 +101,7 @@ class UCIAgent:
         """Of the engine's process; None while there is none."""
         return self._engine.pid if self._engine else None
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """Ask for one move a turn, one after the other; what is random about it is the engine's own.
 
         Raises:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from coterie.agents.baselines import BASELINES, MinimaxAgent, RandomAgent, is_baseline, make_baseline
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 from coterie.agents.search.solver import solve
 from coterie.envs.core import Game
 from coterie.envs.registry import make_game
@@ -44,7 +44,7 @@ def test_drawn_as_often_as_policy_says(game: Game, name: str) -> None:
     agent = make_baseline(name, game)
     turn = after(game, [4, 1])  # after a reply at the edge some moves win and some do not
     (expected,) = agent.policy([turn])  # type: ignore[attr-defined]
-    drawn = [d.action for d in agent.act([turn] * 6000, np.random.default_rng(0))]
+    drawn = [d.action for d in agent.act(seeded([turn] * 6000))]
     seen = np.bincount(np.array(drawn), minlength=9) / 6000
     assert expected.sum() == pytest.approx(1)
     assert 0 < (expected > 0).sum() < 9
@@ -58,20 +58,20 @@ def test_random_covers_the_legal_actions_and_minimax_the_optimal_ones(game: Game
     for agent, marked in ((RandomAgent(), solution.graph.legal), (MinimaxAgent(game), solution.optimal)):
         assert ((np.stack(agent.policy(turns)) > 0) == marked).all()
         for seed in range(3):
-            actions = [d.action for d in agent.act(turns, np.random.default_rng(seed))]
+            actions = [d.action for d in agent.act(seeded(turns, seed))]
             assert marked[np.arange(len(turns)), actions].all()
 
 
 def test_minimax_wins_where_it_can_and_blocks_where_it_must(game: Game) -> None:
-    agent, rng = MinimaxAgent(game), np.random.default_rng(0)
-    assert {d.action for d in agent.act([after(game, [0, 3, 1, 4])] * 50, rng)} == {2}
-    assert {d.action for d in agent.act([after(game, [4, 0, 1])] * 50, rng)} == {7}
+    agent = MinimaxAgent(game)
+    assert {d.action for d in agent.act(seeded([after(game, [0, 3, 1, 4])] * 50))} == {2}
+    assert {d.action for d in agent.act(seeded([after(game, [4, 0, 1])] * 50))} == {7}
 
 
 @pytest.mark.parametrize("name", ["random", "minimax"])
 def test_all_randomness_comes_from_the_generator(game: Game, name: str) -> None:
     agent, turns = make_baseline(name, game), turns_of(game, 300)
-    first, again, other = ([d.action for d in agent.act(turns, np.random.default_rng(seed))] for seed in (1, 1, 2))
+    first, again, other = ([d.action for d in agent.act(seeded(turns, seed))] for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
@@ -79,15 +79,15 @@ def test_all_randomness_comes_from_the_generator(game: Game, name: str) -> None:
 @pytest.mark.parametrize("name", ["random", "minimax"])
 def test_no_turns_no_decisions(game: Game, name: str) -> None:
     agent = make_baseline(name, game)
-    assert agent.act([], np.random.default_rng(0)) == []
+    assert agent.act(seeded([])) == []
     assert agent.policy([]) == []  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["random", "minimax"])
 def test_five_thousand_turns_a_call(game: Game, name: str) -> None:
-    agent, turns, rng = make_baseline(name, game), turns_of(game, 5000), np.random.default_rng(0)
-    agent.act(turns, rng)
-    best = min(_timed(lambda: agent.act(turns, rng)) for _ in range(5))
+    agent, turns = make_baseline(name, game), turns_of(game, 5000)
+    agent.act(seeded(turns))
+    best = min(_timed(lambda: agent.act(seeded(turns))) for _ in range(5))
     assert best < 1.0  # vectorised; solving a position anew each time would take minutes
 
 
@@ -96,7 +96,7 @@ def test_random_plays_simultaneous_games_too() -> None:
     state = game.new_state(1)
     game.kernels.reset(state, 0, np.uint64(0))
     turns = [Turn(game, state, 0, p, game.legal_mask(state, 0, p), game.key(state, 0)) for p in range(2)]
-    actions = [d.action for d in RandomAgent().act(turns * 400, np.random.default_rng(0))]
+    actions = [d.action for d in RandomAgent().act(seeded(turns * 400))]
     assert set(actions) == set(game.legal_actions(state, 0, 0))
 
 
@@ -109,7 +109,7 @@ def test_unknown_names_and_unsolvable_games(game: Game) -> None:
 
 def test_asking_who_cannot_move_is_refused(game: Game) -> None:
     turn = after(game, [0, 3, 1, 4, 2])  # X has won
-    for call in (lambda: RandomAgent().act([turn], np.random.default_rng(0)), lambda: RandomAgent().policy([turn])):
+    for call in (lambda: RandomAgent().act(seeded([turn])), lambda: RandomAgent().policy([turn])):
         with pytest.raises(IllegalAction, match="has no legal action in row 0"):
             call()
 
@@ -135,13 +135,13 @@ def played(name: str, actions: list[int], **config: object) -> tuple[Game, Turn]
 )
 def test_greedy_takes_a_win_and_denies_one(name: str, actions: list[int], expected: set[int]) -> None:
     game, turn = played(name, actions)
-    agent, rng = make_baseline("greedy", game), np.random.default_rng(0)
+    agent = make_baseline("greedy", game)
     (row,) = agent.policy([turn])  # type: ignore[attr-defined]
     best = set(np.flatnonzero(row).tolist())
     assert row.sum() == pytest.approx(1)
     assert set(row[row > 0]) == {row.max()}
     assert best == expected
-    assert {d.action for d in agent.act([turn] * 200, rng)} == best
+    assert {d.action for d in agent.act(seeded([turn] * 200))} == best
 
 
 def test_greedy_by_brute_force(game: Game) -> None:
@@ -163,7 +163,6 @@ def test_greedy_by_brute_force(game: Game) -> None:
 def test_greedy_plays_chess_by_the_evaluation() -> None:
     game = make_game("chess")
     state = game.new_state(1)
-    rng = np.random.default_rng(0)
     for fen, moves in (
         ("6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1", {"d1d8"}),  # mate
         ("4k3/8/8/3q4/8/8/3R4/4K3 w - - 0 1", {"d2d5"}),  # a queen for nothing
@@ -173,7 +172,7 @@ def test_greedy_plays_chess_by_the_evaluation() -> None:
         game.kernels.reset(state, 0, np.uint64(0))
         game.options["fen"](state, 0, fen)
         turn = Turn(game, state, 0, 0, game.legal_mask(state, 0, 0), game.key(state, 0))
-        decisions = make_baseline("greedy", game).act([turn] * 20, rng)
+        decisions = make_baseline("greedy", game).act(seeded([turn] * 20))
         assert {d.action for d in decisions} == {turn.parse_action(uci) for uci in moves}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 from coterie.agents.net import NetAgent, PolicyNet, load_net, masked, save_net
 from coterie.envs.registry import make_game, make_vec
 from coterie.errors import ModelError, UsageError
@@ -34,7 +34,7 @@ def test_an_agent_remembers_its_episode_and_nothing_of_the_one_before() -> None:
     vec = make_vec("gridworld-v0", num_envs=2, seed=3, **WORLD)
     vec.reset()
     policy = net()
-    agent, rng = NetAgent(policy, vec.game, greedy=True), np.random.default_rng(0)
+    agent = NetAgent(policy, vec.game, greedy=True)
     memory = torch.zeros(6, 32)
     for tick in range(25):
         if tick % 10 == 0:
@@ -44,7 +44,7 @@ def test_an_agent_remembers_its_episode_and_nothing_of_the_one_before() -> None:
             logits, _, memory = policy.step(seen, memory)
         wanted = masked(logits, torch.from_numpy(mask.copy())).argmax(-1).tolist()
         for _ in range(1 + tick % 2):  # asked again in the same tick it answers the same
-            answers = [d.action for d in agent.act(turns(vec, [0, 1]), rng)]
+            answers = [d.action for d in agent.act(seeded(turns(vec, [0, 1])))]
             assert answers == wanted, f"tick {tick}"
         vec.step(np.array(answers, np.int32).reshape(2, 3))
 
@@ -54,8 +54,8 @@ def test_sampled_actions_follow_the_policy_and_the_generator() -> None:
     vec.reset()
     one, two = NetAgent(net(), vec.game), NetAgent(net(), vec.game)
     asked = turns(vec, list(range(40)))
-    first = [d.action for d in one.act(asked, np.random.default_rng(1))]
-    assert first == [d.action for d in two.act(asked, np.random.default_rng(1))]
+    first = [d.action for d in one.act(seeded(asked, 1))]
+    assert first == [d.action for d in two.act(seeded(asked, 1))]
     assert len(set(first)) > 3
     assert all(turn.mask[action] for turn, action in zip(asked, first, strict=True))
 

@@ -321,7 +321,7 @@ def test_rollouts_sum_the_rounds():
     class Scripted:
         name = "scripted"
 
-        def act(self, turns, rng):
+        def act(self, turns):
             from coterie.agents.core import Decision
 
             return [Decision(SAID[int(t.state.rounds[t.row, 0])][t.player]) for t in turns]

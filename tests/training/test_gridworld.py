@@ -34,16 +34,19 @@ class Told:
     def __init__(self) -> None:
         self.texts: list[dict[tuple[int, int], str]] = []
 
-    def act(self, turns, rng):
+    def act(self, turns):
         self.texts.append({(turn.row, turn.player): turn.compact() for turn in turns})
-        actions = [USE if turn.mask[USE] else int(rng.choice(turn.legal_actions)) for turn in turns]
+        actions = [
+            USE if turn.mask[USE] else turn.legal_actions[int(turn.seed.uniform() * len(turn.legal_actions))]
+            for turn in turns
+        ]
         record = Tokens((1,), (2,), (0.0,), "choice", ((2,),), 0, lora="main")
         return [Decision(action, str(action), record) for action in actions]
 
 
 def play(game, groups=3, **kwargs):
     agent = Told()
-    batch = rollout(game, {"main": agent}, [ALL] * groups, seed=1, rng=np.random.default_rng(2), **kwargs)
+    batch = rollout(game, {"main": agent}, [ALL] * groups, seed=1, **kwargs)
     return agent, batch
 
 

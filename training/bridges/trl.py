@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ...agents.baselines import make_baseline
 from ...agents.core import Agent, Turn
 from ...agents.llm.prompts import Template, answer_text, make_template, stop_token
+from ...agents.seeds import Seed, stream
 from ...aliases import State
 from ...envs.registry import make_game
 from ...envs.state import put
@@ -228,7 +229,7 @@ class GameBridge:
         self.stop = stop_token(tokenizer)
         self.opening_plies, self.answer_tokens = opening_plies, answer_tokens
         self.illegal, self.illegal_penalty = illegal, illegal_penalty
-        self.rng = np.random.default_rng(seed)
+        self.seed, self._played = seed, 0
         self.answers = 0
 
     def trainer(
@@ -294,15 +295,17 @@ class GameBridge:
             UsageError: a prompt that ``dataset`` didn't make; a game longer than ``max_completion_length``.
         """
         vec, seats = self._begin(prompts)
+        streams = [stream(self.seed, self._played + row) for row in range(len(prompts))]
+        self._played += len(prompts)
         rows = [_Row() for _ in prompts]
         running = np.arange(len(prompts))
         actions = np.zeros_like(vec.sample_actions())
         while running.size:
-            turns = self._turns(vec, running)
+            turns = self._turns(vec, running, streams)
             mine = [turn for turn in turns if turn.player == seats[turn.row]]
             others = [turn for turn in turns if turn.player != seats[turn.row]]
             answered = self._answer(mine, rows, trainer)
-            replies = self.opponent.act(others, self.rng) if others else []
+            replies = self.opponent.act(others) if others else []
             played = [*answered, *(decision.action for decision in replies)]
             for turn, action in zip([*mine, *others], played, strict=True):
                 at = (turn.row, turn.player) if self.game.info.simultaneous else turn.row
@@ -322,8 +325,7 @@ class GameBridge:
         }
 
     def _opening(self, number: int) -> State:
-        rng = np.random.default_rng(number)
-        return opening_states(self.game, 1, self.opening_plies, number, rng)[0]
+        return opening_states(self.game, [number], self.opening_plies)[0]
 
     def _begin(self, prompts: Sequence[str]) -> tuple[VecEnv, list[int]]:
         vec = VecEnv(
@@ -347,12 +349,22 @@ class GameBridge:
         vec.set_state(state)
         return vec, seats
 
-    def _turns(self, vec: VecEnv, running: Any) -> list[Turn]:
+    def _turns(self, vec: VecEnv, running: Any, streams: list[int]) -> list[Turn]:
         game, state, masks = self.game, vec.state, vec.action_mask
-        if game.info.simultaneous:
-            pairs = [(row, seat) for row in running.tolist() for seat in range(game.info.players)]
-            return [Turn(game, state, r, p, masks[r, p], game.key(state, r)) for r, p in pairs]
-        return [Turn(game, state, r, int(vec.player[r]), masks[r], game.key(state, r)) for r in running.tolist()]
+        players, together = game.info.players, game.info.simultaneous
+        pairs = [(r, p) for r in running.tolist() for p in (range(players) if together else [int(vec.player[r])])]
+        return [
+            Turn(
+                game,
+                state,
+                r,
+                p,
+                masks[r, p] if together else masks[r],
+                game.key(state, r),
+                Seed(streams[r], int(vec.cycles[r]) * players + p),
+            )
+            for r, p in pairs
+        ]
 
     def _answer(self, turns: Sequence[Turn], rows: Sequence[_Row], trainer: GRPOTrainer) -> list[int | None]:
         """Ask the model; write down what it was shown and said; say which actions that means."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from ...agents.core import Agent
+from ...agents.seeds import stream
 from ...envs.gridworld.shaping import Dense
 from ...envs.registry import make_game
 from ...envs.state import take
@@ -46,10 +45,8 @@ class Games:
                 self.held_out = read_positions(self.game, source, source.test, config.budget.eval_games)
         self._dense()
 
-    def play(
-        self, agents: Mapping[str, Agent], seats: Sequence[Seating], update: int, rng: np.random.Generator
-    ) -> Rollout:
-        """The games of an update, ``num_generations`` for each seating."""
+    def play(self, agents: Mapping[str, Agent], seats: Sequence[Seating], update: int) -> Rollout:
+        """The games of an update, ``num_generations`` for each seating; they follow from the run's seed and it."""
         config, starts = self.config.rollout, None
         if self.positions is not None:
             starts = take(self.positions.states, self.positions.draw(update, len(seats), self.config.seed))
@@ -57,8 +54,7 @@ class Games:
             self.game,
             agents,
             seats,
-            seed=int(rng.integers(2**62)),
-            rng=rng,
+            seed=stream(self.config.seed, update),
             group_size=config.num_generations,
             opening_plies=config.opening_plies,
             illegal_penalty=config.illegal_penalty,

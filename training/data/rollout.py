@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...agents.core import Agent, Decision, Turn
+from ...agents.core import Agent, Turn, ask
 from ...agents.deadline import breathe
+from ...agents.seeds import Seed, pick, stream, uniforms
 from ...aliases import RUNNING
 from ...envs.core import Game
 from ...envs.gridworld.shaping import Dense
@@ -50,54 +51,29 @@ def seated(seating: Seating, mover: int) -> Seating:
     )
 
 
-def ask(turns: Sequence[Turn], agents: Sequence[Agent], rng: np.random.Generator) -> list[Decision]:
-    """Ask the agent of each turn; agents that share a backend (and are greedy or not) answer in one call.
-
-    Backends are asked in order of first appearance, so that ``rng`` is used the same way each time.
-    """
-    together: dict[tuple[int, bool], list[int]] = {}
-    for k, agent in enumerate(agents):
-        backend = getattr(agent, "backend", agent)
-        together.setdefault((id(backend), bool(getattr(agent, "greedy", False))), []).append(k)
-    decisions: list[Decision | None] = [None] * len(turns)
-    for (_, greedy), members in together.items():
-        asked = [turns[k] for k in members]
-        first: Any = agents[members[0]]
-        if hasattr(first, "backend"):
-            players = [agents[k].player for k in members]  # type: ignore[attr-defined]
-            answers = first.backend.act(asked, players, rng, greedy=greedy)
-        else:
-            answers = first.act(asked, rng)
-        for k, answer in zip(members, answers, strict=True):
-            decisions[k] = answer
-    return [d for d in decisions if d is not None]
-
-
-def opening_states(
-    game: Game, groups: int, plies: int, seed: int, rng: np.random.Generator, starts: Any = None
-) -> tuple[Any, Any]:
+def opening_states(game: Game, seeds: Sequence[int], plies: int, starts: Any = None) -> tuple[Any, NDArray[np.int64]]:
     """Positions after 0 to ``plies`` uniformly random plies, none of them finished.
 
     Args:
         game: rules.
-        groups: how many positions.
+        seeds: of each position, from 0 up to 2**64: of the game's own randomness and of what is played.
         plies: at most so many.
-        seed: of the games' own randomness.
-        rng: of the number of plies.
-        starts: [groups] rows to begin from; None: the game's beginning.
+        starts: as many rows to begin from; None: the game's beginning.
 
     Returns:
-        (state rows [groups] as ``vec.get_state`` gives them, [groups] int how many plies were played).
+        (state rows as ``vec.get_state`` gives them, [G] how many plies were played).
     """
-    vec = make_vec(game.info.id, num_envs=groups, seed=seed, autoreset_mode="Disabled", **game.config)
-    vec.reset(seed=seed)
+    groups = len(seeds)
+    vec = make_vec(game.info.id, num_envs=groups, autoreset_mode="Disabled", **game.config)
+    vec.reset(seed=np.array(seeds, np.uint64))
     if starts is not None:
         vec.set_state(starts)
-    wanted = rng.integers(0, plies + 1, groups)
+    streams = [stream(seed) for seed in seeds]
+    wanted = (uniforms([Seed(own, 0) for own in streams])[:, 0] * (plies + 1)).astype(np.int64)
     played = np.zeros(groups, np.int64)
     for ply in range(plies):
         before = vec.get_state()
-        _, _, terminated, truncated, _ = vec.step(vec.sample_actions())
+        _, _, terminated, truncated, _ = vec.step(_random_actions(vec, streams, ply))
         over = (terminated | truncated).reshape(groups, -1).any(1)
         stay = over | (wanted <= ply)
         played += ~stay
@@ -108,13 +84,22 @@ def opening_states(
     return vec.get_state(), played
 
 
+def _random_actions(vec: Any, streams: Sequence[int], ply: int) -> NDArray[np.int64]:
+    """[G] (simultaneous: [G, P]) legal actions, all equally likely."""
+    masks = np.asarray(vec.action_mask, np.bool_)
+    each = masks.reshape(len(streams), -1, masks.shape[-1])
+    seats = each.shape[1]
+    draws = [Seed(own, 1 + ply * seats + seat) for own in streams for seat in range(seats)]
+    return pick(each.reshape(-1, masks.shape[-1]), draws).reshape(masks.shape[:-1])
+
+
 def rollout(
     game: Game,
     agents: Mapping[str, Agent],
     seatings: Sequence[Seating],
     *,
     seed: int,
-    rng: np.random.Generator,
+    numbers: Sequence[int] | None = None,
     group_size: int = 1,
     opening_plies: int = 0,
     illegal_penalty: float = -1.0,
@@ -129,8 +114,9 @@ def rollout(
         game: rules.
         agents: by the names that the seatings use.
         seatings: one a group; the games of a group share opening (map, deal), seats and opponents.
-        seed: of the games' own randomness.
-        rng: of openings and of the agents' choices.
+        seed: of everything that is random.
+        numbers: one a group; None: 0, 1, 2, ... A group's games follow from the seed and its number, not from what else
+            is played with them: a thousand groups may be played in one call, or in many.
         group_size: games a group.
         opening_plies: each group starts after 0 to this many random plies.
         illegal_penalty: what an illegal answer pays its player.
@@ -147,21 +133,22 @@ def rollout(
         for name in seating.players:
             if name not in agents:
                 raise UsageError(f"No agent is called {name!r}; there are: {', '.join(agents)}.")
+    groups = range(len(seatings)) if numbers is None else numbers
     total = len(seatings) * group_size
     vec = make_vec(
         game.info.id,
         num_envs=total,
-        seed=seed,
         autoreset_mode="Disabled",
         illegal=None,
         illegal_reward=illegal_penalty,
         **game.config,
     )
-    vec.reset(seed=seed)
+    deals = [stream(seed, number) for number in groups]
+    vec.reset(seed=np.repeat(np.array(deals, np.uint64), group_size))
     openings = np.zeros(len(seatings), np.int64)
     states = starts
-    if opening_plies or (group_size > 1 and starts is None):
-        states, openings = opening_states(game, len(seatings), opening_plies, seed, rng, starts)
+    if opening_plies:
+        states, openings = opening_states(game, deals, opening_plies, starts)
     if states is not None:
         vec.set_state(take(states, np.repeat(np.arange(len(seatings)), group_size)))
     if starts is not None and not game.info.simultaneous:
@@ -177,7 +164,8 @@ def rollout(
         )
         for row in range(total)
     ]
-    return _play(game, vec, agents, episodes, rng, keep_actions, max_plies, dense)
+    streams = [stream(seed, number, member) for number in groups for member in range(group_size)]
+    return _play(game, vec, agents, episodes, streams, keep_actions, max_plies, dense)
 
 
 def _play(
@@ -185,7 +173,7 @@ def _play(
     vec: Any,
     agents: Mapping[str, Agent],
     episodes: list[Episode],
-    rng: np.random.Generator,
+    streams: list[int],
     keep: bool,
     max_plies: int,
     dense: Dense | None,
@@ -198,11 +186,11 @@ def _play(
     actions = np.zeros_like(vec.sample_actions())
     plies = 0
     while running.size and (not max_plies or plies < max_plies):
-        plies += 1
         breathe()
-        turns, seats = _turns(game, vec, running)
+        turns, seats = _turns(game, vec, running, streams, plies)
+        plies += 1
         deciders = [agents[episodes[t.row].players[t.player]] for t in turns]
-        decisions = ask(turns, deciders, rng)
+        decisions = ask(turns, deciders)
         made += len(decisions)
         for turn, decision in zip(turns, decisions, strict=True):
             episode = episodes[turn.row]
@@ -243,16 +231,21 @@ def _play(
     return Rollout(episodes, visits, made)
 
 
-def _turns(game: Game, vec: Any, running: NDArray[np.int64]) -> tuple[list[Turn], bool]:
+def _turns(game: Game, vec: Any, running: NDArray[np.int64], streams: list[int], plies: int) -> tuple[list[Turn], bool]:
     """Turns of all running rows, and whether every seat acts (simultaneous games); the dead are asked nothing."""
     state, masks = vec.state, vec.action_mask
-    rows = running.tolist()
+    rows, counter = running.tolist(), plies * game.info.players
     if game.info.simultaneous:
         able = masks.any(-1)
         keys = {r: game.key(state, r) for r in rows}
         return [
-            Turn(game, state, r, p, masks[r, p], keys[r]) for r in rows for p in np.flatnonzero(able[r]).tolist()
+            Turn(game, state, r, p, masks[r, p], keys[r], Seed(streams[r], counter + p))
+            for r in rows
+            for p in np.flatnonzero(able[r]).tolist()
         ], True
     movers = vec.player[running].tolist()
     key = game.kernels.key
-    return [Turn(game, state, r, p, masks[r], int(key(state, r))) for r, p in zip(rows, movers, strict=True)], False
+    return [
+        Turn(game, state, r, p, masks[r], int(key(state, r)), Seed(streams[r], counter + p))
+        for r, p in zip(rows, movers, strict=True)
+    ], False

@@ -79,7 +79,6 @@ class HeldOut:
             {"measured": agent, "opponent": other},
             [seat] * len(self.positions),
             seed=seed,
-            rng=np.random.default_rng(seed),
             starts=self.positions.states,
             max_plies=self.max_plies,
         )

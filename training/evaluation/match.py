@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...agents.core import Agent
 from ...agents.search.information_sets import nash_conv
 from ...agents.search.solver import explore
+from ...agents.seeds import stream
 from ...envs.core import Game
 from ...envs.state import bare, take
 from ...errors import UsageError
@@ -174,7 +175,7 @@ def play_match(
         number = min(games, count * players) if usual else games
         units = np.arange(number) // players % count
     else:
-        openings = opening_states(game, games, 0, seed, np.random.default_rng(seed))
+        openings = opening_states(game, _deals(seed, games), 0)
         number, units = games, np.arange(games)
     starts = take(openings[0], units)
     seats = np.arange(number) % players
@@ -187,7 +188,6 @@ def play_match(
         {"measured": agents[0], "opponent": agents[1]},
         seatings,
         seed=seed,
-        rng=np.random.default_rng(seed),
         starts=starts,
         keep_actions=True,
     )
@@ -230,11 +230,16 @@ def _begins_alike(game: Game) -> bool:
     return len({game.key(states, i) for i in range(8)}) == 1
 
 
+def _deals(seed: int, count: int) -> list[int]:
+    """A seed for each opening."""
+    return [stream(seed, number) for number in range(count)]
+
+
 def _openings(game: Game, count: int, plies: int, seed: int) -> tuple[Any, NDArray[np.int64]]:
     """Up to ``count`` openings, and how many plies each took; no position twice where games begin alike."""
     if not _begins_alike(game):
-        return opening_states(game, count, plies, seed, np.random.default_rng(seed))
-    states, played = opening_states(game, 4 * count, plies, seed, np.random.default_rng(seed))
+        return opening_states(game, _deals(seed, count), plies)
+    states, played = opening_states(game, _deals(seed, 4 * count), plies)
     known: dict[int, int] = {}
     for i in range(4 * count):
         known.setdefault(game.key(states.state, i), i)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...agents.core import Agent, Turn
+from ...agents.seeds import Seed, stream
 from ...envs.core import Game
 from ...envs.recording import Recorded
 from ...envs.vec import VecEnv
@@ -87,7 +88,7 @@ def play_worlds(
     if save is not None:
         vec = Recorded(vec, save, rows=range(worlds), players=(agent.name,) * game.info.players)
     _, info = vec.reset(seed=HELD_OUT + seed)
-    rng = np.random.default_rng(seed)
+    streams = [stream(seed, world) for world in range(worlds)]
     there = info["alive"].copy()
     total = np.zeros((worlds, game.info.players))
     asked = wrong = ticks = 0
@@ -96,11 +97,11 @@ def play_worlds(
         if not may.any():
             break
         turns = [
-            Turn(game, vec.state, int(i), int(p), vec.action_mask[i, p], 0)
-            for i, p in zip(*np.nonzero(may), strict=True)
+            Turn(game, vec.state, i, p, vec.action_mask[i, p], 0, Seed(streams[i], ticks * game.info.players + p))
+            for i, p in np.argwhere(may).tolist()
         ]
         actions = np.zeros((worlds, game.info.players), np.int32)
-        for turn, decision in zip(turns, agent.act(turns, rng), strict=True):
+        for turn, decision in zip(turns, agent.act(turns), strict=True):
             actions[turn.row, turn.player] = -1 if decision.action is None else decision.action
         _, rewards, _, _, info = vec.step(actions, rows=may.any(1))
         total[may.any(1)] += rewards[may.any(1)]

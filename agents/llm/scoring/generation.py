@@ -33,6 +33,7 @@ import torch.nn.functional as F
 from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 from ....errors import UsageError
+from ...seeds import Seed, uniforms
 from .forest import Pack, Question, pack_questions
 from .logprobs import Head
 from .passes import TOLERANCE, Router, parent_states, serving, tree_states
@@ -68,7 +69,7 @@ def generate(
     max_new_tokens: int,
     stop_ids: Collection[int] = (),
     temperature: float = 1.0,
-    rng: np.random.Generator | None = None,
+    seeds: Sequence[Seed] = (),
     *,
     greedy: bool = False,
     share: bool = True,
@@ -83,7 +84,7 @@ def generate(
         max_new_tokens: an answer ends there at the latest.
         stop_ids: tokens that end an answer.
         temperature: > 0; divides the logits, and the log-probabilities are of that distribution.
-        rng: where all randomness comes from; one is made where it is missing.
+        seeds: B, one a row, that its draws follow from; without any, rows are numbered.
         greedy: take the most likely token instead of drawing one; log-probabilities stay those of the distribution.
         share: compute equal prompts and shared prefixes once. Off, every prompt is padded and computed in full, and no
             check is made (for measurements).
@@ -100,17 +101,24 @@ def generate(
         raise UsageError("An empty prompt can't be continued: begin it with the tokenizer's first token.")
     if not prompts or max_new_tokens < 1:
         return Generated([[] for _ in prompts], [[] for _ in prompts], ["length"] * len(prompts), 0)
-    uniform = (rng or np.random.default_rng()).random((len(prompts), max_new_tokens))
+    seeds = seeds or [Seed(0, b) for b in range(len(prompts))]
+    if len(seeds) != len(prompts):
+        raise UsageError(f"{len(prompts)} prompts came with {len(seeds)} seeds: give one a prompt.")
     order = sorted(range(len(prompts)), key=lambda b: (slots[b], tuple(prompts[b]) if share else ()))
     out = Generated([[] for _ in prompts], [[] for _ in prompts], ["length"] * len(prompts), 0)
     kind = _Batch if not share or _caches(model) else _Whole
     head = Head(model)
     with kind(model, bank, [list(prompts[b]) for b in order], [slots[b] for b in order]) as batch:
         logits = head.logits(batch.prefill(share))
-        draws = None if greedy else torch.from_numpy(uniform[order]).to(logits.device)
+        draws = None if greedy else _draws([seeds[b] for b in order], max_new_tokens, logits.device)
         _sample(batch, head, logits, out, order, frozenset(stop_ids), temperature, max_new_tokens, draws)
         out.fed = batch.fed
     return out
+
+
+def _draws(seeds: Sequence[Seed], count: int, device: torch.device) -> torch.Tensor:
+    """[B, count] in [0, 1)."""
+    return torch.from_numpy(uniforms(seeds, count)).to(device)
 
 
 def _sample(

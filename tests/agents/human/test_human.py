@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 from coterie.agents.human.table import TakeBack
 from coterie.agents.human.terminal import HumanAgent
 from coterie.envs.registry import make_game
 from coterie.errors import PlayerLeft
 
 GAME = make_game("tictactoe")
-RNG = np.random.default_rng(0)
 
 
 def turn() -> Turn:
@@ -35,7 +34,7 @@ def person(*lines: str, undo: bool = False) -> tuple[HumanAgent, list[str]]:
 
 def test_an_answer_is_parsed() -> None:
     agent, shown = person("  3 ")
-    (decision,) = agent.act([turn()], RNG)
+    (decision,) = agent.act(seeded([turn()]))
     assert (decision.action, decision.text) == (3, "3")
     assert "'help'" in shown[0]
     assert turn().describe() in shown[1]
@@ -43,7 +42,7 @@ def test_an_answer_is_parsed() -> None:
 
 def test_mistakes_are_explained_and_asked_again() -> None:
     agent, shown = person("", "what?", "4", "1 2", "9", "0")
-    (decision,) = agent.act([turn()], RNG)
+    (decision,) = agent.act(seeded([turn()]))
     assert decision.action == 0
     explained = shown[2:]
     assert len(explained) == 4, "the empty line needs no explanation"
@@ -52,7 +51,7 @@ def test_mistakes_are_explained_and_asked_again() -> None:
 
 def test_help_tells_the_rules() -> None:
     agent, shown = person("help", "0")
-    agent.act([turn()], RNG)
+    agent.act(seeded([turn()]))
     assert any(GAME.rules in text for text in shown)
 
 
@@ -60,26 +59,26 @@ def test_help_tells_the_rules() -> None:
 def test_leaving(lines: tuple[str, ...]) -> None:
     agent, _ = person(*lines)
     with pytest.raises(PlayerLeft, match="you left"):
-        agent.act([turn()], RNG)
+        agent.act(seeded([turn()]))
 
 
 def test_the_greeting_comes_once_and_turns_are_asked_in_order() -> None:
     agent, shown = person("0", "1", "2")
-    assert [d.action for d in agent.act([turn(), turn()], RNG)] == [0, 1]
-    agent.act([turn()], RNG)
+    assert [d.action for d in agent.act(seeded([turn(), turn()]))] == [0, 1]
+    agent.act(seeded([turn()]))
     assert sum("'quit'" in text for text in shown) == 1
 
 
 def test_taking_back() -> None:
     agent, shown = person("undo", undo=True)
     with pytest.raises(TakeBack):
-        agent.act([turn()], RNG)
+        agent.act(seeded([turn()]))
     assert "'undo'" in shown[0]
 
 
 def test_undo_is_no_word_where_nobody_understands_it() -> None:
     agent, shown = person("undo", "0")
-    assert agent.act([turn()], RNG)[0].action == 0
+    assert agent.act(seeded([turn()]))[0].action == 0
     assert "undo" not in shown[0]
     assert "names no cell" in shown[-1]
 
@@ -90,6 +89,6 @@ def test_no_undo_with_cards() -> None:
     game.kernels.reset(state, 0, np.uint64(0))
     agent, shown = person("undo", "check", undo=True)
     asked = Turn(game, state, 0, 0, game.legal_mask(state, 0, 0), game.key(state, 0))
-    assert agent.act([asked], RNG)[0].action == game.parse_action(state, 0, "check")
+    assert agent.act(seeded([asked]))[0].action == game.parse_action(state, 0, "check")
     assert "undo" not in shown[0]
     assert "Nothing can be taken back" in shown[-1]

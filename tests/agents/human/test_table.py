@@ -25,7 +25,7 @@ class Script:
     def __init__(self, name: str, *words: str) -> None:
         self.name, self.words = name, list(words)
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         word = self.words.pop(0)
         return [Decision(int(word) if word.isdigit() else None, word) for _ in turns]
 
@@ -135,11 +135,11 @@ def test_what_was_said_is_recorded_where_it_is_more_than_the_action() -> None:
 
 def test_taking_back() -> None:
     match = Match(GAME, ["a", "b"], 0)
-    seen = [(to_bytes(GAME, match.state), match.random.bit_generator.state)]
+    seen = [(to_bytes(GAME, match.state), match.turn(0).seed)]
     for cell in (4, 0, 3, 1, 5):
-        match.random.random()
         play(match, cell)
-        seen.append((to_bytes(GAME, match.state), match.random.bit_generator.state))
+        seen.append((to_bytes(GAME, match.state), match.turn(0).seed))
+    assert len({seed for _, seed in seen}) == len(seen)
     assert match.status == TERMINATED
     assert match.undo([1])
     assert (match.status, len(match.plies), match.seats()) == (RUNNING, 3, [1])
@@ -148,8 +148,7 @@ def test_taking_back() -> None:
     assert match.undo([0, 1])
     assert len(match.plies) == 2
     assert match.undo([0])
-    assert match.random.bit_generator.state != seen[0][1], "what was drawn before the move is drawn"
-    assert to_bytes(GAME, match.state) == seen[0][0]
+    assert (to_bytes(GAME, match.state), match.turn(0).seed) == seen[0]
     assert not match.undo([0])
     assert [len(list(play(match, 8).positions())), match.undo([0])] == [2, True]
 
@@ -186,11 +185,11 @@ def test_going_on_from_a_record() -> None:
 
 def test_agents_may_take_back() -> None:
     class Wavering(Script):
-        def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        def act(self, turns: Sequence[Turn]) -> list[Decision]:
             if self.words[0] == "undo":
                 self.words.pop(0)
                 raise TakeBack
-            return super().act(turns, rng)
+            return super().act(turns)
 
     match = Match(GAME, ["a", "b"], 0)
     agents = [Wavering("a", "undo", "0", "undo", "4", "3", "5"), Script("b", *"1826")]
@@ -212,7 +211,7 @@ class Many:
     def __init__(self, name: str, action: int | None) -> None:
         self.name, self.action, self.asked = name, action, []
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         self.asked.append([turn.player for turn in turns])
         assert len({id(turn.state) for turn in turns}) == 1, "one copy of the state for all"
         return [Decision(self.action, "what?") for _ in turns]

@@ -34,11 +34,10 @@ class Script:
     def __init__(self, *actions: int | None, gate: threading.Event | None = None) -> None:
         self.name, self.actions, self.gate, self.asked = "script", list(actions), gate, 0
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         self.asked += 1
         if self.gate is not None:
             self.gate.wait(5)
-        rng.random()
         return [Decision(self.actions.pop(0), "said") for _ in turns]
 
 
@@ -187,7 +186,7 @@ def test_what_goes_wrong_in_an_agent_is_raised_and_the_game_is_kept() -> None:
     class Broken:
         name = "broken"
 
-        def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+        def act(self, turns: Sequence[Turn]) -> list[Decision]:
             raise RuntimeError("no more ideas")
 
     game = Table(TICTACTOE, None, Broken())
@@ -222,15 +221,15 @@ def test_promotions(table) -> None:
 
 def test_undo_restores_the_exact_state(table) -> None:
     game = table(CHESS, None, make_baseline("random", CHESS), seed=3)
-    seen = [(to_bytes(CHESS, game.match.state), game.match.random.bit_generator.state)]
+    seen = [(to_bytes(CHESS, game.match.state), game.match.turn(0).seed)]
     for n, (start, target) in enumerate(((12, 28), (6, 21), (5, 33)), 1):
         game.cell(start, target)
         game.until(lambda n=n: len(game.match.plies) == 2 * n)
-        seen.append((to_bytes(CHESS, game.match.state), game.match.random.bit_generator.state))
-    for state, random in reversed(seen[:-1]):
+        seen.append((to_bytes(CHESS, game.match.state), game.match.turn(0).seed))
+    for state, seed in reversed(seen[:-1]):
         game.button("Undo")
         assert to_bytes(CHESS, game.match.state) == state
-        assert game.match.random.bit_generator.state == random
+        assert game.match.turn(0).seed == seed
         assert game.session.asked == 0
     game.rest()
     assert "undo" not in game.window.view.controls, "nothing is left to take back"
@@ -418,15 +417,14 @@ def test_closing_does_not_wait_for_who_thinks() -> None:
 # -- the thinker -------------------------------------------------------------------------------------------------------
 
 
-def test_a_thinker_draws_from_a_copy() -> None:
-    thinker = Thinker([make_baseline("random", TICTACTOE), None])
+def test_a_thinker_says_what_the_agent_says() -> None:
+    agent = make_baseline("random", TICTACTOE)
+    thinker = Thinker([agent, None])
     match = Match(TICTACTOE, ["a", "b"], 0)
-    before = match.random.bit_generator.state
-    thinker.ask({0: match.turn(0)}, match.random)
+    thinker.ask({0: match.turn(0)})
     while (answer := thinker.answer()) is None:
         time.sleep(0.001)
-    assert match.random.bit_generator.state == before != answer.random.bit_generator.state
-    assert answer.decisions[0].action in range(9)
+    assert answer.decisions[0].action == agent.act([match.turn(0)])[0].action
     thinker.stop()
     assert not thinker._thread.is_alive()
 
@@ -443,7 +441,7 @@ from coterie.envs.registry import make_game
 class Slow:
     name = "slow"
 
-    def act(self, turns, rng):
+    def act(self, turns):
         time.sleep(1)
         sys.stdout.write("finished")
         sys.stdout.flush()
@@ -454,7 +452,7 @@ if {torch}:
 game = make_game("tictactoe")
 match = Match(game, ["a", "b"], 0)
 thinker = Thinker([Slow(), None])
-thinker.ask({{0: match.turn(0)}}, match.random)
+thinker.ask({{0: match.turn(0)}})
 time.sleep(0.1)
 thinker.stop()
 print("left", end=" ")

@@ -43,13 +43,12 @@ class Turning:
         self.asked: list[list[int]] = []
         self.gate, self.fails = gate, fails
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         self.asked.append([turn.player for turn in turns])
         if self.gate is not None:
             self.gate.wait(5)
         if len(self.asked) > self.fails:
             raise ModelError("The engine has died.")
-        rng.random()
         return [Decision(ROTATE + len(self.asked) % 4) for _ in turns]
 
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from peft import LoraConfig  # noqa: E402
 
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
-from coterie.agents.core import Turn  # noqa: E402
+from coterie.agents.core import Turn, seeded  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LLMAgent, LoraPolicy  # noqa: E402
 from coterie.envs.registry import make_vec  # noqa: E402
@@ -68,9 +68,9 @@ def test_a_mixed_batch_answers_as_each_player_alone(mini, close):
     policy = make_policy(mini)
     turns = turns_of("tictactoe", 8, plies=2)
     players = ["ann", "bob", None, "ann", None, "bob", "bob", "ann"]
-    mixed = policy.act(turns, players, np.random.default_rng(0), greedy=True)
+    mixed = policy.act(seeded(turns), players, greedy=True)
     for turn, player, decision in zip(turns, players, mixed, strict=True):
-        alone = policy.act([turn], [player], np.random.default_rng(0), greedy=True)[0]
+        alone = policy.act(seeded([turn]), [player], greedy=True)[0]
         assert (decision.action, decision.tokens.prompt) == (alone.action, alone.tokens.prompt)
         close(decision.tokens.logprobs, alone.tokens.logprobs, size=5.0)
 
@@ -81,7 +81,7 @@ def test_sampling_follows_the_distribution_and_records_it(mini, decode):
     turn = turns_of("highest_number", 1, max_number=11)[0]
     agent = LLMAgent(policy, "ann")
     want = agent.policy([turn])[0]
-    decisions = agent.act([turn] * 4000, np.random.default_rng(0))
+    decisions = agent.act(seeded([turn] * 4000))
     seen = np.bincount([d.action for d in decisions], minlength=12) / 4000
     assert np.abs(seen - want).max() < 5 * np.sqrt(0.25 / 4000)
     for decision in decisions[:50]:
@@ -104,7 +104,7 @@ def test_numbers_that_begin_each_other_are_told_apart(mini):
 def test_free_answers_are_parsed_counted_and_never_crash(mini):
     policy = make_policy(mini, decode="free", max_new_tokens=4)
     turns = turns_of("tictactoe", 60)
-    decisions = LLMAgent(policy, "ann").act(turns, np.random.default_rng(0))
+    decisions = LLMAgent(policy, "ann").act(seeded(turns))
     assert any(d.action is None and "error" in d.info for d in decisions)
     for decision in decisions:
         record = decision.tokens
@@ -119,7 +119,7 @@ def test_free_logprobs_are_those_that_the_loss_computes(mini):
     from coterie.agents.llm.scoring.forest import Question, pack_questions
 
     policy = make_policy(mini, decode="free", max_new_tokens=5, temperature=1.3)
-    record = LLMAgent(policy, "bob").act(turns_of("tictactoe", 1), np.random.default_rng(3))[0].tokens
+    record = LLMAgent(policy, "bob").act(seeded(turns_of("tictactoe", 1), 3))[0].tokens
     pack = pack_questions([Question(policy.slot("bob"), record.prompt, (record.completion,))])[0]
     with torch.no_grad():
         scores = score(policy.model, pack, "free", bank=policy.bank, temperature=1.3)
@@ -129,7 +129,7 @@ def test_free_logprobs_are_those_that_the_loss_computes(mini):
 def test_the_same_prompt_is_computed_once(mini):
     policy = make_policy(mini)
     turns = turns_of("tictactoe", 100)  # a hundred empty boards
-    policy.act(turns, ["ann"] * 100, np.random.default_rng(0))
+    policy.act(seeded(turns), ["ann"] * 100)
     assert policy.forward_tokens == len(policy.question(turns[0], 0).prompt)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.agents.baselines import make_baseline
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 from coterie.benchmarks.gridworld_baselines import bounds
 from coterie.envs.gridworld.layout import PAD
 from coterie.envs.registry import make_game, make_vec
@@ -27,7 +27,7 @@ def drawn(text: str, **more: object) -> VecEnv:
 def answers(vec: VecEnv, agent: object, seats: list[int] | None = None, seed: int = 0) -> list[int]:
     asked = [p for p in range(vec.num_players) if vec.action_mask[0, p].any() and (seats is None or p in seats)]
     turns = [Turn(vec.game, vec.state, 0, p, vec.action_mask[0, p], 0) for p in asked]
-    return [d.action for d in agent.act(turns, np.random.default_rng(seed))]
+    return [d.action for d in agent.act(seeded(turns, seed))]
 
 
 def play(vec: VecEnv, agent: object, ticks: int) -> float:
@@ -111,10 +111,10 @@ def test_two_that_want_to_pass_each_other_do() -> None:
 def test_what_they_choose_is_legal_always(name: str, seed: int) -> None:
     vec = make_vec("gridworld-v0", num_envs=2, seed=seed, preset="a3_11x11", kinship={"mode": "families", "size": 2})
     vec.reset()
-    agent, rng = make_baseline(name, vec.game), np.random.default_rng(seed)
+    agent = make_baseline(name, vec.game)
     for _ in range(60):
         turns = [Turn(vec.game, vec.state, i, p, vec.action_mask[i, p], 0) for i in range(2) for p in range(3)]
-        actions = [d.action for d in agent.act(turns, rng)]
+        actions = [d.action for d in agent.act(seeded(turns))]
         assert all(turn.mask[action] for turn, action in zip(turns, actions, strict=True))
         vec.step(np.array(actions, np.int32).reshape(2, 3))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from coterie.agents.baselines import make_baseline
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 from coterie.agents.search.alphabeta import AlphaBetaAgent, analyse
 from coterie.agents.search.chess_evaluation import evaluate
 from coterie.agents.search.chess_search import BASE, DRAWN, NODES, PAST, PLIES, new_desk, think
@@ -55,7 +55,7 @@ def turn_at(game: Game, fen: str, moves: str = "") -> Turn:
 
 def played(game: Game, turn: Turn, spec: str = "alphabeta", seed: int = 0) -> str:
     """A player's answer as UCI."""
-    (decision,) = make_baseline(spec, game).act([turn], np.random.default_rng(seed))
+    (decision,) = make_baseline(spec, game).act(seeded([turn], seed))
     position = turn.state[turn.row]["position"]
     for move in notation.legal(position):
         if turn.parse_action(notation.uci(move)) == decision.action:
@@ -118,7 +118,7 @@ def test_puzzles_are_solved(game: Game, name: str, moves: int, count: int) -> No
     agent = make_baseline(f"alphabeta:{2 * moves + 1}", game)
     fens = held_out(game, name, count)
     turns = [turn_at(game, fen) for fen in fens]
-    for turn, fen, decision in zip(turns, fens, agent.act(turns, np.random.default_rng(0)), strict=True):
+    for turn, fen, decision in zip(turns, fens, agent.act(seeded(turns)), strict=True):
         assert decision.info["mate"] == moves, fen
         assert decision.action in {turn.parse_action(uci) for uci in mating_moves(fen, moves)}, fen
 
@@ -206,13 +206,13 @@ def test_a_stalemate_is_no_win(game: Game) -> None:
 
 
 def test_who_loses_repeats_and_who_wins_does_not(game: Game) -> None:
-    agent, rng = make_baseline("alphabeta:3", game), np.random.default_rng(0)
+    agent = make_baseline("alphabeta:3", game)
     start = "7k/8/8/8/8/8/1R6/K7 w - - 0 1"
     losing = turn_at(game, start, "b2b3 h8g8 b3b2")  # Kh8 makes the first position again
-    (decision,) = agent.act([losing], rng)
+    (decision,) = agent.act(seeded([losing]))
     assert decision.info["score"] == 0
     assert played(game, losing, "alphabeta:3") == "g8h8"
-    (without,) = agent.act([turn_at(game, "6k1/8/8/8/8/8/1R6/K7 b - - 3 2")], rng)
+    (without,) = agent.act(seeded([turn_at(game, "6k1/8/8/8/8/8/1R6/K7 b - - 3 2")]))
     assert without.info["score"] < -400  # type: ignore[operator]
     winning = turn_at(game, start, "b2b3 h8g8 b3b2 g8h8")
     assert "b2b3" not in {played(game, winning, "alphabeta:3", seed) for seed in range(5)}
@@ -231,7 +231,7 @@ def test_the_clock_counts(game: Game) -> None:
         ("never", 4, False),
     ):
         other = make_game("chess", claim=claim)
-        (decision,) = AlphaBetaAgent(other, depth).act([turn_at(other, bare)], np.random.default_rng(0))
+        (decision,) = AlphaBetaAgent(other, depth).act(seeded([turn_at(other, bare)]))
         assert (decision.info["score"] == 0) == drawn, (claim, depth)
 
 
@@ -244,7 +244,6 @@ def test_a_mate_counts_before_the_clock() -> None:
 def test_bare_kings_are_mated(game: Game, pieces: str) -> None:
     """Against random and best defence, from held-out positions, within the 50 moves."""
     agent = make_baseline("alphabeta:6" if pieces == "KR" else "alphabeta:4", game)
-    rng = np.random.default_rng(0)
     for fen in held_out(game, "kqk" if pieces == "KQ" else "krk", 3):
         turn = turn_at(game, fen)
         state, strong = turn.state, turn.player
@@ -253,7 +252,7 @@ def test_bare_kings_are_mated(game: Game, pieces: str) -> None:
         while status == 0:
             seat = game.mover(state, 0)
             turn = Turn(game, state, 0, seat, game.legal_mask(state, 0, seat), 0)
-            (decision,) = agent.act([turn], rng)
+            (decision,) = agent.act(seeded([turn]))
             acts[:] = decision.action
             rewards[:] = 0
             status = game.kernels.step(state, 0, acts, rewards)
@@ -267,11 +266,11 @@ def test_the_generator_decides_and_nothing_else(game: Game) -> None:
     turns = [turn_at(game, fen) for fen in positions(12, seed=4)]
     fresh = make_baseline("alphabeta:3", game)
     used = make_baseline("alphabeta:3", game)
-    used.act(turns[::-1], np.random.default_rng(9))  # what it has seen must not matter
-    answers = [[(d.action, d.info) for d in a.act(turns, np.random.default_rng(1))] for a in (fresh, used)]
+    used.act(seeded(turns[::-1], 9))  # what it has seen must not matter
+    answers = [[(d.action, d.info) for d in a.act(seeded(turns, 1))] for a in (fresh, used)]
     assert answers[0] == answers[1]
     states = [to_bytes(game, turn.state) for turn in turns]
-    fresh.act(turns, np.random.default_rng(2))
+    fresh.act(seeded(turns, 2))
     assert states == [to_bytes(game, turn.state) for turn in turns]
 
 
@@ -318,7 +317,7 @@ def test_what_it_refuses(game: Game) -> None:
             AlphaBetaAgent(game, **wrong)  # type: ignore[arg-type]
     over = turn_at(game, "7k/5KQ1/8/8/8/8/8/8 b - - 0 1")
     with pytest.raises(IllegalAction):
-        AlphaBetaAgent(game).act([over], np.random.default_rng(0))
+        AlphaBetaAgent(game).act(seeded([over]))
     for fen, why in (
         ("7k/5KQ1/8/8/8/8/8/8 b - - 0 1", "checkmate"),
         ("7k/5K2/6Q1/8/8/8/8/8 b - - 0 1", "stalemate"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coterie.agents.baselines import RandomAgent, make_baseline
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 from coterie.agents.search import equilibrium as module
 from coterie.agents.search.equilibrium import TARGET, EquilibriumAgent, solve_hidden
 from coterie.agents.search.information_sets import nash_conv
@@ -63,13 +63,12 @@ def test_the_agent_plays_its_table(game):
     agent = EquilibriumAgent(game)
     assert nash_conv(game, agent).value == pytest.approx(agent.solution.exploitability, abs=1e-12)
     asked = turns(game, 3000)
-    rng = np.random.default_rng(0)
-    decisions = agent.act(asked, rng)
+    decisions = agent.act(seeded(asked))
     assert all(turn.mask[decision.action] for turn, decision in zip(asked, decisions, strict=True))
     expected = np.mean(agent.policy(asked), 0)
     played = np.bincount([decision.action for decision in decisions], minlength=game.info.num_actions) / len(asked)
     assert played == pytest.approx(expected, abs=0.03)
-    assert agent.act([], rng) == []
+    assert agent.act(seeded([])) == []
 
 
 def test_a_match_gives_what_is_computed():

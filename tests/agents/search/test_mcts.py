@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from coterie.agents.baselines import make_baseline
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 from coterie.agents.search.mates import mating_moves
 from coterie.agents.search.mcts import MCTSAgent, _tree
 from coterie.agents.search.solver import solve
@@ -192,7 +192,7 @@ def test_tictactoe_is_played_perfectly() -> None:
     graph, agent = solution.graph, MCTSAgent(game, 3000)
     rows = np.random.default_rng(0).permutation(len(graph))[:400]
     turns = [turn_of(game, graph.states, int(r)) for r in rows]
-    actions = [d.action for d in agent.act(turns, np.random.default_rng(0))]
+    actions = [d.action for d in agent.act(seeded(turns))]
     right = solution.optimal[rows, actions]
     assert right.all(), f"{(~right).sum()} of {len(rows)} positions"
 
@@ -209,12 +209,12 @@ def test_values_are_those_of_the_game() -> None:
 
 def test_connect_four_wins_and_blocks_at_once() -> None:
     game = make_game("connect_four")
-    agent, rng = MCTSAgent(game, 1000), np.random.default_rng(0)
+    agent = MCTSAgent(game, 1000)
     three_each = [3, 0, 3, 0, 3]  # the first player has three in column 3: the second must block, then ...
-    assert {d.action for d in agent.act([after(game, three_each)] * 5, rng)} == {3}
-    assert {d.action for d in agent.act([after(game, [*three_each, 1])] * 5, rng)} == {3}  # ... it wins
+    assert {d.action for d in agent.act(seeded([after(game, three_each)] * 5))} == {3}
+    assert {d.action for d in agent.act(seeded([after(game, [*three_each, 1])] * 5))} == {3}  # ... it wins
     open_two = [3, 0, 2, 0]  # 2 and 3 with free ends on the bottom row: 4 or 1 makes three with both ends free
-    assert {d.action for d in agent.act([after(game, open_two)] * 5, rng)} <= {1, 4}
+    assert {d.action for d in agent.act(seeded([after(game, open_two)] * 5))} <= {1, 4}
 
 
 def test_connect_four_endgames_against_brute_force() -> None:
@@ -231,7 +231,7 @@ def test_connect_four_endgames_against_brute_force() -> None:
             continue
         met += 1
         values = {a: -brute_force(game, [*actions, a]) for a in turn.legal_actions}
-        (decision,) = agent.act([turn], rng)
+        (decision,) = agent.act(seeded([turn]))
         assert decision.action is not None
         assert values[decision.action] == max(values.values()), (actions, values, decision)
 
@@ -251,7 +251,7 @@ def brute_force(game: Game, actions: list[int]) -> float:
 )
 def test_chess_mates_in_one(fen: str) -> None:
     turn = chess_at(fen)
-    (decision,) = MCTSAgent(turn.game, 2000).act([turn], np.random.default_rng(0))
+    (decision,) = MCTSAgent(turn.game, 2000).act(seeded([turn]))
     mates = {turn.game.parse_action(turn.state, 0, uci) for uci in mating_moves(fen, 1)}
     assert mates
     assert decision.action in mates
@@ -259,14 +259,14 @@ def test_chess_mates_in_one(fen: str) -> None:
 
 def test_three_players_each_for_itself() -> None:
     game = race()
-    agent, rng = MCTSAgent(game, 3000), np.random.default_rng(0)
+    agent = MCTSAgent(game, 3000)
     for actions, best in (([2, 0], 2), ([2, 1], 1), ([2, 2], 0), ([0, 0, 1], 2)):  # what is missing to 7
-        assert {d.action for d in agent.act([after(game, actions)] * 3, rng)} == {best}
+        assert {d.action for d in agent.act(seeded([after(game, actions)] * 3))} == {best}
     # Where 4 are missing, the next player can complete whatever is added: all values fall to -1.
     found = agent.search(after(game, [2]), 1)
     assert found.values.max() < -0.8
     # Where 6 are missing, adding 1 alone does not let the next player, or the one after it, win for certain.
-    assert {d.action for d in agent.act([after(game, [0])] * 3, rng)} == {0}
+    assert {d.action for d in agent.act(seeded([after(game, [0])] * 3))} == {0}
 
 
 # -- both layouts, sums, states ----------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_the_seed_decides() -> None:
     for a, b in zip(first, again, strict=True):
         np.testing.assert_array_equal(a, b)
     assert first.visits.tolist() != other.visits.tolist()
-    one, two = (agent.act([turn] * 4, np.random.default_rng(5)) for _ in range(2))
+    one, two = (agent.act(seeded([turn] * 4, 5)) for _ in range(2))
     assert [d.action for d in one] == [d.action for d in two]
 
 
@@ -373,9 +373,9 @@ def test_turns_of_other_games_and_without_a_move() -> None:
     game = make_game("tictactoe")
     agent = MCTSAgent(game, 10)
     with pytest.raises(UsageError, match="made for tictactoe-v0"):
-        agent.act([after(make_game("connect_four"), [])], np.random.default_rng(0))
+        agent.act(seeded([after(make_game("connect_four"), [])]))
     with pytest.raises(UsageError, match="size"):
-        MCTSAgent(make_game("hex", size=5), 10).act([after(make_game("hex", size=7), [])], np.random.default_rng(0))
+        MCTSAgent(make_game("hex", size=5), 10).act(seeded([after(make_game("hex", size=7), [])]))
     with pytest.raises(IllegalAction, match="no legal action"):
-        agent.act([after(game, [0, 3, 1, 4, 2])], np.random.default_rng(0))
-    assert agent.act([], np.random.default_rng(0)) == []
+        agent.act(seeded([after(game, [0, 3, 1, 4, 2])]))
+    assert agent.act(seeded([])) == []

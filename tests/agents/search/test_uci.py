@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from coterie.agents.baselines import make_baseline
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 from coterie.agents.search.mates import mating_moves
 from coterie.agents.search.uci import UCIAgent, parse_spec
 from coterie.agents.search.uci_process import Engine, Option, _scores
@@ -67,7 +67,7 @@ def turn_at(game: Game, fen: str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR 
 
 
 def act(agent: UCIAgent, turn: Turn, count: int = 1) -> list[int | None]:
-    return [d.action for d in agent.act([turn] * count, np.random.default_rng(0))]
+    return [d.action for d in agent.act(seeded([turn] * count))]
 
 
 def gone(pid: int | None, seconds: float = 5.0) -> bool:
@@ -103,7 +103,7 @@ def test_it_is_told_options_position_and_limits(game: Game, fake: Callable[[str]
     assert agent.name == "Fake 1.0"
     fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 3 9"
     turn = turn_at(game, fen)
-    (decision,) = agent.act([turn], np.random.default_rng(0))
+    (decision,) = agent.act(seeded([turn]))
     assert decision.action == turn.parse_action("e2e4")
     assert decision.text == "e2e4"
     assert decision.info == {"depth": 4, "score": 31, "mate": -2, "nodes": 5678}
@@ -373,7 +373,7 @@ print(agent.pid, flush=True)
 if sys.argv[2] == "raises":
     raise RuntimeError("elsewhere")
 if sys.argv[2] == "thinks":
-    agent.act([turn], np.random.default_rng(0))
+    agent.act(seeded([turn]))
 """
 
 
@@ -406,7 +406,7 @@ def test_stockfish(game: Game) -> None:
     assert agent.name.startswith("Stockfish")
     for fen, moves in (("6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1", 1), (MATE_IN_2, 2)):
         turn = turn_at(game, fen)
-        (decision,) = agent.act([turn], np.random.default_rng(0))
+        (decision,) = agent.act(seeded([turn]))
         assert decision.action in {turn.parse_action(uci) for uci in mating_moves(fen, moves)}
         assert decision.info["mate"] == moves
     assert play_match(game, (agent, make_baseline("random", game)), 4, 0).shares[0] == 1

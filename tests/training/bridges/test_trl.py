@@ -6,7 +6,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -194,7 +193,7 @@ class Highest:
 
     name = "highest"
 
-    def act(self, turns: Any, rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Any) -> list[Decision]:
         return [Decision(turn.legal_actions[-1]) for turn in turns]
 
 

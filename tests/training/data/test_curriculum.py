@@ -149,7 +149,7 @@ class First:
     def __init__(self):
         self.asked = []
 
-    def act(self, turns, rng):
+    def act(self, turns):
         from coterie.agents.core import Decision, Tokens
 
         self.asked += [(turn.row, turn.player) for turn in turns]
@@ -165,7 +165,6 @@ def test_games_start_where_they_are_told_and_end_when_they_are_told(mine):
         {"main": learner, "other": other},
         [Seating(("main", "other"), (True, False))] * 3,
         seed=1,
-        rng=np.random.default_rng(1),
         group_size=2,
         starts=positions.states,
         max_plies=2,
@@ -324,7 +323,7 @@ def test_arguments_of_the_game_in_a_file(tmp_path):
 
 def test_copies_of_a_position_are_one_question(mini, mine):
     """Thirty-two answers to a position cost one prompt, and are those that asking one by one would give."""
-    from coterie.agents.core import Turn
+    from coterie.agents.core import Turn, seeded
 
     positions = read(mine)
     states = take(positions.states, np.repeat(np.arange(3), 32))
@@ -333,7 +332,7 @@ def test_copies_of_a_position_are_one_question(mini, mine):
     policy = LoraPolicy(load_model(mini))
     texts = []
     policy.template = _Counting(policy.template, texts)
-    decisions = policy.act(turns, [None] * 96, np.random.default_rng(3))
+    decisions = policy.act(seeded(turns, 3), [None] * 96)
     assert len(texts) == 3
     again = LoraPolicy(load_model(mini))
     slow = [again.question(turn, -1) for turn in turns]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from coterie.agents.baselines import make_baseline
@@ -18,7 +17,7 @@ class Scripted:
     def __init__(self, which):
         self.which, self.name, self.batches = which, str(which), []
 
-    def act(self, turns, rng):
+    def act(self, turns):
         self.batches.append(len(turns))
         record = Tokens((1,), (2,), (0.0,), "choice", ((2,),), 0, lora="main")
         actions = [t.legal_actions[self.which] if self.which is not None else None for t in turns]
@@ -31,7 +30,7 @@ FIRST = Seating(("first", "last"), (True, False))
 
 def play(seatings, agents=None, **kwargs):
     agents = agents or {"first": Scripted(0), "last": Scripted(-1), "random": make_baseline("random", GAME)}
-    return rollout(GAME, agents, seatings, seed=3, rng=np.random.default_rng(1), keep_actions=True, **kwargs)
+    return rollout(GAME, agents, seatings, seed=3, keep_actions=True, **kwargs)
 
 
 def test_a_scripted_game_is_what_pencil_and_paper_say():
@@ -65,7 +64,6 @@ def test_an_illegal_answer_ends_the_game_for_its_player_alone():
         agents,
         [Seating(("last", "mute"), (True, True))],
         seed=0,
-        rng=np.random.default_rng(0),
         illegal_penalty=-1.5,
     )
     assert batch.episodes[0].returns == [0.0, -1.5]
@@ -88,7 +86,7 @@ def test_groups_share_their_opening():
 
 
 def test_openings_are_unfinished_even_where_random_play_would_end_the_game():
-    states, played = opening_states(GAME, 300, 9, 5, np.random.default_rng(0))
+    states, played = opening_states(GAME, range(300), 9)
     vec_rows = states.state
     assert not vec_rows["over"].any()
     assert played.max() >= 6
@@ -105,7 +103,7 @@ def test_the_same_seed_gives_the_same_games():
 def test_simultaneous_games_ask_every_seat():
     game = make_game("highest_number", max_number=3)
     agents = {"first": Scripted(0), "last": Scripted(-1)}
-    batch = rollout(game, agents, [Seating(("first", "last"), (True, True))] * 4, seed=0, rng=np.random.default_rng(0))
+    batch = rollout(game, agents, [Seating(("first", "last"), (True, True))] * 4, seed=0)
     assert agents["first"].batches == agents["last"].batches == [4]
     assert all(e.returns == [-1.0, 1.0] for e in batch.episodes)
     assert len(batch.visits) == 8

@@ -57,8 +57,9 @@ class Table:
     def policy(self, turns: Sequence[Turn]) -> list[np.ndarray]:
         return list(self.table[self.graph.find(np.array([t.key for t in turns], np.uint64))])
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
-        return [Decision(int(rng.choice(len(p), p=p))) for p in self.policy(turns)]
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
+        drawn = zip(turns, self.policy(turns), strict=True)
+        return [Decision(int(turn.seed.generator().choice(len(p), p=p))) for turn, p in drawn]
 
 
 class Always:
@@ -69,7 +70,7 @@ class Always:
     def __init__(self, action: int | None) -> None:
         self.action = action
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         return [Decision(self.action) for _ in turns]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coterie.agents.baselines import make_baseline
-from coterie.agents.core import Decision
+from coterie.agents.core import Decision, seeded
 from coterie.envs.registry import make_game
 from coterie.errors import UsageError
 from coterie.training.evaluation.worlds import compare_worlds, play_worlds
@@ -27,7 +27,7 @@ class Idle:
     def __init__(self) -> None:
         self.asked: list[set[tuple[int, int]]] = []
 
-    def act(self, turns, rng):
+    def act(self, turns):
         self.asked.append({(turn.row, turn.player) for turn in turns})
         return [Decision(0) for _ in turns]
 
@@ -89,8 +89,8 @@ class Once:
     def __init__(self, game) -> None:
         self.forager = make_baseline("forager", game)
 
-    def act(self, turns, rng):
-        moves = self.forager.act(turns, rng)
+    def act(self, turns):
+        moves = self.forager.act(seeded(turns))
         return [move if turn.row == 0 else Decision(0) for turn, move in zip(turns, moves, strict=True)]
 
 

@@ -14,7 +14,7 @@ from peft import LoraConfig  # noqa: E402
 
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.agents.bank.optimizer import BankAdamW  # noqa: E402
-from coterie.agents.core import Turn  # noqa: E402
+from coterie.agents.core import Turn, seeded  # noqa: E402
 from coterie.agents.llm.gradients import prepare  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LoraPolicy  # noqa: E402
@@ -52,7 +52,7 @@ def records(policy, count=24, players=("ann", "bob")):
     turns = [Turn(vec.game, vec.state, r, r % 2, vec.action_mask[r, r % 2], 0) for r in range(count)]
     who = [players[k % len(players)] for k in range(count)]
     rng = np.random.default_rng(0)
-    made = [decision.tokens for decision in policy.act(turns, who, rng)]
+    made = [decision.tokens for decision in policy.act(seeded(turns), who)]
     return made, rng.normal(size=count)
 
 

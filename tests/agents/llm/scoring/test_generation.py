@@ -15,6 +15,7 @@ from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.agents.llm.scoring.decoding import score  # noqa: E402
 from coterie.agents.llm.scoring.forest import Question, pack_questions  # noqa: E402
 from coterie.agents.llm.scoring.generation import _appended, _inverse, generate  # noqa: E402
+from coterie.agents.seeds import Seed, uniforms  # noqa: E402
 from coterie.errors import UsageError  # noqa: E402
 
 from .architectures import MODELS, build, logprobs_alone  # noqa: E402
@@ -84,12 +85,16 @@ def brute_force(bank: LoraBank, prompt: list[int], slot: int, tokens: list[int],
     return torch.stack(rows)
 
 
+def seeds(count: int, stream: int) -> list[Seed]:
+    return [Seed(stream, row) for row in range(count)]
+
+
 @pytest.mark.parametrize("temperature", [1.0, 0.6])
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_tokens_and_logprobs_equal_brute_force(bank: LoraBank, run: Any, temperature: float, close: Any) -> None:
     prompts, index = run
-    uniform = np.random.default_rng(3).random((len(prompts), 10))
-    out = generate(bank.model, bank, prompts, index, 10, STOP, temperature, np.random.default_rng(3))
+    uniform = uniforms(seeds(len(prompts), 3), 10)
+    out = generate(bank.model, bank, prompts, index, 10, STOP, temperature, seeds(len(prompts), 3))
     for b, prompt in enumerate(prompts):
         tokens = out.tokens[b]
         expected = brute_force(bank, prompt, index[b], tokens, temperature)
@@ -108,8 +113,8 @@ def test_tokens_and_logprobs_equal_brute_force(bank: LoraBank, run: Any, tempera
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_sharing_changes_the_work_and_not_the_answers(bank: LoraBank, run: Any, close: Any) -> None:
     prompts, index = run
-    shared = generate(bank.model, bank, prompts, index, 6, STOP, rng=np.random.default_rng(1))
-    apart = generate(bank.model, bank, prompts, index, 6, STOP, rng=np.random.default_rng(1), share=False)
+    shared = generate(bank.model, bank, prompts, index, 6, STOP, seeds=seeds(len(prompts), 1))
+    apart = generate(bank.model, bank, prompts, index, 6, STOP, seeds=seeds(len(prompts), 1), share=False)
     assert shared.tokens == apart.tokens
     assert shared.fed <= apart.fed
     for a, b in zip(shared.logprobs, apart.logprobs, strict=True):
@@ -186,9 +191,9 @@ def test_order_of_rows_does_not_matter_to_greedy_answers(bank: LoraBank) -> None
     assert there.tokens[0] == best.tolist()
 
 
-def test_same_generator_same_answers_and_another_differs(bank: LoraBank) -> None:
+def test_same_seeds_same_answers_and_another_differs(bank: LoraBank) -> None:
     prompts, index = [[1, 2, 3]] * 8, [0] * 8
-    a, b, c = (generate(bank.model, bank, prompts, index, 8, rng=np.random.default_rng(s)).tokens for s in (1, 1, 2))
+    a, b, c = (generate(bank.model, bank, prompts, index, 8, seeds=seeds(len(prompts), s)).tokens for s in (1, 1, 2))
     assert a == b != c
     assert len({tuple(x) for x in a}) > 1  # equal prompts draw for themselves
 
