@@ -13,7 +13,7 @@ The tree (each also inherits the built-in error a caller would expect)::
     │   └── AmbiguousAction                could mean several actions
     ├── StateError (ValueError)            a state blob that is truncated, of another game or of another version
     ├── ModelError (ValueError)            a model that cannot be found, loaded or used as a causal language model
-    ├── EngineError (RuntimeError)         a chess engine that crashed, hangs or answers what cannot be played
+    ├── EngineError (RuntimeError)         an engine (of chess, of a model) that crashed, hangs or answers nonsense
     ├── RunError (RuntimeError)            a run folder that cannot be read, written or resumed
     ├── CollapseError (RuntimeError)       training stopped itself: entropy, illegal share, KL or a non-finite loss
     └── PlayerLeft                         the person at the terminal left the game
@@ -122,7 +122,7 @@ class ModelError(CoterieError, ValueError):
 
 
 class EngineError(CoterieError, RuntimeError):
-    """A chess engine (a process of its own) that crashed, hangs or answers what cannot be played."""
+    """An engine (of chess, of a model; often another process) that crashed, hangs or answers what cannot be played."""
 
 
 class RunError(CoterieError, RuntimeError):

@@ -110,13 +110,17 @@ def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
         count = 4 if quick else 256 if name == "tiny" else 16
         turns = _chess_turns(count)
         questions = [policy.question(turn, 0) for turn in turns]
-        table, _ = policy.distributions(questions)
+        ask = functools.partial(policy.local.distributions, questions, policy.decode)
+        table, _ = ask()
         plain = _one_by_one(policy, questions[:2])
         for row, other in zip(table, plain, strict=False):
             assert np.allclose(np.exp(row[: len(other)]), np.exp(other), atol=0.03 if name == "smollm2" else 1e-3)
         few = questions[: max(2, count // 8)]
         ours, theirs = _in_turns(
-            [functools.partial(policy.distributions, questions), functools.partial(_one_by_one, policy, few)],
+            [
+                functools.partial(policy.local.distributions, questions, policy.decode),
+                functools.partial(_one_by_one, policy, few),
+            ],
             1 if quick else 3,
         )
         fresh = _seconds(functools.partial(_answer_afresh, policy, turns), quick)

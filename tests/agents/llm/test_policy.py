@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from peft import LoraConfig  # noqa: E402
 
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.agents.core import Turn, seeded  # noqa: E402
+from coterie.agents.engines.mock import MockEngine  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LLMAgent, LoraPolicy  # noqa: E402
 from coterie.envs.registry import make_vec  # noqa: E402
@@ -130,7 +133,27 @@ def test_the_same_prompt_is_computed_once(mini):
     policy = make_policy(mini)
     turns = turns_of("tictactoe", 100)  # a hundred empty boards
     policy.act(seeded(turns), ["ann"] * 100)
-    assert policy.forward_tokens == len(policy.question(turns[0], 0).prompt)
+    assert policy.local.forward_tokens == len(policy.question(turns[0], 0).prompt)
+
+
+def test_games_that_share_their_words_keep_their_own_rules(mini):
+    policy = make_policy(mini, template="chat")
+    turn = turns_of("tictactoe", 1)[0]
+    other = dataclasses.replace(turn, game=dataclasses.replace(turn.game, rules="Whoever makes three in a row loses."))
+    assert other.describe() == turn.describe()
+    shown = [policy.loaded.tokenizer.decode(policy.question(t, 0).prompt) for t in (turn, other, turn)]
+    assert "loses" in shown[1]
+    assert "loses" not in shown[0]
+    assert shown[0] == shown[2]
+
+
+def test_an_engine_may_answer_instead_of_the_model(mini):
+    policy = make_policy(mini, engine=MockEngine(lambda ask: 2))
+    turns = turns_of("tictactoe", 3)
+    decisions = LLMAgent(policy, "ann").act(turns)
+    assert [d.action for d in decisions] == [2, 2, 2]
+    assert LLMAgent(policy, "ann").policy(turns)[0] == pytest.approx(np.full(9, 1 / 9))
+    assert policy.local.forward_tokens == 0
 
 
 def test_the_chat_template_shows_rules_position_and_legal_actions(mini):

@@ -79,7 +79,7 @@ def test_how_a_batch_is_packed_changes_nothing(mini, decode, loss_type):
     made, advantages = records(policy)
     loss = dataclasses.replace(ONCE, loss_type=loss_type, beta=0.1, epsilon_high=2.0)
     whole, shown = gradients(policy, made, advantages, loss)
-    policy.batch_tokens = 1  # every tree goes through the model alone
+    policy.local.batch_tokens = 1  # every tree goes through the model alone
     parts, again = gradients(policy, made, advantages, loss)
     for name in whole:
         assert whole[name].abs().max() > 0
@@ -161,9 +161,16 @@ def test_better_decisions_become_likelier(mini):
     made, _ = records(policy, players=("ann",))
     advantages = np.array([1.0 if r.chosen >= 6 else -1.0 for r in made])
     question = Question(policy.slot("ann"), made[0].prompt, made[0].candidates)
-    before = np.exp(policy.distributions([question])[0][0])[6:].sum()
+
+    def unlikely():
+        return np.exp(policy.local.distributions([question], policy.decode, policy.temperature)[0][0])[6:].sum()
+
+    before = unlikely()
     step(policy, LossConfig(num_iterations=8), made, advantages)
-    assert np.exp(policy.distributions([question])[0][0])[6:].sum() > before + 0.01
+    assert (
+        np.exp(policy.local.distributions([question], policy.decode, policy.temperature)[0][0])[6:].sum()
+        > before + 0.01
+    )
 
 
 def test_what_is_not_kept_and_what_is_stale_teaches_nothing(mini):

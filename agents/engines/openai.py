@@ -1,0 +1,180 @@
+"""An engine behind a server that speaks OpenAI's chat completions: vLLM, llama.cpp, Ollama, a hosted model.
+
+Such servers speak text. A context goes there as messages, one a segment (the asked player's own as ``assistant``, all
+others as ``user``), and what comes back is written in tokens again. Hence
+
+* free form is the server's own sampling; the log-probs are what the server says of *its* tokens, and none where it says
+  nothing. Learn from them only after scoring the text with the model that learns.
+* a choice is asked for in words and read from the reply. A reply that is none of the candidates has ``chosen`` -1 and
+  no ids, its log-probs are those of the words, and nobody knows the distribution.
+* a trie can't be followed: it is refused.
+
+The ask's seed goes along; whether the server heeds it is its own affair.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from ...errors import EngineError, UsageError
+from .base import Answer, Ask, Choice, Description, Free, Trie
+
+__all__ = ["OpenAIEngine", "Spelling", "Utf8"]
+
+BUSY = (408, 409, 429, 500, 502, 503, 504)
+"""What a server answers that may do better a moment later."""
+
+
+class Spelling(Protocol):
+    """How text is written in tokens; tokenizers of transformers are such."""
+
+    def encode(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
+        """Text to ids."""
+        ...
+
+    def decode(self, ids: list[int], *, skip_special_tokens: bool = True) -> str:
+        """Ids to text."""
+        ...
+
+
+class Utf8:
+    """A token a byte: contexts for those who have no tokenizer."""
+
+    def encode(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
+        """Text to bytes."""
+        return list(text.encode())
+
+    def decode(self, ids: list[int], *, skip_special_tokens: bool = True) -> str:
+        """Bytes to text."""
+        return bytes(ids).decode(errors="replace")
+
+
+class OpenAIEngine:
+    """A server's model.
+
+    Args:
+        url: of the API, up to and with the version: ``http://localhost:8000/v1``.
+        model: its name there.
+        key: sent as bearer token; ``""``: none.
+        spelling: how contexts are written.
+        seconds: how long one request may take.
+        retries: how often a request is made again where the server is busy or can't be reached.
+        pause: seconds before the first of them; each waits twice as long as the one before.
+        at_once: requests under way at the same time.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str = "",
+        spelling: Spelling | None = None,
+        seconds: float = 60.0,
+        retries: int = 2,
+        pause: float = 0.5,
+        at_once: int = 8,
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise UsageError(f"{url!r} is no server's address; it begins with http:// or https://.")
+        self.url, self.model, self.spelling = url.rstrip("/"), model, spelling or Utf8()
+        self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        self._seconds, self._retries, self._pause, self._at_once = seconds, retries, pause, at_once
+
+    def describe(self) -> Description:
+        """The model's name; the rest is not known."""
+        return Description(self.model)
+
+    def sample(self, asks: Sequence[Ask]) -> list[Answer]:
+        """Answer every ask, a request each.
+
+        Raises:
+            UsageError: a trie.
+            EngineError: the server can't be reached, takes too long, refuses, or answers what can't be read.
+        """
+        if any(isinstance(ask.form, Trie) for ask in asks):
+            raise UsageError("A chat server can't follow a trie of tokens: use choice or free decoding with it.")
+        with ThreadPoolExecutor(max_workers=max(1, min(self._at_once, len(asks)))) as pool:
+            return list(pool.map(self._answer, asks))
+
+    def _answer(self, ask: Ask) -> Answer:
+        body = {
+            "model": self.model,
+            "messages": self._messages(ask),
+            "temperature": 0.0 if ask.greedy else ask.temperature,
+            "seed": ask.seed.integer() >> 33,
+            "max_tokens": self._longest(ask),
+            "logprobs": True,
+        }
+        reply = self._post("/chat/completions", body)
+        try:
+            choice = reply["choices"][0]
+            text = str(choice["message"]["content"] or "")
+            told = ((choice.get("logprobs") or {}).get("content")) or []
+            logprobs = tuple(float(token["logprob"]) for token in told)
+            stop = "length" if choice.get("finish_reason") == "length" else "stop"
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+            raise EngineError(f"{self.url} answered {str(reply)[:80]!r}, which is no chat completion.") from error
+        model = str(reply.get("model") or self.model)
+        if isinstance(ask.form, Free):
+            return Answer(tuple(self._encode(text)), logprobs, stop=stop, model=model, text=text)
+        assert isinstance(ask.form, Choice)
+        said = text.strip().strip("\"'`.")
+        chosen = next((k for k, c in enumerate(ask.form.candidates) if self._decode(c) == said), -1)
+        ids = ask.form.candidates[chosen] if chosen >= 0 else ()
+        return Answer(ids, logprobs, chosen, "", model=model, text=text)
+
+    def _messages(self, ask: Ask) -> list[dict[str, str]]:
+        messages: list[dict[str, str]] = []
+        for segment in ask.context.segments():
+            role = "assistant" if segment.by == ask.player else "user"
+            if messages and messages[-1]["role"] == role:
+                messages[-1]["content"] += self._decode(segment.ids)
+            else:
+                messages.append({"role": role, "content": self._decode(segment.ids)})
+        if isinstance(ask.form, Choice):
+            words = ", ".join(map(self._decode, ask.form.candidates))
+            messages.append({"role": "user", "content": f"Answer with exactly one of these and nothing else: {words}"})
+        return messages
+
+    def _longest(self, ask: Ask) -> int:
+        if isinstance(ask.form, Free):
+            return ask.form.max_tokens
+        assert isinstance(ask.form, Choice)
+        return 8 + max(len(c) for c in ask.form.candidates)  # its tokens are not ours
+
+    def _encode(self, text: str) -> list[int]:
+        return self.spelling.encode(text, add_special_tokens=False)
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        return self.spelling.decode(list(ids), skip_special_tokens=True)
+
+    def _post(self, path: str, body: dict[str, object]) -> dict[str, Any]:
+        """The server's answer, after as many tries as are allowed."""
+        asked = urllib.request.Request(self.url + path, json.dumps(body).encode(), self._headers)
+        for tried in range(self._retries + 1):
+            try:
+                with urllib.request.urlopen(asked, timeout=self._seconds) as response:
+                    reply = json.loads(response.read())
+                if isinstance(reply, dict):
+                    return reply
+                raise EngineError(f"{self.url} answered {str(reply)[:80]!r}, which is no chat completion.")
+            except urllib.error.HTTPError as error:
+                last = f"answered {error.code}: {error.read(300).decode(errors='replace').strip() or error.reason}"
+                if error.code not in BUSY:
+                    break
+            except json.JSONDecodeError as error:
+                raise EngineError(f"{self.url} answered what is no JSON ({error}): is that a chat server?") from None
+            except TimeoutError:
+                last = f"took longer than {self._seconds} seconds"
+            except (urllib.error.URLError, OSError) as error:
+                last = f"can't be reached ({getattr(error, 'reason', error)})"
+            if tried < self._retries:
+                time.sleep(self._pause * 2**tried)
+        raise EngineError(f"{self.url} {last}. Check the address, the key and that the model {self.model!r} is there.")
