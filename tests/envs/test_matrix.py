@@ -331,7 +331,6 @@ def test_rollouts_sum_the_rounds():
         {"scripted": Scripted()},
         [Seating(("scripted", "scripted"), (False, False))] * 2,
         seed=0,
-        rng=np.random.default_rng(0),
         keep_actions=True,
     )
     for episode in played.episodes:

@@ -275,7 +275,7 @@ class Lowest:
     def __init__(self, *, highest: bool = False) -> None:
         self.name, self.highest = "highest" if highest else "lowest", highest
 
-    def act(self, turns: Sequence[Turn], rng: np.random.Generator) -> list[Decision]:
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
         return [Decision(turn.legal_actions[-1 if self.highest else 0]) for turn in turns]
 
 
@@ -283,12 +283,12 @@ def _by_hand(game: Game, opening: tuple[int, ...], players: tuple[Lowest, Lowest
     """Actions of a game after an opening, and what the first of the players, who sits in seat 0, gets."""
     state = game.new_state(1)
     game.kernels.reset(state, 0, 0)
-    actions, rewards, rng = list(opening), np.zeros(2, np.float32), np.random.default_rng(0)
+    actions, rewards = list(opening), np.zeros(2, np.float32)
     for ply in range(9):
         if ply >= len(actions):
             mover = game.mover(state, 0)
             turn = Turn(game, state, 0, mover, game.legal_mask(state, 0, mover), 0)
-            actions.append(int(players[mover].act([turn], rng)[0].action or 0))
+            actions.append(int(players[mover].act([turn])[0].action or 0))
         if game.kernels.step(state, 0, np.full(2, actions[ply], np.int32), rewards):
             break
     return actions[: ply + 1], float(rewards[0])
