@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..aliases import Action, Mask, Player, State
 from ..envs.core import Game
@@ -19,7 +20,7 @@ from ..errors import IllegalAction
 from .engines.base import Datum
 from .seeds import Seed
 
-__all__ = ["Agent", "Decision", "Tokens", "Turn", "ask", "seeded"]
+__all__ = ["Agent", "Decision", "HasPolicy", "Tokens", "Turn", "ask", "seeded"]
 
 FIRST = Seed(0, 0)
 
@@ -107,6 +108,14 @@ class Agent(Protocol):
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """Answer every turn, each by itself: all chance comes from its own ``seed``."""
+        ...
+
+
+class HasPolicy(Protocol):
+    """Whoever can say how likely it plays what."""
+
+    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
+        """[A] probabilities for each turn, summing to 1 over the legal actions."""
         ...
 
 

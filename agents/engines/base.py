@@ -8,8 +8,8 @@ this trie, say what you like), a player and a seed of its own. An ``Engine`` ans
        +----------------- extend(answer.ids, by=player) <----------------------+
 
 **An answer depends on its ask alone**: not on the other asks of the call, their order or their number (log-probs:
-up to rounding). Names follow what the field has settled on for LoRA training as a service (Tinker's ``sample``,
-``forward_backward``, ``optim_step``).
+up to rounding). Names follow what the field has settled on for LoRA training as a service (Tinker's API). Gradients and
+steps are functions of ``llm/gradients.py``.
 
 Letters: C candidates, T tokens.
 """
@@ -212,7 +212,6 @@ class Datum:
         version: how often that player's weights had been updated.
         model: id of the base model.
         stop: why a free answer ended: ``"stop"`` or ``"length"``; ``""`` otherwise.
-        advantage: what the learner is to make of it; None: it has no part in the policy gradient.
     """
 
     prompt: Ids
@@ -226,7 +225,6 @@ class Datum:
     version: int = 0
     model: str = ""
     stop: str = ""
-    advantage: float | None = None
 
     @classmethod
     def of(cls, ask: Ask, answer: Answer) -> Datum:

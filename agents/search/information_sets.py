@@ -10,9 +10,7 @@ Source: Lanctot et al., "A unified game-theoretic approach to multiagent reinfor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +18,7 @@ from numpy.typing import NDArray
 from ...aliases import Player
 from ...envs.core import Game
 from ...errors import UsageError
-from ..core import Turn
+from ..core import HasPolicy, Turn
 from .information_tree import InformationTree, game_key, information_tree
 
 __all__ = [
@@ -36,14 +34,6 @@ __all__ = [
 
 SAME = 1e-3
 """By how much a policy's probabilities at nodes of one information set may differ: rounding in large batches."""
-
-
-class HasPolicy(Protocol):
-    """Whoever can say how likely it plays what."""
-
-    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
-        """[A] probabilities for each turn, summing to 1 over the legal actions."""
-        ...
 
 
 def policy_table(tree: InformationTree, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:

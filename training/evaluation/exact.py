@@ -5,14 +5,12 @@ Letters: S positions of a solved game, A actions, P seats.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...agents.core import Turn
+from ...agents.core import HasPolicy, Turn
 from ...agents.search.information_sets import nash_conv
 from ...agents.search.solver import END, Decide, Graph, solve
 from ...envs.core import Game
@@ -27,14 +25,6 @@ __all__ = [
     "optimal_share",
     "policy_table",
 ]
-
-
-class HasPolicy(Protocol):
-    """Whoever can say how likely it plays what."""
-
-    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
-        """[A] probabilities for each turn, summing to 1 over the legal actions."""
-        ...
 
 
 def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:
