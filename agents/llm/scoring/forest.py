@@ -100,7 +100,7 @@ class Pack:
     @property
     def mask(self) -> torch.Tensor:
         """[R, 1, L, L] bool, True = attends. Padding sees itself: a softmax over nothing is NaN."""
-        at = torch.arange(self.ids.shape[1])
+        at = torch.arange(self.ids.shape[1], device=self.ids.device)
         seen = (at[:, None] >= at) & (at[:, None] < self.ends[:, None, :])
         seen |= at[:, None] == at
         return seen[:, None]
@@ -247,7 +247,7 @@ def _finish(rows: Sequence[_Row], questions: Sequence[Question]) -> Pack:
         ids=torch.from_numpy(tree.ids),
         positions=torch.from_numpy(tree.depth),
         ends=torch.from_numpy(tree.ends),
-        slots=torch.tensor([row.slot for row in rows]),
+        slots=torch.from_numpy(np.array([row.slot for row in rows], np.int64)),
         parents=torch.from_numpy(parents),
         edge_parent=torch.from_numpy(edge_parent),
         edge_token=torch.from_numpy(edges & ((1 << 32) - 1)),

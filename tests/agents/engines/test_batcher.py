@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +92,10 @@ def test_the_mock_answers_by_seed_or_by_function():
     assert (said.ids, said.stop, chosen.ids) == ((5, 7), "stop", (3,))
     with pytest.raises(UsageError, match="answered 3 where one of 3 candidates"):
         MockEngine(lambda ask: 3).sample([Ask(Context((1,)), FORM, None, Seed(0, 0))])
+
+
+def test_the_page_of_engines_prints_what_it_says(capsys):
+    page = (Path(__file__).parents[3] / "docs" / "engines.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    exec(compile(block, "engines.md", "exec"), {})
+    assert capsys.readouterr().out.endswith("calls: [64, 64, 64, 64, 64]\n")
