@@ -157,7 +157,9 @@ def prepare(
     """
     questions, question, answer = _questions(policy, records)
     lengths = np.array([len(r.logprobs) for r in records], np.int64)
-    old = np.zeros((len(records), max(lengths, default=0)), np.float32)
+    packed = pack_questions(questions, batch_tokens=policy.batch_tokens)
+    longest = 1 if policy.decode == "choice" else max((p.answer_edges.shape[1] for p in packed), default=0)
+    old = np.zeros((len(records), longest), np.float32)  # answers that nobody gave may be the longest
     old[np.arange(old.shape[1]) < lengths[:, None]] = [x for r in records for x in r.logprobs]
     names, owner = np.unique(np.array([r.lora for r in records], np.str_), return_inverse=True)
     wholes = [
@@ -167,7 +169,7 @@ def prepare(
     device = next(policy.model.parameters()).device
     packs = []
     place = np.full(len(questions), -1)
-    for pack in pack_questions(questions, batch_tokens=policy.batch_tokens):
+    for pack in packed:
         place[:] = -1
         place[pack.questions] = np.arange(len(pack.questions))
         here = np.flatnonzero(place[question] >= 0)

@@ -100,6 +100,16 @@ def test_a_mixed_batch_teaches_each_player_what_its_own_would(mini, loss_type):
         torch.testing.assert_close(mixed[name], alone[name], rtol=1e-4, atol=1e-7)
 
 
+def test_nobody_need_have_given_the_longest_answer(mini):
+    policy = make(mini, "constrained")
+    made, advantages = records(policy)
+    short = [k for k, record in enumerate(made) if len(record.completion) == 2]
+    assert short
+    assert max(len(candidate) for candidate in made[0].candidates) == 3
+    _, shown = gradients(policy, [made[k] for k in short], advantages[short])
+    assert all(row["approx_kl"] == pytest.approx(0.0, abs=1e-6) for row in shown.values())
+
+
 @pytest.mark.parametrize("decode", KINDS)
 def test_a_fresh_batch_is_on_policy(mini, decode):
     policy = make(mini, decode, temperature=0.7)
