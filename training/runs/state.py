@@ -68,7 +68,7 @@ def foresee(trainer: Trainer) -> float:
     rng = np.random.default_rng([config.seed, update])
     seats = trainer.scheme.seats(update, groups, trainer.pool, rng)[: max(1, groups // 16)]
     try:
-        batch = trainer.games.play(trainer.pool.agents, seats, update, rng)
+        batch = trainer.games.play(trainer.pool.agents, seats, update)
         credit = assign(batch, config.credit, trainer.baseline, trainer.game.info.id)
         trainer.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
     finally:
