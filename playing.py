@@ -17,6 +17,7 @@ from .envs.core import Game, GameRecord
 from .envs.packing import is_packed
 from .envs.record import SavedGame, read_games
 from .envs.registry import game_arguments, make_game, spec
+from .envs.words import TextGame
 from .errors import UsageError, did_you_mean
 from .keeping import JSON, Keeper
 from .watching import PERSON, company, draw_films, followed, in_terminal, in_window, show_replay
@@ -41,6 +42,8 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     found = spec(asked.game)
     saved = _saved(asked) if asked.from_ else None
     game = saved.game if saved else make_game(found.id, **wanted(found.id, asked.set, asked.preset))
+    if asked.window and isinstance(game, TextGame):
+        raise UsageError(f"{found.id} is a game of words, which is played at the terminal: leave --window away.")
     words = _words(asked, game, saved.words if saved else ())
     followed(asked, game)
     keeper = Keeper(asked.save or asked.from_, game, words, saved.record if saved else None)

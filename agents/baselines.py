@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.core import Game
+from ..envs.words import SAY, TextGame
 from ..errors import IllegalAction, UnknownName, UsageError, did_you_mean
 from .core import Agent, Decision, Turn
 from .search.equilibrium import EquilibriumAgent
@@ -44,12 +45,14 @@ SETTINGS: dict[str, dict[str, Callable[[str], Any]]] = {
 
 
 class RandomAgent:
-    """Uniform over the legal actions."""
+    """Uniform over the legal actions; in games of words it says what the game samples."""
 
     name = "random"
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """One uniformly drawn legal action a turn."""
+        if turns and isinstance(turns[0].game, TextGame):
+            return [_say(turn, turns[0].game) for turn in turns]
         return _draw(_masks(turns), turns)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
@@ -105,6 +108,8 @@ def make_baseline(spec: str, game: Game) -> Agent:
     name, _, rest = spec.partition(":")
     if name not in BASELINES:
         raise UnknownName("baseline", name, BASELINES)
+    if isinstance(game, TextGame) and name != "random":
+        raise UsageError(f"{name} cannot play {game.info.id}, a game of words; random, models and people can.")
     if name == "uci":
         from .search.uci import UCIAgent, parse_spec
 
@@ -175,6 +180,11 @@ def _draw(among: NDArray[np.bool_], turns: Sequence[Turn]) -> list[Decision]:
         return []
     _need_action(among, turns)
     return [Decision(action) for action in pick(among, [turn.seed for turn in turns]).tolist()]
+
+
+def _say(turn: Turn, game: TextGame) -> Decision:
+    """A message that the game samples."""
+    return Decision(SAY, game.sample(turn.state[turn.row], turn.player, turn.seed.generator()))
 
 
 def _uniform(among: NDArray[np.bool_], turns: Sequence[Turn]) -> list[NDArray[np.float64]]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..aliases import Action, Mask, Player, State
 from ..envs.core import Game
+from ..envs.words import SAY, TextGame
 from ..errors import IllegalAction
 from .engines.base import Datum
 from .seeds import Seed
@@ -68,11 +69,14 @@ class Turn:
         return self.game.action_to_text(self.state, self.row, action)
 
     def parse_action(self, text: str) -> Action:
-        """The action that a text means.
+        """The action that a text means; in games of words the one there is, if the text may be said.
 
         Raises:
             ActionError: none is meant, or one that is not legal for this player.
         """
+        if isinstance(self.game, TextGame):
+            self.game.read(self.state, self.row, self.player, text)
+            return SAY
         action = self.game.parse_action(self.state, self.row, text)
         if not self.mask[action]:  # games without turns read texts without knowing whose they are
             legal = ", ".join(self.action_to_text(a) for a in self.legal_actions)
@@ -86,7 +90,7 @@ class Decision:
 
     Attributes:
         action: the action number, or None where the answer is no legal action (the environment's policy decides).
-        text: what was said, as text.
+        text: what was said, as text; in games of words the message, which is what counts.
         tokens: for language models, the record that training needs.
         info: anything else worth showing (value of the position, thoughts, ...), plain data.
     """

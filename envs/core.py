@@ -123,7 +123,8 @@ class GameRecord:
 
     Attributes:
         start: one bare row, before the first action.
-        actions: one list a turn (tick) of P action numbers; in turn-based games only the mover's counts.
+        actions: one list a turn (tick) of P action numbers; in turn-based games only the mover's counts. Games of
+            words: of P messages, None of who was not asked.
         players: who sat in seats 0..P-1, by name.
         returns: [P] what each was paid in all.
         status: RUNNING where the game was left, else TERMINATED or TRUNCATED.
@@ -135,7 +136,7 @@ class GameRecord:
     """
 
     start: State
-    actions: list[list[int]]
+    actions: list[list[Any]]
     players: tuple[str, ...]
     returns: tuple[float, ...]
     status: int

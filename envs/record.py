@@ -25,13 +25,14 @@ from typing import Any
 import numpy as np
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
-from ..errors import CoterieError, NotationError, StateError, UsageError
+from ..errors import ActionError, CoterieError, IllegalAction, NotationError, StateError, UsageError
 from .core import Game, GameRecord
 from .packing import LOW, checksum, is_packed, pack, unpack
 from .registry import list_envs, make_game
 from .state import bare, from_bytes, size, take, to_bytes
+from .words import TextGame
 
-__all__ = ["SavedGame", "read_games", "replay", "write_json"]
+__all__ = ["SavedGame", "as_played", "read_games", "replay", "write_json"]
 
 _STATUS = {RUNNING: "running", TERMINATED: "terminated", TRUNCATED: "truncated"}
 
@@ -121,15 +122,34 @@ def replay(game: Game, record: GameRecord) -> Iterator[tuple[State, Any, Status]
     for turn, actions in enumerate(record.actions):
         if is_packed(game):
             _need_known(game, record, turn, status)
+        elif isinstance(game, TextGame):
+            _need_sayable(game, record, turn, state, status)
         else:
             for p in range(info.players) if info.simultaneous else [game.mover(state, 0)]:
                 legal = game.legal_mask(state, 0, p)
                 if legal.any() or status != RUNNING or not info.simultaneous:
                     _need_legal(game, record, turn, p, legal)
         rewards[:] = 0
-        status = int(kernels.step(state, 0, np.array(actions, np.int32), rewards))
+        status = int(kernels.step(state, 0, as_played(game, actions), rewards))
         _need_same(game, record, turn + 1, state)
         yield take(state), rewards.copy(), status
+
+
+def as_played(game: Game, actions: Sequence[Any]) -> Any:
+    """[P] actions of a record as ``Kernels.step`` takes them."""
+    return actions if isinstance(game, TextGame) else np.array(actions, np.int32)
+
+
+def _need_sayable(game: TextGame, record: GameRecord, turn: int, state: Any, status: Status) -> None:
+    """See that everybody who is asked says what may be said."""
+    try:
+        if status != RUNNING:
+            raise IllegalAction("the game is over by then")
+        for p in game.asked(state[0]):
+            game.read(state, 0, p, record.actions[turn][p])
+    except ActionError as error:
+        words = f"Turn {turn} of this game of {game.info.id} cannot be played: {error}"
+        raise NotationError(words, turn, _until(game, record, turn)) from None
 
 
 def _need_legal(game: Game, record: GameRecord, turn: int, player: int, legal: Any) -> None:
@@ -248,7 +268,8 @@ def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
         raise UsageError(f"{info.id} has {info.players} players, {len(players)} and {len(returns)} returns came.")
     if isinstance(fields["actions"], str):
         return _packed(game, fields, GameRecord(start, [], players, returns, names[fields["status"]], None, comments))
-    whole = [[int(a)] * info.players if not info.simultaneous else [int(b) for b in a] for a in fields["actions"]]
+    known: Any = (lambda a: a) if isinstance(game, TextGame) else int
+    whole = [[known(a)] * info.players if not info.simultaneous else [known(b) for b in a] for a in fields["actions"]]
     if any(len(actions) != info.players for actions in whole):
         raise UsageError(f"a turn has another number of actions than {info.id} has players ({info.players}).")
     illegal = fields.get("illegal")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from ...aliases import RUNNING, TERMINATED, Action, Player, State, Status
 from ...envs.core import Game, GameRecord
 from ...envs.packing import is_packed
-from ...envs.record import replay
+from ...envs.record import as_played, replay
 from ...envs.state import take
-from ...errors import UsageError
+from ...envs.words import TextGame
+from ...errors import ActionError, UsageError
 from ..core import Agent, Decision, Turn, ask
 from ..seeds import Seed, stream
 
@@ -62,14 +63,14 @@ class Ply:
     Attributes:
         before: one game, as it stood; None in worlds.
         seats: who answered.
-        actions: [P] what was played, or None where an answer was illegal.
+        actions: [P] what was played (games of words: said), or None where an answer was illegal.
         rewards: [P] what it brought.
         comment: what was said.
     """
 
     before: State | None
     seats: tuple[Player, ...]
-    actions: list[int] | None
+    actions: list[Any] | None
     rewards: NDArray[np.float32]
     comment: str
 
@@ -184,30 +185,39 @@ class Match:
     def play(self, decisions: Mapping[Player, Decision]) -> Moment:
         """The answers of everybody who was to answer."""
         game = self.game
-        rewards, actions = np.zeros(game.info.players, np.float32), np.zeros(game.info.players, np.int32)
+        rewards = np.zeros(game.info.players, np.float32)
+        actions: list[Any] = [None if isinstance(game, TextGame) else 0] * game.info.players
         written: dict[int, str] = {}
+        wrong = []
         for p, decision in decisions.items():
-            action = self._action(p, decision.action)
-            written[p] = "" if action is None else game.action_to_text(self.state, 0, action)
+            action, written[p] = self._action(p, decision)
             if action is not None:
                 actions[p] = action
             elif not self.world:
                 rewards[p] = self.penalty
-        wrong = [] if self.world else [p for p, text in written.items() if text == ""]
-        played = None if wrong else actions.tolist()
+                wrong.append(p)
+        played = None if wrong else actions
         before = self._kept()
         if wrong:
             self.status, self.illegal = TERMINATED, wrong[0]
         else:
-            self.status = int(game.kernels.step(self.state, 0, actions, rewards))
+            self.status = int(game.kernels.step(self.state, 0, as_played(game, actions), rewards))
         self._add(Ply(before, tuple(decisions), played, rewards, _comment(decisions)))
         return Moment(self.state, dict(decisions), written, rewards, self.status)
 
-    def _action(self, seat: Player, action: Action | None) -> Action | None:
-        """What an answer plays, or None. In worlds anything may be tried."""
-        if action is None or not 0 <= action < self.game.info.num_actions:
-            return None
-        return action if self.world or self.game.legal_mask(self.state, 0, seat)[action] else None
+    def _action(self, seat: Player, decision: Decision) -> tuple[Action | str | None, str]:
+        """What an answer plays, or None, and how it is written. In worlds anything may be tried."""
+        game, action = self.game, decision.action
+        if action is None or not 0 <= action < game.info.num_actions:
+            return None, ""
+        if isinstance(game, TextGame):
+            try:
+                return (message := game.read(self.state, 0, seat, decision.text)), message
+            except ActionError:
+                return None, ""
+        if not self.world and not game.legal_mask(self.state, 0, seat)[action]:
+            return None, ""
+        return action, game.action_to_text(self.state, 0, action)
 
     def undo(self, seats: Sequence[Player]) -> bool:
         """Take back everything up to and with the last answer of one of these seats.

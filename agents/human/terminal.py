@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...envs.words import TextGame
 from ...errors import ActionError, PlayerLeft
 from ..core import Decision, Turn
 from .table import TakeBack, can_undo
@@ -51,7 +52,8 @@ class HumanAgent:
     def _ask(self, turn: Turn) -> Decision:
         if not self._welcomed:
             undo = " 'undo' takes your last move back," if self._undo and can_undo(turn.game) else ""
-            self._write(f"Type an action; 'help' tells the rules,{undo} 'quit' leaves.")
+            what = "a message" if isinstance(turn.game, TextGame) else "an action"
+            self._write(f"Type {what}; 'help' tells the rules,{undo} 'quit' leaves.")
             self._welcomed = True
         self._write(f"\n{turn.describe()}")
         while True:

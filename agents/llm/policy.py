@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...envs.core import Game
+from ...envs.words import TextGame
 from ...errors import ActionError, UsageError
 from ..core import Decision, Turn
 from ..engines.base import Answer, Ask, Choice, Context, Datum, Engine, Form, Free, Trie
@@ -116,7 +117,7 @@ class LoraPolicy:
         known = self._asked.get(key)
         if known is None:
             actions = turn.legal_actions
-            texts = [turn.action_to_text(a) for a in actions]
+            texts = [] if self.decode == "free" else [turn.action_to_text(a) for a in actions]
             context = Context(self.template.encode(turn, text))
             if len(self._asked) >= _CACHE:
                 self._asked.clear()
@@ -207,8 +208,10 @@ class LoraPolicy:
             return Decision(what.actions[answer.chosen], what.texts[answer.chosen], record)
         ids = answer.ids[:-1] if answer.stop == "stop" else answer.ids
         said = answer.text or str(self.loaded.tokenizer.decode(list(ids), skip_special_tokens=False))
+        words = isinstance(turn.game, TextGame)
+        message = said if words and not self.template.think else answer_text(said)
         try:
-            return Decision(turn.parse_action(answer_text(said)), said, record)
+            return Decision(turn.parse_action(message), message if words else said, record)
         except ActionError as error:
             return Decision(None, said, record, {"error": str(error)})
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .core import Plain, TextGame, text_game
+from .core import SAY, Plain, TextGame, text_game
 
-__all__ = ["Plain", "TextGame", "text_game"]
+__all__ = ["SAY", "Plain", "TextGame", "text_game"]

@@ -163,7 +163,7 @@ def text_game(
         raise UsageError(f"{id} is a game of words: read its messages with game.read(state, i, player, text).")
 
     def to_text(state: list[Plain], i: int, action: Action) -> NoReturn:
-        raise UsageError(f"{id} is a game of words, without actions to choose among: decode freely (--decode free).")
+        raise UsageError(f"{id} is a game of words, without actions to choose among: models decode freely (free).")
 
     def describe(state: list[Plain], i: int, player: Player) -> str:
         return tell(state[i], player)

@@ -52,7 +52,7 @@ class Episode:
         dense: P totals of what training paid besides (``shaping.Dense``); empty: nothing.
         illegal: answers that were no legal action, a seat.
         actions: what was played, in order, where the rollout was told to keep it; -1: an answer that named no legal
-            action. Simultaneous games: a list a tick.
+            action. Simultaneous games: a list a tick. Games of words: messages, None for what was none.
     """
 
     group: int

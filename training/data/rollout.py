@@ -19,8 +19,8 @@ from ...agents.seeds import Seed, pick, stream, uniforms
 from ...aliases import RUNNING
 from ...envs.core import Game
 from ...envs.gridworld.shaping import Dense
-from ...envs.registry import make_vec
 from ...envs.state import take
+from ...envs.words.vec import TextVec, vec_of
 from ...errors import UsageError
 from .records import Episode, Rollout, Visit
 
@@ -64,7 +64,7 @@ def opening_states(game: Game, seeds: Sequence[int], plies: int, starts: Any = N
         (state rows as ``vec.get_state`` gives them, [G] how many plies were played).
     """
     groups = len(seeds)
-    vec = make_vec(game.info.id, num_envs=groups, autoreset_mode="Disabled", **game.config)
+    vec: Any = vec_of(game, groups, autoreset_mode="Disabled")
     vec.reset(seed=np.array(seeds, np.uint64))
     if starts is not None:
         vec.set_state(starts)
@@ -84,8 +84,10 @@ def opening_states(game: Game, seeds: Sequence[int], plies: int, starts: Any = N
     return vec.get_state(), played
 
 
-def _random_actions(vec: Any, streams: Sequence[int], ply: int) -> NDArray[np.int64]:
-    """[G] (simultaneous: [G, P]) legal actions, all equally likely."""
+def _random_actions(vec: Any, streams: Sequence[int], ply: int) -> Any:
+    """[G] (simultaneous: [G, P]) legal actions, all equally likely; in games of words messages."""
+    if isinstance(vec, TextVec):
+        return vec.sample_actions()
     masks = np.asarray(vec.action_mask, np.bool_)
     each = masks.reshape(len(streams), -1, masks.shape[-1])
     seats = each.shape[1]
@@ -135,14 +137,7 @@ def rollout(
                 raise UsageError(f"No agent is called {name!r}; there are: {', '.join(agents)}.")
     groups = range(len(seatings)) if numbers is None else numbers
     total = len(seatings) * group_size
-    vec = make_vec(
-        game.info.id,
-        num_envs=total,
-        autoreset_mode="Disabled",
-        illegal=None,
-        illegal_reward=illegal_penalty,
-        **game.config,
-    )
+    vec = vec_of(game, total, autoreset_mode="Disabled", illegal_reward=illegal_penalty)
     deals = [stream(seed, number) for number in groups]
     vec.reset(seed=np.repeat(np.array(deals, np.uint64), group_size))
     openings = np.zeros(len(seatings), np.int64)
@@ -183,7 +178,8 @@ def _play(
     besides = np.zeros((len(episodes), game.info.players))
     none_begun = np.zeros(len(episodes), np.bool_)
     running = np.arange(len(episodes))
-    actions = np.zeros_like(vec.sample_actions())
+    words = isinstance(vec, TextVec)
+    actions = np.full(vec.action_mask.shape[:-1], None, object) if words else np.zeros_like(vec.sample_actions())
     plies = 0
     while running.size and (not max_plies or plies < max_plies):
         breathe()
@@ -194,7 +190,8 @@ def _play(
         made += len(decisions)
         for turn, decision in zip(turns, decisions, strict=True):
             episode = episodes[turn.row]
-            action = -1 if decision.action is None else decision.action
+            nothing, chosen = (None, decision.text) if words else (-1, decision.action)
+            action = nothing if decision.action is None else chosen
             actions[(turn.row, turn.player) if seats else turn.row] = action
             if episode.learners[turn.player] and decision.tokens is not None:
                 ply = episode.opening_plies + episode.plies
@@ -223,7 +220,7 @@ def _play(
             episode.plies += 1
             episode.returns = [a + b for a, b in zip(episode.returns, rewards[row].tolist(), strict=True)]
             if keep:
-                episode.actions.append(actions[row].tolist())
+                episode.actions += actions[row : row + 1].tolist()
         running = running[~over[running]]
     if dense is not None:
         for episode, paid in zip(episodes, besides.tolist(), strict=True):

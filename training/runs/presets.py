@@ -41,6 +41,17 @@ _MIXED = TrainConfig(
     budget=BudgetConfig(updates=300, eval_every=20),
 )
 
+# What is said is the action: a character a token, one to end it. A larger bonus of entropy ends in illegal messages.
+_WORDS = TrainConfig(
+    policy=PolicyConfig(decode="free", max_completion_length=9),
+    rollout=RolloutConfig(games=128, num_generations=1, opening_plies=0),
+    credit=CreditConfig(credit="rae"),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.1, entropy_final=0.1),
+    optimizer=OptimizerConfig(learning_rate=3e-3),
+    scheme=SchemeConfig(opponents="random=1,self=1"),
+    budget=BudgetConfig(updates=300, eval_every=20, eval_games=100),
+)
+
 # One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one.
 _PUZZLE = TrainConfig(
     policy=_MODEL,
@@ -111,6 +122,7 @@ PRESETS: dict[str, TrainConfig] = {
     "gridworld": _WORLDS,
     "hex": _LONG,
     "highest_number": _MIXED,
+    "highest_string": _WORDS,
     "kuhn_poker": _CARDS,
     "leduc_poker": _CARDS,
     "matrix": _MIXED,
