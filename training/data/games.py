@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...agents.core import Agent
 from ...agents.seeds import stream
@@ -11,6 +12,7 @@ from ...envs.registry import make_game
 from ...envs.state import take
 from ...errors import UsageError
 from ..runs.config import TrainConfig
+from .branches import branched
 from .curriculum import Positions, find_curriculum, read_positions
 from .records import Rollout
 from .rollout import Seating, rollout
@@ -50,18 +52,18 @@ class Games:
         config, starts = self.config.rollout, None
         if self.positions is not None:
             starts = take(self.positions.states, self.positions.draw(update, len(seats), self.config.seed))
-        return rollout(
-            self.game,
-            agents,
-            seats,
-            seed=stream(self.config.seed, update),
-            group_size=config.num_generations,
-            opening_plies=config.opening_plies,
-            illegal_penalty=config.illegal_penalty,
-            starts=starts,
-            max_plies=self.max_plies,
-            dense=self._dense(),
-        )
+        how: dict[str, Any] = {
+            "seed": stream(self.config.seed, update),
+            "group_size": config.num_generations,
+            "opening_plies": config.opening_plies,
+            "illegal_penalty": config.illegal_penalty,
+            "starts": starts,
+            "dense": self._dense(),
+        }
+        # Games that are cut short are too short to branch in: their siblings are those of one start.
+        if self.config.credit.credit == "sibling" and not self.max_plies:
+            return branched(self.game, agents, seats, **how)
+        return rollout(self.game, agents, seats, max_plies=self.max_plies, **how)
 
     def _dense(self) -> Dense | None:
         """New dense signals for one rollout, if the run wants any."""

@@ -79,11 +79,13 @@ class Rollout:
         episodes: N games.
         visits: D decisions of learners, in order of time within an episode.
         decisions: how many decisions were made in all, opponents' included.
+        scouts: games that groups branched from, by the group's number; empty where groups begin at openings.
     """
 
     episodes: list[Episode]
     visits: list[Visit]
     decisions: int
+    scouts: list[Episode] = field(default_factory=list)
 
     def returns(self) -> NDArray[np.float64]:
         """[D] what the deciding seat got from each decision on."""

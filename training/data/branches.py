@@ -1,0 +1,130 @@
+"""Siblings: games that branch from one decision of a game that was played before.
+
+For each group one game is scouted. One of the decisions that learners made in it is drawn, all equally likely, and the
+group's games begin there: each learner decides anew, and everybody plays on with chance of their own::
+
+    scouted     o---o---o---o---o---o
+                        |\
+    the group           | o---o---o      advantage: its return less the group's mean
+                        o---o---o---o
+
+The scouted game teaches nothing by itself: its decision was drawn knowing how long the game became.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...agents.core import Agent
+from ...agents.seeds import Seed, stream
+from ...envs.core import Game
+from ...envs.gridworld.shaping import Dense
+from ...envs.registry import make_vec
+from .records import Rollout
+from .rollout import Seating, opening_states, rollout
+
+__all__ = ["branched"]
+
+_SCOUTS = 1
+"""The stream of scouted games, apart from that of the games that branch from them."""
+
+
+def branched(
+    game: Game,
+    agents: Mapping[str, Agent],
+    seatings: Sequence[Seating],
+    *,
+    seed: int,
+    group_size: int,
+    opening_plies: int = 0,
+    illegal_penalty: float = -1.0,
+    starts: Any = None,
+    dense: Dense | None = None,
+) -> Rollout:
+    """Play a game for each seating, and ``group_size`` games from one of its decisions to their ends.
+
+    Args:
+        game: rules.
+        agents: by the names that the seatings use.
+        seatings: one a group.
+        seed: of everything that is random.
+        group_size: siblings a group.
+        opening_plies: each scouted game starts after 0 to this many random plies.
+        illegal_penalty: what an illegal answer pays its player.
+        starts: one row a group from which its scouted game begins; None: the game's beginning.
+        dense: what learners are paid besides, in gridworlds; made for as many worlds as there are siblings.
+
+    Returns:
+        The siblings' games and decisions. A group's first decisions are siblings of each other: their ``ply`` is the
+        episode's ``opening_plies``, of which the scouted plies are a part. ``scouts`` holds the scouted games, a group
+        each; their decisions count in ``decisions``. Where no learner was asked in a scouted game, its group begins
+        where it began.
+
+    Raises:
+        UsageError: a name that no agent has.
+    """
+    own = stream(seed, _SCOUTS)
+    scouted = rollout(
+        game,
+        agents,
+        seatings,
+        seed=own,
+        opening_plies=opening_plies,
+        illegal_penalty=illegal_penalty,
+        keep_actions=True,
+        starts=starts,
+    )
+    deals = [stream(own, number) for number in range(len(seatings))]
+    began, _ = opening_states(game, deals, opening_plies, starts)
+    cuts = _cuts(scouted, deals)
+    batch = rollout(
+        game,
+        agents,
+        [Seating(scout.players, scout.learners) for scout in scouted.episodes],
+        seed=seed,
+        group_size=group_size,
+        illegal_penalty=illegal_penalty,
+        starts=_replayed(game, began, scouted, cuts, illegal_penalty),
+        dense=dense,
+    )
+    before = [scout.opening_plies + int(cut) for scout, cut in zip(scouted.episodes, cuts, strict=True)]
+    for episode in batch.episodes:
+        episode.opening_plies = before[episode.group]
+    for visit in batch.visits:
+        visit.ply += before[batch.episodes[visit.episode].group]
+    return dataclasses.replace(batch, scouts=scouted.episodes, decisions=batch.decisions + scouted.decisions)
+
+
+def _cuts(scouted: Rollout, deals: Sequence[int]) -> NDArray[np.int64]:
+    """[G] after how many plies of each game a learner was asked: one of its decisions, drawn."""
+    plies: list[list[int]] = [[] for _ in scouted.episodes]
+    for visit in scouted.visits:
+        plies[visit.episode].append(visit.ply - scouted.episodes[visit.episode].opening_plies)
+    drawn = [Seed(stream(deal, _SCOUTS), 0).uniform() for deal in deals]
+    return np.array([found[int(u * len(found))] if found else 0 for found, u in zip(plies, drawn, strict=True)])
+
+
+def _replayed(game: Game, began: Any, scouted: Rollout, cuts: NDArray[np.int64], illegal_penalty: float) -> Any:
+    """[G] the states after so many plies of each scouted game."""
+    vec: Any = make_vec(
+        game.info.id,
+        num_envs=len(cuts),
+        autoreset_mode="Disabled",
+        illegal=None,
+        illegal_reward=illegal_penalty,
+        **game.config,
+    )
+    vec.reset(seed=0)
+    vec.set_state(began)
+    actions = np.zeros_like(vec.sample_actions())
+    for ply in range(int(cuts.max())):
+        on = cuts > ply
+        for row in np.flatnonzero(on).tolist():
+            actions[row] = scouted.episodes[row].actions[ply]
+        vec.step(actions, rows=on)
+    return vec.get_state()
