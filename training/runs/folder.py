@@ -27,7 +27,7 @@ import torch
 from ...errors import RunError
 from .config import AnyConfig, from_tagged, read_config, save_config, to_dict, write_text
 
-__all__ = ["Run", "check_same", "latest_version", "same_game", "saved_version"]
+__all__ = ["Run", "check_same", "same_game", "saved_version"]
 
 
 class Run:
@@ -228,15 +228,6 @@ def same_game(one: str, other: str) -> bool:
     """Whether two ids mean one game; a name without version means any of its versions."""
     a, b = one.rpartition("-v"), other.rpartition("-v")
     return (a[0] or one) == (b[0] or other) and (a[2] == b[2] or not a[0] or not b[0])
-
-
-def latest_version(folder: Path, player: str) -> Path:
-    """The newest saved version of a player.
-
-    Raises:
-        RunError: the run has no such player, or saved nothing yet.
-    """
-    return saved_version(folder, player, None)
 
 
 def saved_version(folder: Path, player: str, version: str | None) -> Path:
