@@ -239,6 +239,8 @@ class SchemeConfig:
 class BudgetConfig:
     """When to look, to save and to stop. Nothing here changes what is learned in an update.
 
+    Of several learners, the limits of a collapse say who is set back after it.
+
     Attributes:
         updates: learner updates at most.
         minutes: wall-clock at most, counted anew after a resume; 0 has no limit.
