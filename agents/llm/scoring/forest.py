@@ -44,11 +44,14 @@ ROW_TOKENS = 4096
 MASK_BYTES = 1 << 26
 """The dense masks of one batch, at one byte a pair of tokens, unless one row alone takes more."""
 
-ATTENTION = 512
-"""Attending to so many tokens costs what one token costs in all other products (between a tiny model's 150 and the
-900 of one with 576 hidden values, measured)."""
+ATTENTION = 128
+"""Attending to so many tokens is taken to cost what one token costs in all other products: a low guess, which suits
+small models (by count of operations it is six times the hidden size)."""
 
-WORTH = 256
+ROW = 64
+"""A row takes questions up to so many tokens, or up to the longest of them, however little they share."""
+
+WORTH = 1024
 """A batch of fewer tokens is not closed because of its padding: another forward pass would cost more."""
 
 PADDING = 0.15
@@ -134,9 +137,9 @@ def pack_questions(
 
     Args:
         questions: distinct questions (equal ones waste work, but are scored right).
-        row_tokens: a row is closed before it would hold more tokens. None weighs what sharing a prefix saves against
-            the attention to a longer row, and splits the answers of a question that doesn't fit into ``ROW_TOKENS``
-            over several rows.
+        row_tokens: a row is closed before it would hold more tokens. None lets a row grow beyond ``ROW`` where sharing
+            a prefix saves more than the attention to a longer row costs, and splits the answers of a question that
+            doesn't fit into ``ROW_TOKENS`` over several rows.
         batch_tokens: R * L of one batch stays below this where a single question allows it.
 
     Returns:
@@ -166,6 +169,10 @@ def pack_questions(
 def _bundles(questions: Sequence[Question], row_tokens: int | None, most: int) -> list[list[_Row]]:
     """Rows, in lists of those that share a question, which one batch must hold."""
     order = sorted(range(len(questions)), key=lambda q: (questions[q].slot, questions[q].prompt))
+    longest = max(len(q.prompt) + sum(len(answer) - 1 for answer in q.answers) for q in questions)
+    limit = min(max(ROW, longest), most)
+    if row_tokens is not None:
+        limit = most = row_tokens
     bundles: list[list[_Row]] = []
     before: Ids = ()
     for q in order:
@@ -176,7 +183,8 @@ def _bundles(questions: Sequence[Question], row_tokens: int | None, most: int) -
         whole = len(prompt) + sum(behind)
         fresh = whole - shared
         before = prompt
-        if row is not None and row.slot == slot and _joins(row.tokens, fresh, whole, row_tokens, most):
+        fits = row is not None and row.slot == slot
+        if row and fits and (row.tokens + fresh <= limit or _joins(row.tokens, fresh, whole, most)):
             row.parts.append(_Part(q, 0, len(answers), fresh))
             row.tokens += fresh
             continue
@@ -194,13 +202,11 @@ def _bundles(questions: Sequence[Question], row_tokens: int | None, most: int) -
     return bundles
 
 
-def _joins(held: int, fresh: int, whole: int, row_tokens: int | None, most: int) -> bool:
-    """Whether a question of ``whole`` tokens goes into a row of ``held``, which then grows by ``fresh``."""
-    if row_tokens is not None:
-        return held + fresh <= row_tokens
+def _joins(held: int, fresh: int, whole: int, most: int) -> bool:
+    """Whether a question of ``whole`` tokens goes into a full row of ``held``, which then grows by ``fresh``."""
     # A row's attention costs its square: what joining adds, against a row of the question's own.
     together = fresh * ATTENTION + fresh * (2 * held + fresh)
-    return held + fresh <= most and together <= whole * (ATTENTION + whole)
+    return held + fresh <= most and 2 * together <= whole * (ATTENTION + whole)
 
 
 def _shared(a: Ids, b: Ids) -> int:

@@ -12,9 +12,12 @@ can't serve either (a check at the first call says so) are fed every sequence wh
 
 Rows are sorted by player, so that the LoRA bank sees segments. Every row draws from numbers of its own, hence an
 answer doesn't depend on the order of the rows (beyond rounding). Only the logits behind a row's last token are ever
-computed, by the same float32 head as the loss's (``logprobs.Head``). What remains between both in bfloat16 is the
-rounding of hidden states, which depends on the shapes of products: a learner recomputes the log-probabilities in its
-first pass and weighs by their truncated ratio (``docs/losses.md``).
+computed, by the same float32 head as the loss's (``logprobs.Head``).
+
+What remains between sampler and loss in bfloat16 is the rounding of hidden states, which depends on the shapes of the
+products: 0.008 nats a token on a small random model. A learner that is to see none of it takes ``decoding.score``'s
+log-probabilities, before its first step, as the old ones, and weighs each row by the truncated ratio of those to
+``Generated.logprobs`` (``objectives.Terms.weights``); the mean distance of both is the metric.
 
 Letters: B answers, P tokens of the longest prompt, T tokens, H hidden size, V vocabulary.
 """
