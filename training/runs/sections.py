@@ -95,7 +95,7 @@ class CreditConfig:
     Attributes:
         credit: state (against all visits of the same position and seat), group (GRPO: same opening, seat and opponent),
             turn (the same for each turn by itself: what was still to come, against the group at the same turn), sibling
-            (first decisions from the shared opening only), rae (running mean a role), constant.
+            (games from one decision of a game played before, by it alone), rae (running mean a role), constant.
         scale_rewards: divide by the deviation of the group, of the batch, or by nothing (group and turn credit).
         min_visits: state credit: fewest visits for a mean of its own.
         lam: state credit: 1 judges a decision by its game's outcome, less also by how all games went that came to the
