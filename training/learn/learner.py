@@ -89,11 +89,15 @@ class Learner:
 
     def entropy_coef(self, update: int) -> float:
         """Weight of the entropy bonus in an update."""
-        loss = self.loss
-        if not loss.entropy_decay_updates:
-            return loss.entropy_coef
-        done = min(1.0, update / loss.entropy_decay_updates)
-        return loss.entropy_coef + (loss.entropy_final - loss.entropy_coef) * done
+        return self._falling(self.loss.entropy_coef, self.loss.entropy_final, update)
+
+    def cover_coef(self, update: int) -> float:
+        """Weight of the mean log-prob of all answers in an update."""
+        return self._falling(self.loss.cover_coef, self.loss.cover_final, update)
+
+    def _falling(self, first: float, last: float, update: int) -> float:
+        updates = self.loss.entropy_decay_updates
+        return first + (last - first) * min(1.0, update / updates) if updates else first
 
     def step(
         self, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_], update: int
@@ -105,7 +109,7 @@ class Learner:
         Args:
             records: D decisions.
             advantages: [D] float.
-            keep: [D] bool; others take part in the entropy bonus alone, if there is one.
+            keep: [D] bool; others take part in the entropy and cover terms alone, if there are any.
             update: number of this update, from 0.
 
         Returns:
@@ -125,7 +129,7 @@ class Learner:
             }
             for name in np.unique(owner).tolist()
         }
-        rows = np.flatnonzero(fresh if self.entropy_coef(update) else kept)
+        rows = np.flatnonzero(fresh if self.entropy_coef(update) or self.cover_coef(update) else kept)
         advantages = np.where(kept, advantages, 0.0)
         steps = self._passes(records, advantages, kept, rows, update)
         for name, shown in steps.items():
@@ -229,6 +233,7 @@ class Learner:
             loss.importance_sampling_level,
             self.length,
             0.0 if plain else self.entropy_coef(update),
+            0.0 if plain else self.cover_coef(update),
         )
 
     def _schedule(self, player: str | None) -> OptimizerConfig:

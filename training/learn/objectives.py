@@ -40,6 +40,9 @@ class Clipped:
         loss_type, epsilon_low, epsilon_high, beta, level, max_completion_length: as in ``policy_loss``.
         bonus: weight of the mean entropy over *all* decisions, kept or not (where a policy always plays the same there
             is no variance, and a bonus is needed most); every draw counts.
+        cover: weight of the mean log-prob of all answers of a decision, over all decisions: the KL from the uniform
+            choice to the policy, but for a constant. Unlike that of entropy, its gradient doesn't vanish where the
+            policy is sure, so no answer is lost for good before its worth is known.
     """
 
     loss_type: str = "dapo"
@@ -49,6 +52,7 @@ class Clipped:
     level: str = "token"
     max_completion_length: int = 1
     bonus: float = 0.0
+    cover: float = 0.0
 
     def __call__(self, terms: Terms) -> tuple[Tensor, dict[str, float]]:
         """[] this part's share of the loss, and of its statistics.
@@ -78,6 +82,10 @@ class Clipped:
         share = {"grpo": kept, "dr_grpo": kept, "bnpo": tokens}.get(self.loss_type, 1.0)
         entropy = terms.entropies.sum() / whole.rows
         loss = loss * share - self.bonus * entropy
+        if self.cover:
+            table = terms.distributions[terms.question]
+            there = torch.isfinite(table)
+            loss = loss - self.cover * (table.masked_fill(~there, 0.0).sum(1) / there.sum(1)).sum() / whole.rows
         stats |= {"loss": float(loss.detach()), "entropy": float(entropy.detach())}
         shares = {"loss": 1.0, "entropy": 1.0, "policy_loss": share, "kept": terms.keep.numel() / whole.rows}
         if self.level == "sequence":  # one ratio a row

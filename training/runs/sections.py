@@ -125,7 +125,11 @@ class LossConfig:
         beta: weight of the KL term against the base model.
         entropy_coef: reward of a nat of entropy at each decision, those of groups without variance included.
         entropy_final: what entropy_coef falls to, linearly over entropy_decay_updates.
-        entropy_decay_updates: 0: it stays what it is.
+        cover_coef: reward of a nat in the mean log-probability of all legal answers at each decision (choice and
+            constrained): the KL from the uniform choice to the policy. It keeps answers in play whose worth shows late,
+            for its gradient doesn't vanish where the policy is sure, as that of entropy does.
+        cover_final: what cover_coef falls to, linearly over entropy_decay_updates.
+        entropy_decay_updates: 0: both stay what they are.
         num_iterations: passes over each batch.
         num_mini_batches: optimizer steps a pass; each takes its share of the batch's questions.
         target_kl: an update ends early when a step finds the policy further than this from the one that sampled (nats a
@@ -140,6 +144,8 @@ class LossConfig:
     beta: float = 0.0
     entropy_coef: float = 0.0
     entropy_final: float = 0.0
+    cover_coef: float = 0.0
+    cover_final: float = 0.0
     entropy_decay_updates: int = 0
     num_iterations: int = 4
     num_mini_batches: int = 1
@@ -312,6 +318,11 @@ class TrainConfig:
         for name in optimizer.own:
             if name not in self.scheme.names:
                 raise UnknownName("learner", name, self.scheme.names)
+        if self.policy.decode == "free" and (self.loss.cover_coef or self.loss.cover_final):
+            raise UsageError(
+                f"cover_coef is {self.loss.cover_coef}, but free decoding has no legal answers to cover: say 0, or "
+                "decode choice or constrained."
+            )
         _ = self.game_arguments
 
     @property
@@ -335,7 +346,8 @@ _BOUNDS = {
     "scheme.snapshot_every scheme.max_past budget.updates budget.eval_every budget.patience budget.eval_games "
     "budget.checkpoint_every",
     "0 or more": "seed threads rollout.opening_plies rollout.max_plies rollout.novelty loss.epsilon_high loss.beta "
-    "loss.entropy_coef loss.entropy_final loss.entropy_decay_updates loss.target_kl loss.max_lag "
+    "loss.entropy_coef loss.entropy_final loss.cover_coef loss.cover_final loss.entropy_decay_updates "
+    "loss.target_kl loss.max_lag "
     "optimizer.warmup_updates optimizer.decay_updates optimizer.weight_decay optimizer.max_grad_norm budget.minutes",
     "more than 0": "policy.temperature optimizer.learning_rate",
     "between 0 and 1": "loss.epsilon",

@@ -15,7 +15,7 @@ from peft import LoraConfig  # noqa: E402
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.agents.bank.optimizer import BankAdamW  # noqa: E402
 from coterie.agents.core import Turn, seeded  # noqa: E402
-from coterie.agents.llm.gradients import prepare  # noqa: E402
+from coterie.agents.llm.gradients import Terms, Whole, prepare  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LoraPolicy  # noqa: E402
 from coterie.agents.llm.scoring.decoding import KINDS, score  # noqa: E402
@@ -23,6 +23,7 @@ from coterie.agents.llm.scoring.forest import Question, pack_questions  # noqa: 
 from coterie.envs.registry import make_vec  # noqa: E402
 from coterie.errors import CollapseError  # noqa: E402
 from coterie.training.learn.learner import Learner  # noqa: E402
+from coterie.training.learn.objectives import Clipped  # noqa: E402
 from coterie.training.runs.config import LossConfig, OptimizerConfig  # noqa: E402
 
 ONCE = LossConfig(num_iterations=1)
@@ -155,6 +156,53 @@ def test_an_entropy_bonus_spreads_the_policy(mini, decode):
             policy.bank.weights(name).sub_(0.01 * grad / grad.norm())
     _, after = gradients(policy, made, np.zeros(len(made)), loss)
     assert all(after[name]["entropy"] > before[name]["entropy"] for name in grads)
+
+
+def test_the_cover_pulls_by_the_distance_from_the_uniform_choice_however_sure_the_policy_is():
+    """Its gradient on a logit is pi(a) - 1/C, by the derivative of a log-softmax: -1/C where pi(a) is almost 0."""
+    logits = torch.tensor([[12.0, 0.0, -3.0], [1.0, 2.0, -float("inf")]], dtype=torch.float64, requires_grad=True)
+    table = torch.log_softmax(logits, 1)
+    rows = torch.tensor([0, 0, 1])  # the first question was asked twice
+    chosen = torch.tensor([0, 0, 1])
+    taken = table[rows, chosen][:, None]
+    terms = Terms(
+        logprobs=taken,
+        mask=torch.ones(3, 1),
+        entropies=torch.zeros(3),
+        old=taken.detach(),
+        advantages=torch.zeros(3),
+        keep=torch.zeros(3, dtype=torch.bool),
+        question=rows,
+        chosen=chosen,
+        distributions=table,
+        whole=Whole(rows=3, kept=0, tokens=0),
+        reference=lambda: taken,
+    )
+    loss, _ = Clipped("bnpo", cover=0.3)(terms)
+    loss.backward()
+    chances = table.detach().exp()
+    often = torch.tensor([[2.0], [1.0]]) / 3
+    uniform = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0.0]], dtype=torch.float64)
+    torch.testing.assert_close(logits.grad, 0.3 * often * (chances - uniform))
+    assert logits.grad[0, 2] < -0.3 * 2 / 3 * 0.33  # the least likely answer is pulled hardest
+
+
+@pytest.mark.parametrize("decode", ["choice", "constrained"])
+def test_a_cover_spreads_the_policy_without_a_reward(mini, decode):
+    policy = make(mini, decode)
+    made, _ = records(policy)
+    kept = np.zeros(len(made), np.bool_)
+    loss = dataclasses.replace(ONCE, cover_coef=1.0, cover_final=0.5, entropy_decay_updates=20)
+    assert learner(policy, loss).cover_coef(10) == 0.75
+
+    def least():  # the mean log-prob of all answers
+        questions = [Question(policy.slot(r.lora), r.prompt, r.candidates) for r in made]
+        table = policy.local.distributions(list(dict.fromkeys(questions)))[0]
+        return np.ma.masked_invalid(table).mean()
+
+    before = least()
+    step(policy, loss, made, np.zeros(len(made)), kept)
+    assert least() > before
 
 
 def learner(policy, loss=ONCE, **kwargs):
