@@ -19,6 +19,7 @@ from ..agents.llm.policy import LLMAgent
 from .data.assign import assign
 from .data.credit import RoleBaseline
 from .data.games import Games
+from .data.memory import PositionMemory
 from .evaluation.exam import Exam
 from .learn.learner import Learner
 from .population.health import Health
@@ -74,6 +75,7 @@ class Trainer:
             seed=config.seed,
         )
         self.baseline = RoleBaseline(config.credit.rae_decay)
+        self.memory = PositionMemory(config.credit.memory)
         every = config.scheme.snapshot_every
         self.health = Health(config.budget, self.pool, self.bank, self.optimizer, every)
 
@@ -100,7 +102,7 @@ class Trainer:
         seats = self.scheme.seats(update, config.rollout.games // config.rollout.num_generations, self.pool, rng)
         batch = self.games.play(self.pool.agents, seats, update)
         played = time.perf_counter()
-        credit = assign(batch, config.credit, self.baseline, self.game.info.id)
+        credit = assign(batch, config.credit, self.baseline, self.game.info.id, self.memory)
         stats = self.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
         row, players = summary(update, batch, credit, stats, (played - started, time.perf_counter() - played))
         row |= self.health.look_after(update, players, self.learner.broken)

@@ -5,15 +5,23 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..runs.config import CreditConfig
 from . import credit as credits
+from .memory import PositionMemory
 from .records import Rollout
 
 __all__ = ["assign"]
 
 
-def assign(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline, game: str) -> credits.Credit:
+def assign(
+    batch: Rollout,
+    config: CreditConfig,
+    baseline: credits.RoleBaseline,
+    game: str,
+    memory: PositionMemory | None = None,
+) -> credits.Credit:
     """Advantages of all decisions of a batch.
 
     Args:
@@ -21,6 +29,7 @@ def assign(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline,
         config: which credit.
         baseline: the running means of ``rae``; they move.
         game: its id, part of a role's name.
+        memory: of positions, for ``state``; it takes this batch in.
     """
     advantages, keep = np.zeros(len(batch.visits)), np.zeros(len(batch.visits), np.bool_)
     groups = flat = 0
@@ -28,13 +37,19 @@ def assign(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline,
     for learner in dict.fromkeys(whose.tolist()):
         rows = np.flatnonzero(whose == learner)
         part = Rollout(batch.episodes, [batch.visits[d] for d in rows.tolist()], len(rows))
-        found = _of_one(part, config, baseline, f"{learner}/{game}")
+        found = _of_one(part, config, baseline, f"{learner}/{game}", memory)
         advantages[rows], keep[rows] = found.advantages, found.keep
         groups, flat = groups + found.groups, flat + found.flat_groups
     return credits.Credit(advantages, keep, groups, flat)
 
 
-def _of_one(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline, role: str) -> credits.Credit:
+def _of_one(
+    batch: Rollout,
+    config: CreditConfig,
+    baseline: credits.RoleBaseline,
+    role: str,
+    memory: PositionMemory | None,
+) -> credits.Credit:
     """Advantages of the decisions of one learner."""
     visits, episodes = batch.visits, batch.episodes
     seats = np.array([v.seat for v in visits], np.int64)
@@ -43,11 +58,7 @@ def _of_one(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline
     if config.gamma != 1.0:
         returns = credits.discounted(batch.rewards(), who, gamma=config.gamma)
     if config.credit == "state":
-        keys = np.array([v.key for v in visits], np.uint64)
-        if config.lam != 1.0:
-            rewards, least = batch.rewards(), config.min_visits
-            returns = credits.pooled(rewards, who, keys, seats, lam=config.lam, gamma=config.gamma, min_visits=least)
-        return credits.by_state(returns, keys, seats, min_visits=config.min_visits)
+        return _by_state(batch, config, returns, seats, role, memory)
     # What is compared has the same opening, seat and opponents.
     alike = [(episodes[v.episode].group, v.seat, episodes[v.episode].players) for v in visits]
     if config.credit == "group":
@@ -65,3 +76,29 @@ def _of_one(batch: Rollout, config: CreditConfig, baseline: credits.RoleBaseline
     if config.credit == "rae":
         return baseline.advantages(returns, [f"{role}/{seat}" for seat in seats], who)
     return credits.constant(returns)
+
+
+def _by_state(
+    batch: Rollout,
+    config: CreditConfig,
+    returns: NDArray[np.float64],
+    seats: NDArray[np.int64],
+    role: str,
+    memory: PositionMemory | None,
+) -> credits.Credit:
+    """State credit, over lambda-returns where they are asked for, with what is remembered of each position."""
+    keys, least = np.array([v.key for v in batch.visits], np.uint64), config.min_visits
+    past, of_seat = None, {seat: seats == seat for seat in np.unique(seats).tolist()}
+    if memory is not None and memory.keep:
+        past = np.zeros(len(keys)), np.zeros(len(keys))
+        for seat, rows in of_seat.items():
+            past[0][rows], past[1][rows] = memory.recall(f"{role}/{seat}", keys[rows])
+    if config.lam != 1.0:
+        who = batch.trajectories()
+        returns = credits.pooled(
+            batch.rewards(), who, keys, seats, lam=config.lam, gamma=config.gamma, min_visits=least, past=past
+        )
+    if memory is not None:
+        for seat, rows in of_seat.items():
+            memory.learn(f"{role}/{seat}", keys[rows], returns[rows])
+    return credits.by_state(returns, keys, seats, min_visits=least, past=past)

@@ -149,7 +149,13 @@ def grpo(
     return _credit(advantage, ~flat[index], count, int(flat.sum()))
 
 
-def by_state(returns: ArrayLike, keys: ArrayLike, seats: ArrayLike, *, min_visits: int = 3) -> Credit:
+Past = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""[D] sums of returns and [D] visits of each decision's position in earlier batches (``memory.PositionMemory``)."""
+
+
+def by_state(
+    returns: ArrayLike, keys: ArrayLike, seats: ArrayLike, *, min_visits: int = 3, past: Past | None = None
+) -> Credit:
     """Return minus the mean return of all visits of the same position by the same seat in this batch.
 
     A position visited less than ``min_visits`` times falls back on its seat's mean over the whole batch, every decision
@@ -162,6 +168,8 @@ def by_state(returns: ArrayLike, keys: ArrayLike, seats: ArrayLike, *, min_visit
         seats: [D] int the deciding seat (or any label that must not share a baseline, e.g. one number for each pair of
             seat and trained player).
         min_visits: fewest visits for a mean of its own.
+        past: earlier visits that count too. A decision is then kept where it did better or worse than the mean, be it
+            the only one of its position.
 
     Returns:
         Credit; its groups are the positions with a mean of their own and one for each seat that something falls back
@@ -179,11 +187,14 @@ def by_state(returns: ArrayLike, keys: ArrayLike, seats: ArrayLike, *, min_visit
     if not value.size:
         return _credit(value, np.zeros(0, np.bool_), 0, 0)
     visited = _dense(_dense(position) * (int(seat.max()) + 1) + seat)
-    mean, deviation, visits = _moments(value, visited, int(visited.max()) + 1)
+    _, deviation, _ = _moments(value, visited, int(visited.max()) + 1)
+    mean, visits = _values(value, visited, past)
     seat_mean, seat_deviation, _ = _moments(value, seat, int(seat.max()) + 1)
     lonely = visits[visited] < min_visits
     advantage = value - np.where(lonely, seat_mean[seat], mean[visited])
     flat = np.where(lonely, seat_deviation[seat], deviation[visited]) <= FLAT
+    if past is not None:
+        flat &= np.abs(advantage) <= FLAT
     own = visits >= min_visits
     fallen = np.unique(seat[lonely])
     flat_groups = int((own & (deviation <= FLAT)).sum()) + int((seat_deviation[fallen] <= FLAT).sum())
@@ -199,6 +210,7 @@ def pooled(
     lam: float,
     gamma: float = 1.0,
     min_visits: int = 3,
+    past: Past | None = None,
 ) -> NDArray[np.float64]:
     """[D] lambda-returns over the batch's own values: G_k = r_k + gamma ((1 - lam) V(s_{k+1}) + lam G_{k+1}).
 
@@ -213,6 +225,7 @@ def pooled(
         lam: 0 trusts the values, 1 the outcomes.
         gamma: discount a decision.
         min_visits: a position with fewer visits has no value of its own; its decisions pass on their own G.
+        past: earlier visits that count in V too.
 
     Raises:
         UsageError: lengths differ, a reward is not finite, ``lam`` is outside 0 to 1.
@@ -236,7 +249,7 @@ def pooled(
         later[ids[d]] = d
     levels = [np.flatnonzero(left == k) for k in range(1, int(left.max()) + 1)]
     for _ in range(SWEEPS):
-        mean, _, visits = _moments(found, visited, int(visited.max()) + 1)
+        mean, visits = _values(found, visited, past)
         for rows in levels:
             after = following[rows]
             ahead = np.where(visits[visited[after]] >= min_visits, mean[visited[after]], found[after])
@@ -404,6 +417,21 @@ def _moments(
     mean = np.bincount(index, value, count) / np.maximum(size, 1)
     square = np.bincount(index, (value - mean[index]) ** 2, count)
     return mean, np.sqrt(square / np.maximum(size - 1, 1)), size
+
+
+def _values(
+    value: NDArray[np.float64], visited: NDArray[np.int64], past: Past | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and visits of each visited position, earlier visits included."""
+    count = int(visited.max()) + 1
+    sums, visits = np.zeros(count), np.zeros(count)
+    np.add.at(sums, visited, value)
+    np.add.at(visits, visited, 1.0)
+    if past is not None:
+        before, often = np.zeros(count), np.zeros(count)
+        before[visited], often[visited] = past  # decisions of one position have the same
+        sums, visits = sums + before, visits + often
+    return sums / visits, visits
 
 
 def _once(reward: NDArray[np.float64], index: NDArray[np.int64], trajectories: ArrayLike | None) -> NDArray[np.int64]:

@@ -99,10 +99,17 @@ _ANY = TrainConfig(scheme=SchemeConfig(opponents="random=1,self=1"))
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(
         policy=PolicyConfig(model="tiny-v0"),  # what its figures were measured with
+        credit=CreditConfig(lam=0.5, memory=0.9),
         scheme=SchemeConfig(opponents="random=1,minimax=1"),
-        optimizer=OptimizerConfig(decay_updates=300),
+        optimizer=OptimizerConfig(decay_updates=400),
         loss=LossConfig(
-            num_iterations=2, num_mini_batches=4, entropy_coef=0.1, entropy_final=0.02, entropy_decay_updates=150
+            num_iterations=2,
+            num_mini_batches=4,
+            entropy_coef=0.03,
+            entropy_final=0.01,
+            cover_coef=0.02,
+            cover_final=0.004,
+            entropy_decay_updates=200,
         ),
         budget=BudgetConfig(
             updates=2000,

@@ -100,6 +100,8 @@ class CreditConfig:
         min_visits: state credit: fewest visits for a mean of its own.
         lam: state credit: 1 judges a decision by its game's outcome, less also by how all games went that came to the
             position after it (lambda-returns over the batch's own values).
+        memory: state credit: how much of what was seen of a position still counts one update later, so that positions
+            that come rarely have a mean as well; 0: every update begins anew.
         gamma: discount a decision.
         rae_decay: of the running mean.
     """
@@ -108,6 +110,7 @@ class CreditConfig:
     scale_rewards: Literal["group", "batch", "none"] = "none"
     min_visits: int = 3
     lam: float = 1.0
+    memory: float = 0.0
     gamma: float = 1.0
     rae_decay: float = 0.95
 
@@ -352,6 +355,6 @@ _BOUNDS = {
     "more than 0": "policy.temperature optimizer.learning_rate",
     "between 0 and 1": "loss.epsilon",
     "from 0 to 1": "credit.lam credit.gamma",
-    "at least 0 and below 1": "rollout.shaping credit.rae_decay optimizer.beta1 optimizer.beta2",
+    "at least 0 and below 1": "rollout.shaping credit.memory credit.rae_decay optimizer.beta1 optimizer.beta2",
 }
 """What must hold -> fields."""

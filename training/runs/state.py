@@ -51,7 +51,11 @@ def taken(trainer: Trainer) -> tuple[dict[str, Any], dict[str, Any]]:
         "low": trainer.health.guards.low,
         "model": {"id": trainer.policy.loaded.id, "hash": trainer.policy.loaded.hash},
     }
-    tensors: dict[str, Any] = {"bank": trainer.bank.state_dict(), "optimizer": trainer.optimizer.state_dict()}
+    tensors: dict[str, Any] = {
+        "bank": trainer.bank.state_dict(),
+        "optimizer": trainer.optimizer.state_dict(),
+        "memory": trainer.memory.state_dict(),
+    }
     if trainer.health.sound is not None:
         tensors["sound"] = trainer.health.sound.state_dict()
     return tensors, copy.deepcopy(state)
@@ -69,7 +73,7 @@ def foresee(trainer: Trainer) -> float:
     seats = trainer.scheme.seats(update, groups, trainer.pool, rng)[: max(1, groups // 16)]
     try:
         batch = trainer.games.play(trainer.pool.agents, seats, update)
-        credit = assign(batch, config.credit, trainer.baseline, trainer.game.info.id)
+        credit = assign(batch, config.credit, trainer.baseline, trainer.game.info.id, trainer.memory)
         trainer.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
     finally:
         put_back(trainer, tensors, state)
@@ -87,6 +91,7 @@ def put_back(trainer: Trainer, tensors: Mapping[str, Any], state: Mapping[str, A
         pool = {"live": ["main"], "frozen": [], "snapshots": {"main": state["past"]}}
         state = {**state, "pool": pool, "low": {"main": state["low"]}, "baseline": state["baseline"] | {"means": means}}
     trainer.baseline.load_state_dict(state["baseline"])
+    trainer.memory.load_state_dict(tensors.get("memory", {}))  # younger than the oldest runs
     trainer.pool.load_state_dict(state["pool"])
     trainer.health.guards.low = state["low"]
     trainer.updates = int(state["update"])

@@ -197,7 +197,7 @@ def test_a_cover_spreads_the_policy_without_a_reward(mini, decode):
 
     def least():  # the mean log-prob of all answers
         questions = [Question(policy.slot(r.lora), r.prompt, r.candidates) for r in made]
-        table = policy.local.distributions(list(dict.fromkeys(questions)))[0]
+        table = policy.local.distributions(list(dict.fromkeys(questions)), decode)[0]
         return np.ma.masked_invalid(table).mean()
 
     before = least()
