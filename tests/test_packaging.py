@@ -31,7 +31,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
         ROOT,
         copy,
         ignore=lambda where, names: [
-            n for n in names if n.startswith(".") or n in ("build", "dist", "runs", "__pycache__") or ".egg-info" in n
+            n
+            for n in names
+            if n.startswith(".")
+            or n in ("build", "dist", "__pycache__")
+            or ".egg-info" in n
+            or (n == "runs" and Path(where) == ROOT)  # training/runs is code
         ],
     )
     out = copy / "dist"

@@ -288,7 +288,7 @@ def _one(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8], s
     if action < 0:
         action = _way(world, i, s, memory, mask)
     # Those who want to pass each other would step aside together for ever: now and then somebody does as chance has it.
-    crowded = action < USE and below(noise >> np.uint64(32), 6) == 0
+    crowded = action < USE and below(noise << np.uint64(32), 6) == 0  # below reads the upper half of a word
     near = False
     for direction in range(4):
         near |= _neighbour(world, i, s, direction) >= 0

@@ -260,13 +260,13 @@ def test_a_disk_too_full_for_pictures_does_not_stop_a_run(small, tmp_path, monke
 
     def start_then_fill(trainer):
         start(trainer)
-        monkeypatch.setattr(watcher._writer, "add_scalar", full)
-        monkeypatch.setattr(watcher._writer, "close", full)
+        monkeypatch.setattr(watcher._tracker, "log", full)
+        monkeypatch.setattr(watcher._tracker, "finish", full)
 
     monkeypatch.setattr(watcher, "start", start_then_fill)
     assert train(small, tmp_path / "run", watcher=watcher).updates == 6
     told = " ".join(capsys.readouterr().out.split())
-    assert "TensorBoard's files can't be written: No space left on device" in told
+    assert "tensorboard's files can't be written: No space left on device" in told
     assert "curves.png can't be drawn: No space left on device" in told
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,6 +30,11 @@ def answers(vec: VecEnv, agent: object, seats: list[int] | None = None, seed: in
     asked = [p for p in range(vec.num_players) if vec.action_mask[0, p].any() and (seats is None or p in seats)]
     turns = [Turn(vec.game, vec.state, 0, p, vec.action_mask[0, p], 0) for p in asked]
     return [d.action for d in agent.act(seeded(turns, seed))]
+
+
+def usual(vec: VecEnv, agent: object, seat: int) -> int:
+    """The most frequent of 20 answers: now and then somebody in a crowd steps aside as chance has it."""
+    return Counter(answers(vec, agent, [seat], seed)[0] for seed in range(20)).most_common(1)[0][0]
 
 
 def play(vec: VecEnv, agent: object, ticks: int) -> float:
@@ -95,10 +102,10 @@ def test_an_altruist_turns_to_kin_and_gives() -> None:
     vec.state.agents["facing"][0, 1] = 1
     vec.set_state(vec.get_state())
     altruist = make_baseline("altruist", vec.game)
-    assert answers(vec, altruist, [1]) == [3], "face up, where its kin stands"
+    assert usual(vec, altruist, 1) == 3, "face up, where its kin stands"
     vec.state.agents["facing"][0, 1] = 0
     vec.set_state(vec.get_state())
-    assert answers(vec, altruist, [1]) == [19], "gift r1"
+    assert usual(vec, altruist, 1) == 19, "gift r1"
 
 
 def test_two_that_want_to_pass_each_other_do() -> None:

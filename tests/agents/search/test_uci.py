@@ -363,7 +363,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background
 import numpy as np
 from coterie.agents.baselines import make_baseline
 from coterie.envs.registry import make_game
-from coterie.agents.core import Turn
+from coterie.agents.core import Turn, seeded
 game = make_game("chess")
 state = game.new_state(1)
 game.kernels.reset(state, 0, np.uint64(0))
