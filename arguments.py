@@ -96,7 +96,7 @@ class Train:
         run: the run's folder; runs/GAME-TIME by default.
         resume: go on with the run in --run, or with the newest one of this game.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
-        report_to: where the numbers go besides metrics.jsonl: tensorboard (files in the run), trackio, wandb or none.
+        report_to: where the numbers go besides metrics.jsonl: tensorboard (files in the run), wandb or none.
     """
 
     game: tyro.conf.Positional[str] = ""
@@ -104,7 +104,7 @@ class Train:
     run: Path | None = None
     resume: bool = False
     preset: str = ""
-    report_to: Literal["tensorboard", "trackio", "wandb", "none"] = "tensorboard"
+    report_to: Literal["tensorboard", "wandb", "none"] = "tensorboard"
 
 
 @dataclass(frozen=True)

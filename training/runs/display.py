@@ -36,7 +36,7 @@ class Display:
     """Watches a run; see ``outcome.Watcher``.
 
     Args:
-        report_to: where the numbers go besides: tensorboard (files in the run), trackio, wandb or none.
+        report_to: where the numbers go besides: tensorboard (files in the run), wandb or none.
         live: a table that redraws itself; None asks the terminal. Where there is none: a line an update.
         curves: draw ``curves.png`` at the end.
     """

@@ -1,4 +1,4 @@
-"""Where a run's numbers go besides its folder: TensorBoard, trackio, wandb."""
+"""Where a run's numbers go besides its folder: TensorBoard, wandb."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .curves import title
 
 __all__ = ["TRACKERS", "Tracker", "make_tracker", "scalars"]
 
-TRACKERS = ("tensorboard", "trackio", "wandb", "none")
+TRACKERS = ("tensorboard", "wandb", "none")
 
 
 class Tracker(Protocol):

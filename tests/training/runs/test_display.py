@@ -92,7 +92,7 @@ def test_several_learners_against_one_opponent_are_kept_apart():
 
 
 class FakeTracker:
-    """Stands in for trackio and wandb."""
+    """Stands in for wandb."""
 
     def __init__(self):
         self.calls = []
@@ -107,7 +107,7 @@ class FakeTracker:
         self.calls.append(("finish",))
 
 
-@pytest.mark.parametrize("name", ["trackio", "wandb"])
+@pytest.mark.parametrize("name", ["wandb"])
 def test_numbers_and_hyperparameters_go_to_a_tracker(name, small, tmp_path, monkeypatch):
     from coterie.training.runs.folder import Run
 
