@@ -6,6 +6,8 @@ learn in; it is not kept, and the loss then gives it neither policy gradient nor
 
 A decision's *trajectory* (one seat of one game) matters where a group's mean is meant over games: a game of nine turns
 must not weigh more than one of five. Functions that take ``trajectories`` count each of them once.
+
+The file is longer than most: every credit stands beside the others, so that they can be compared.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ answer doesn't depend on the order of the rows (beyond rounding). Only the logit
 computed, by the same float32 head as the loss's (``logprobs.Head``).
 
 What remains between sampler and loss in bfloat16 is the rounding of hidden states, which depends on the shapes of the
-products: 0.008 nats a token on a small random model. A learner that is to see none of it takes ``decoding.score``'s
-log-probabilities, before its first step, as the old ones, and weighs each row by the truncated ratio of those to
-``Generated.logprobs`` (``objectives.Terms.weights``); the mean distance of both is the metric.
+products: 0.008 nats a token on a small random model. The learner does not correct for it yet.
+
+The file is longer than most: a batch of answers and its caches are one piece of bookkeeping.
 
 Letters: B answers, P tokens of the longest prompt, T tokens, H hidden size, V vocabulary.
 """
