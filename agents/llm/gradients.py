@@ -41,6 +41,7 @@ __all__ = [
     "forward_backward",
     "optim_step",
     "prepare",
+    "rescored",
 ]
 
 
@@ -71,6 +72,7 @@ class Terms:
         distributions: [Q, C] with gradient: log-probs of all answers of each question of the pack, -inf where there is
             none. A distribution in choice and constrained decoding; in free decoding just what was said.
         whole: sizes of the player's whole batch.
+        weights: [B, T] factors on the policy term, without gradient; None: 1. See ``rescored``.
         reference: gives [B, T] log-probs of the base model, without gradient; computed when first asked for.
     """
 
@@ -85,6 +87,7 @@ class Terms:
     distributions: torch.Tensor
     whole: Whole
     reference: Callable[[], torch.Tensor]
+    weights: torch.Tensor | None = None
 
 
 Objective: TypeAlias = Callable[[Terms], tuple[torch.Tensor, dict[str, float]]]
@@ -118,7 +121,7 @@ class Passed(NamedTuple):
 
 @dataclass
 class _Part:
-    """One player's decisions within one pack; the attributes are those of ``Terms``. answer: [B] among the pack's."""
+    """One player's decisions within one pack, as in ``Terms``. answer, rows: [B] of the pack's, of the records."""
 
     player: str
     question: torch.Tensor
@@ -128,6 +131,8 @@ class _Part:
     advantages: torch.Tensor
     keep: torch.Tensor
     whole: Whole
+    rows: NDArray[np.int64]
+    weights: torch.Tensor | None = None
     ref: torch.Tensor | None = None
 
 
@@ -145,7 +150,11 @@ class Prepared:
 
 
 def prepare(
-    policy: LoraPolicy, records: Sequence[Tokens], advantages: NDArray[np.float64], keep: NDArray[np.bool_]
+    policy: LoraPolicy,
+    records: Sequence[Tokens],
+    advantages: NDArray[np.float64],
+    keep: NDArray[np.bool_],
+    weights: Sequence[Sequence[float]] | None = None,
 ) -> Prepared:
     """Pack decisions.
 
@@ -154,13 +163,19 @@ def prepare(
         records: D decisions of players of its bank.
         advantages: [D].
         keep: [D], see ``Terms``.
+        weights: D times a factor for each log-prob; None: 1.
     """
     questions, question, answer = _questions(policy, records)
     lengths = np.array([len(r.logprobs) for r in records], np.int64)
     packed = pack_questions(questions, batch_tokens=policy.batch_tokens)
     longest = 1 if policy.decode == "choice" else max((p.answer_edges.shape[1] for p in packed), default=0)
     old = np.zeros((len(records), longest), np.float32)  # answers that nobody gave may be the longest
-    old[np.arange(old.shape[1]) < lengths[:, None]] = [x for r in records for x in r.logprobs]
+    filled = np.arange(longest) < lengths[:, None]
+    old[filled] = [x for r in records for x in r.logprobs]
+    factors = None
+    if weights is not None:
+        factors = np.ones((len(records), longest), np.float32)
+        factors[filled] = [x for row in weights for x in row]
     names, owner = np.unique(np.array([r.lora for r in records], np.str_), return_inverse=True)
     wholes = [
         Whole(int((owner == p).sum()), int(keep[owner == p].sum()), int(lengths[(owner == p) & keep].sum()))
@@ -188,6 +203,8 @@ def prepare(
                     advantages=torch.from_numpy(advantages[mine]).float().to(device),
                     keep=torch.from_numpy(keep[mine]).to(device),
                     whole=wholes[p],
+                    rows=mine,
+                    weights=None if factors is None else torch.from_numpy(factors[mine, :width]).to(device),
                 )
             )
         packs.append((pack, parts))
@@ -213,6 +230,24 @@ def _questions(
         answer[d] = r.chosen if r.candidates else said[q].setdefault(r.completion, len(said[q]))
     questions = [Question(q.slot, q.prompt, q.answers or tuple(said[n])) for q, n in numbers.items()]
     return questions, question, answer
+
+
+def rescored(policy: LoraPolicy, records: Sequence[Tokens]) -> list[tuple[float, ...]]:
+    """D times the log-probs of a decision as the learner computes them, with the weights that are now in the bank.
+
+    Where the model computes in half precision, a sampler that feeds token by token and a learner that feeds whole
+    sequences round differently: their ratio is not 1 before the first step.
+    """
+    nothing = np.zeros(len(records))
+    found: list[tuple[float, ...]] = [()] * len(records)
+    with torch.no_grad():
+        for pack, parts in prepare(policy, records, nothing, nothing > 0).packs:
+            breathe()
+            logprobs = _score(policy, pack).logprobs
+            for part in parts:
+                for d, row in zip(part.rows.tolist(), logprobs[part.answer].tolist(), strict=True):
+                    found[d] = tuple(row[: len(records[d].logprobs)])
+    return found
 
 
 def forward_backward(policy: LoraPolicy, data: Prepared, objective: Objective, *, backward: bool = True) -> Passed:
@@ -271,6 +306,7 @@ def _terms(policy: LoraPolicy, pack: Pack, part: _Part, scores: Scores) -> Terms
         distributions=scores.by_question,
         whole=part.whole,
         reference=reference,
+        weights=None if part.weights is None else part.weights[:, : logprobs.shape[1]],
     )
 
 

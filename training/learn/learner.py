@@ -8,11 +8,13 @@ Letters: D decisions.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ...agents.core import Tokens
@@ -23,6 +25,7 @@ from ...agents.llm.gradients import (
     forward_backward,
     optim_step,
     prepare,
+    rescored,
 )
 from ...errors import CollapseError, UsageError
 from ..runs.config import LossConfig, OptimizerConfig
@@ -37,6 +40,11 @@ __all__ = ["Learner"]
 SHARE, FEWEST, MOST = 4, 32, 256
 """After an update one in ``SHARE`` of a player's decisions is scored again, within these bounds: what the figures of
 the new policy rest on. They are drawn by (seed, update)."""
+
+MOST_WEIGHT = 2.0
+"""Where sampler and learner differ, no token counts more than this many times (truncated importance sampling).
+
+Source: Yao et al. 2025, Your efficient RL framework secretly brings you off-policy RL training; TRL's default."""
 
 AFTER = ("entropy", "approx_kl", "ratio", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean")
 """What is said of the policy after the update; everything else is a mean over the update's steps."""
@@ -115,7 +123,8 @@ class Learner:
         Returns:
             Player -> learning_rate, stale (share dropped), trained (decisions); means over its steps of loss,
             policy_loss, kl (beta > 0), grad_norm; of the policy after the update entropy, approx_kl, ratio and
-            clip_ratio/...; cut_short (1.0, where ``target_kl`` ended its update), broken (1.0).
+            clip_ratio/...; sampling/sampling_logp_difference/mean, nats a token (free decoding in half precision, where
+            old log-probs are computed anew); cut_short (1.0, where ``target_kl`` ended its update), broken (1.0).
         """
         self.broken = {}
         owner = np.array([r.lora for r in records], np.str_)
@@ -131,7 +140,12 @@ class Learner:
         }
         rows = np.flatnonzero(fresh if self.entropy_coef(update) or self.cover_coef(update) else kept)
         advantages = np.where(kept, advantages, 0.0)
-        steps = self._passes(records, advantages, kept, rows, update)
+        weights = None
+        if self.policy.decode == "free" and self.policy.model.dtype != torch.float32:
+            records, weights, gaps = self._corrected(records)
+            for name, own in stats.items():
+                own["sampling/sampling_logp_difference/mean"] = float(np.mean(gaps[owner == name]))
+        steps = self._passes(records, advantages, kept, rows, update, weights)
         for name, shown in steps.items():
             means = {key: None for row in shown for key in row if key not in AFTER}
             stats[name] |= {key: float(np.mean([row[key] for row in shown if key in row])) for key in means}
@@ -148,6 +162,7 @@ class Learner:
         keep: NDArray[np.bool_],
         rows: NDArray[np.int64],
         update: int,
+        weights: Sequence[Sequence[float]] | None,
     ) -> dict[str, list[dict[str, float]]]:
         """All optimizer steps of an update; what each player's steps showed."""
         shown: dict[str, list[dict[str, float]]] = defaultdict(list)
@@ -159,12 +174,21 @@ class Learner:
             for m, part in enumerate(parts):
                 if m not in packed or not ended.isdisjoint(packed[m].players):
                     mine = part[[records[d].lora not in ended for d in part.tolist()]] if ended else part
-                    packed[m] = prepare(self.policy, [records[d] for d in mine], advantages[mine], keep[mine])
+                    factors = None if weights is None else [weights[d] for d in mine.tolist()]
+                    packed[m] = prepare(self.policy, [records[d] for d in mine], advantages[mine], keep[mine], factors)
                 for name, row in self._descend(packed[m], objective, update).items():
                     shown[name].append(row)
                     if "cut_short" in row or name in self.broken:
                         ended.add(name)
         return shown
+
+    def _corrected(self, records: Sequence[Tokens]) -> tuple[list[Tokens], list[list[float]], NDArray[np.float64]]:
+        """The records with the learner's log-probs, a weight for each of them, and the mean distance [D] in nats."""
+        found = rescored(self.policy, records)
+        gaps = [np.subtract(new, r.logprobs) for new, r in zip(found, records, strict=True)]
+        weights = [np.minimum(np.exp(gap), MOST_WEIGHT).tolist() for gap in gaps]
+        told = [dataclasses.replace(r, logprobs=new) for new, r in zip(found, records, strict=True)]
+        return told, weights, np.array([np.abs(gap).mean() for gap in gaps])
 
     def _split(self, records: Sequence[Tokens], update: int) -> list[NDArray[np.int64]]:
         """Rows of each mini-batch. Rows with the same question stay together, so that it is still scored once.

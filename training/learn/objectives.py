@@ -73,6 +73,7 @@ class Clipped:
             ref_logprobs=terms.reference() if self.beta else None,
             level=self.level,
             keep=terms.keep,
+            weights=terms.weights,
             num_items=whole.tokens,
             max_completion_length=self.max_completion_length,
         )

@@ -15,7 +15,7 @@ from peft import LoraConfig  # noqa: E402
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.agents.bank.optimizer import BankAdamW  # noqa: E402
 from coterie.agents.core import Turn, seeded  # noqa: E402
-from coterie.agents.llm.gradients import Terms, Whole, prepare  # noqa: E402
+from coterie.agents.llm.gradients import Terms, Whole, prepare, rescored  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LoraPolicy  # noqa: E402
 from coterie.agents.llm.scoring.decoding import KINDS, score  # noqa: E402
@@ -528,3 +528,47 @@ def test_an_objective_is_a_function_of_terms(mini):
         shown = step(policy, ONCE, made, advantages, objective=lambda update: expected)
         costs.append([shown[name]["cost"] for name in ("ann", "bob")])
     assert np.all(np.diff(costs, axis=0) < 0)
+
+
+# -- where sampler and learner round differently -----------------------------------------------------------------------
+
+
+def half(mini):
+    policy = make(mini, "free")
+    policy.model.to(torch.bfloat16)
+    made, advantages = records(policy)
+    return policy, made, advantages
+
+
+def test_in_half_precision_a_fresh_batch_is_on_policy_once_the_learner_has_looked(mini):
+    policy, made, advantages = half(mini)
+    shown = step(policy, dataclasses.replace(ONCE, loss_type="bnpo"), made, advantages)
+    own = rescored(policy, made)
+    assert [len(x) for x in own] == [len(r.logprobs) for r in made]
+    for name, row in shown.items():
+        assert 0 <= row["sampling/sampling_logp_difference/mean"] < 0.2, name
+
+
+def test_what_the_sampler_said_counts_by_a_truncated_weight_alone(mini):
+    """A sampler that said four times too much leaves a weight of 1/4, four times too little one of 2."""
+    policy, made, advantages = half(mini)
+    own = rescored(policy, made)
+    told = {}
+    for shift in (0.0, np.log(4.0), -np.log(4.0)):
+        wrong = [
+            dataclasses.replace(r, logprobs=tuple(x + shift for x in new)) for r, new in zip(made, own, strict=True)
+        ]
+        told[shift], _ = gradients(policy, wrong, advantages)
+    for name, grad in told[0.0].items():
+        assert grad.abs().max() > 0
+        torch.testing.assert_close(told[np.log(4.0)][name], grad / 4, rtol=0.02, atol=1e-5)
+        torch.testing.assert_close(told[-np.log(4.0)][name], grad * 2, rtol=0.02, atol=1e-5)
+
+
+@pytest.mark.parametrize("decode", KINDS)
+def test_in_float32_nothing_is_corrected(mini, decode, monkeypatch):
+    policy = make(mini, decode)
+    made, advantages = records(policy)
+    monkeypatch.setattr("coterie.training.learn.learner.rescored", None)
+    shown = step(policy, ONCE, made, advantages)
+    assert not any("sampling/sampling_logp_difference/mean" in row for row in shown.values())
