@@ -100,8 +100,10 @@ class Learner:
         return self._falling(self.loss.entropy_coef, self.loss.entropy_final, update)
 
     def cover_coef(self, update: int) -> float:
-        """Weight of the mean log-prob of all answers in an update."""
-        return self._falling(self.loss.cover_coef, self.loss.cover_final, update)
+        """Weight of the mean log-prob of all answers in an update; 0 in free decoding, which has none."""
+        return (
+            0.0 if self.policy.decode == "free" else self._falling(self.loss.cover_coef, self.loss.cover_final, update)
+        )
 
     def _falling(self, first: float, last: float, update: int) -> float:
         updates = self.loss.entropy_decay_updates

@@ -128,9 +128,9 @@ class LossConfig:
         beta: weight of the KL term against the base model.
         entropy_coef: reward of a nat of entropy at each decision, those of groups without variance included.
         entropy_final: what entropy_coef falls to, linearly over entropy_decay_updates.
-        cover_coef: reward of a nat in the mean log-probability of all legal answers at each decision (choice and
-            constrained): the KL from the uniform choice to the policy. It keeps answers in play whose worth shows late,
-            for its gradient doesn't vanish where the policy is sure, as that of entropy does.
+        cover_coef: reward of a nat in the mean log-probability of all legal answers at each decision (free decoding has
+            none and leaves this out): the KL from the uniform choice to the policy. It keeps answers in play whose
+            worth shows late, for its gradient doesn't vanish where the policy is sure, as that of entropy does.
         cover_final: what cover_coef falls to, linearly over entropy_decay_updates.
         entropy_decay_updates: 0: both stay what they are.
         num_iterations: passes over each batch.
@@ -321,11 +321,6 @@ class TrainConfig:
         for name in optimizer.own:
             if name not in self.scheme.names:
                 raise UnknownName("learner", name, self.scheme.names)
-        if self.policy.decode == "free" and (self.loss.cover_coef or self.loss.cover_final):
-            raise UsageError(
-                f"cover_coef is {self.loss.cover_coef}, but free decoding has no legal answers to cover: say 0, or "
-                "decode choice or constrained."
-            )
         _ = self.game_arguments
 
     @property
