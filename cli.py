@@ -290,9 +290,9 @@ def _eval(words: list[str]) -> int:
     if not goal.terms:
         return 0
     reached = goal.reached(rows)
+    verdict = f"reached: {goal.shown(rows)}" if reached else f"missed: {goal.missed(rows)}"
     # On stderr where the rows are for a program.
-    where = sys.stderr if asked.json else sys.stdout
-    print(f"The goal is {'reached' if reached else 'missed'}: {goal.shown(rows)}.", file=where, flush=True)
+    print(f"The goal is {verdict}.", file=sys.stderr if asked.json else sys.stdout, flush=True)
     return 0 if reached else 1
 
 

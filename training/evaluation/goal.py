@@ -107,6 +107,15 @@ class Goal:
             if row.get(c) is not None
         )
 
+    def missed(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        """``random.win 0.577, not >= 0.9, ...``: the conditions that do not hold."""
+        return ", ".join(
+            f"{n}.{c} {row[c]:.3f}, not {s} {b:g}"
+            for n, c, s, b in self.terms
+            for row in _about(n, rows)
+            if row.get(c) is not None and not Goal(((n, c, s, b),)).reached([row])
+        )
+
 
 def subject(row: Mapping[str, Any]) -> str:
     """What a row is about: a player in worlds, a curriculum, an opponent, or the policy itself."""
