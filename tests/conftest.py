@@ -41,6 +41,99 @@ def close():
 
 
 @pytest.fixture(scope="session")
+def stand_in():
+    """``with stand_in():`` a device ``meta`` that computes: its tensors may not meet those of the host.
+
+    It stands in for a GPU. Inside, tensors on torch's device of that name hold numbers, and what would fail on a GPU
+    (operations on tensors of both devices, ``numpy()``) fails here. As there, a copy may cross over, a host tensor
+    without dimensions may take part, and host indices may pick from the device's tensors.
+    """
+    torch = pytest.importorskip("torch")
+    from contextlib import ExitStack, contextmanager
+
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves, tree_map
+
+    aten = torch.ops.aten
+    picking = {aten.index.Tensor, aten.index_put_.default, aten.index_put.default}
+
+    class There(torch.Tensor):
+        @staticmethod
+        def __new__(cls, held):
+            how = {"strides": held.stride(), "storage_offset": held.storage_offset(), "dtype": held.dtype}
+            return torch.Tensor._make_wrapper_subclass(cls, held.shape, device="meta", **how)
+
+        def __init__(self, held):
+            self.held = held
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func is torch.Tensor.numpy:
+                raise TypeError("can't convert a tensor of another device to numpy; .cpu() first")
+            if func is torch.Tensor.tolist:
+                return args[0].detach().cpu().tolist()
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return run(func, args, kwargs or {})
+
+    def run(func, args, kwargs):
+        tensors = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        theirs = {id(x.held): x for x in tensors if isinstance(x, There)}
+        there = bool(theirs)
+        if kwargs.get("device") is not None:
+            there = torch.device(kwargs["device"]).type == "meta"
+            kwargs = {**kwargs, "device": torch.device("cpu")}
+        elif func is aten.copy_.default:
+            there = isinstance(args[0], There)
+        elif there:
+            sized = [x for x in tensors if x.dim() and not isinstance(x, There)]
+            picked = func in picking and isinstance(args[0], There) and not any(x is y for x in sized for y in args[2:])
+            if sized and not picked:
+                raise RuntimeError(f"{func} met a tensor of the host: {[tuple(x.shape) for x in sized]}")
+        args, kwargs = tree_map(lambda x: x.held if isinstance(x, There) else x, (args, kwargs))
+        out = func(*args, **kwargs)
+        wrap = there and (lambda x: theirs[id(x)] if id(x) in theirs else There(x))
+        return tree_map(lambda x: wrap(x) if there and isinstance(x, torch.Tensor) else x, out)
+
+    class Dispatched(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return run(func, args, kwargs or {})
+
+    class Made(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            if func in (torch.tensor, torch.as_tensor) and kwargs.get("device") is not None:
+                device = kwargs.pop("device")
+                return func(*args, **kwargs).to(device)
+            return func(*args, **kwargs)
+
+    @contextmanager
+    def inside():
+        with ExitStack() as stack:
+            stack.enter_context(Made())
+            stack.enter_context(Dispatched())
+            yield
+
+    return inside
+
+
+@pytest.fixture
+def elsewhere(stand_in, monkeypatch):
+    """``with elsewhere():``, see ``stand_in``."""
+    import torch
+
+    from coterie.agents.llm import models
+
+    monkeypatch.setattr(models, "devices", lambda: ["cpu", "meta"])
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda *device: False)  # torch knows of none on meta
+    return stand_in
+
+
+@pytest.fixture(scope="session")
 def mini(tmp_path_factory):
     """A folder with an untrained Llama on bytes, made by the recipe of the built-in models."""
     pytest.importorskip("torch")

@@ -51,7 +51,7 @@ class Trainer:
         self.game = self.games.game
         self.scheme = make_scheme(config.scheme, self.game.info.players)
         self.exam = Exam(config, self.games)
-        opponents = {name: make_player(name, self.game) for name in self.scheme.opponents}
+        opponents = {name: make_player(name, self.game, device=config.policy.device) for name in self.scheme.opponents}
         self.policy = build_policy(config.policy, players=self.scheme.learners, seed=config.seed)
         assert self.policy.bank is not None
         self.bank = self.policy.bank

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...errors import UsageError
+from ...errors import ModelError, UsageError
 from ..llm.scoring.decoding import score
 from ..llm.scoring.forest import Question, pack_questions
 from ..llm.scoring.generation import generate
-from ..llm.scoring.passes import serving
+from ..llm.scoring.passes import checkpointed_layers, serving
 from ..seeds import uniforms
 from .base import KINDS, Answer, Ask, Description, Free
 
@@ -34,16 +34,28 @@ class LocalEngine:
         loaded: model and tokenizer.
         bank: the adapters; None: the base model alone.
         batch_tokens: tokens of one forward pass, at most.
+        gradient_checkpointing: keep no activations within the model's layers and compute them again in the backward
+            pass.
 
     Raises:
-        ModelError: a model whose log-probs can't be told rightly.
+        ModelError: a model whose log-probs can't be told rightly, or whose layers can't be computed again.
 
     Attributes:
         forward_tokens: how many tokens went through the model so far: what sharing saves shows here.
     """
 
-    def __init__(self, loaded: LoadedModel, bank: LoraBank | None = None, *, batch_tokens: int = 16384) -> None:
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        bank: LoraBank | None = None,
+        *,
+        batch_tokens: int = 16384,
+        gradient_checkpointing: bool = False,
+    ) -> None:
         serving(loaded.model, loaded.id)
+        if gradient_checkpointing and not checkpointed_layers(loaded.model):
+            raise ModelError(f"The model {loaded.id!r} can't be trained with gradient checkpointing; leave it out.")
+        self.gradient_checkpointing = gradient_checkpointing
         self.loaded, self.bank, self.batch_tokens = loaded, bank, batch_tokens
         self.forward_tokens = 0
 
@@ -107,7 +119,7 @@ class LocalEngine:
             for pack in pack_questions(questions, batch_tokens=self.batch_tokens):
                 self.forward_tokens += pack.tokens
                 scores = score(self.loaded.model, pack, kind, bank=self.bank, temperature=temperature)
-                table[pack.questions, : scores.by_question.shape[1]] = scores.by_question.double().cpu().numpy()
+                table[pack.questions, : scores.by_question.shape[1]] = scores.by_question.cpu().numpy()
                 each = scores.logprobs.cpu().numpy()
                 answers = pack.question_answers.numpy()
                 for k, q in enumerate(pack.questions):

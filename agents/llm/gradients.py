@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -26,6 +26,7 @@ from ..core import Tokens
 from ..deadline import breathe
 from .scoring.decoding import Scores, score
 from .scoring.forest import Pack, Question, pack_questions
+from .scoring.passes import checkpointed
 
 if TYPE_CHECKING:
     from ..bank.optimizer import BankAdamW
@@ -265,7 +266,11 @@ def forward_backward(policy: LoraPolicy, data: Prepared, objective: Objective, *
         bank.zero_grad()
     sums: dict[str, defaultdict[str, float]] = {player: defaultdict(float) for player in data.players}
     broken: dict[str, CollapseError] = {}
-    with nullcontext() if backward else torch.no_grad():
+    with ExitStack() as stack:
+        if not backward:
+            stack.enter_context(torch.no_grad())
+        elif bank is not None and policy.local.gradient_checkpointing:
+            stack.enter_context(checkpointed(policy.model, bank.checkpoint_context))
         for pack, parts in data.packs:
             breathe()
             scores = _score(policy, pack)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-__all__ = ["LoadedModel", "cache_folder", "load_model", "model_names", "weights_hash"]
+__all__ = ["LoadedModel", "cache_folder", "devices", "load_model", "model_names", "weights_hash"]
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
 """Where the built-in models lie."""
@@ -50,7 +50,7 @@ class LoadedModel:
     """A base model, ready to be used.
 
     Attributes:
-        model: in evaluation mode, on the CPU.
+        model: in evaluation mode, on the device it was asked for on.
         tokenizer: pads on the left and has a pad token.
         id: a name that ``load_model`` finds it by again: what runs record.
         hash: SHA-256 of the weights as loaded (another dtype, another hash).
@@ -67,30 +67,45 @@ def model_names() -> list[str]:
     return ["tiny", *_tiny_ids(), "smollm2"]
 
 
-def load_model(name: str | os.PathLike[str], dtype: str | torch.dtype | None = None) -> LoadedModel:
+def devices() -> list[str]:
+    """Where a model can compute on this machine: ``cpu``, and of ``cuda`` and ``mps`` what torch finds."""
+    import torch
+
+    found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    return ["cpu", *(name for name, there in found.items() if there)]
+
+
+def load_model(
+    name: str | os.PathLike[str], dtype: str | torch.dtype | None = None, device: str = "cpu"
+) -> LoadedModel:
     """Find and load a causal language model.
 
     Args:
         name: see the top of this file.
         dtype: "float32" (also what None means), "bfloat16" (about twice as fast on recent CPUs), "float16", or a torch
             dtype.
+        device: one of ``devices()``: where the model computes, and all that meets what it says.
 
     Raises:
         UnknownName: a plain word that is no model's name.
+        UsageError: a device that isn't there.
         MissingExtra: torch, transformers or gguf isn't installed.
         ModelError: not there, not readable, not a causal language model, or one whose log-probabilities would be wrong.
     """
     _need_packages()
     wanted = _torch_dtype(dtype)
+    if device not in devices():
+        raise UsageError(f"There is no device {device!r} here; torch finds: {', '.join(devices())}. Say one of these.")
     name = os.fspath(name)
     with _quiet():
         model, tokenizer, found = _find(name, wanted)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "left"
-    model.eval()
+    digest = weights_hash(model.eval())
+    model.to(device)
     _check_served(model, name)
-    return LoadedModel(model, tokenizer, found, weights_hash(model))
+    return LoadedModel(model, tokenizer, found, digest)
 
 
 def weights_hash(model: nn.Module) -> str:

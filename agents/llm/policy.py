@@ -55,6 +55,7 @@ class LoraPolicy:
         max_new_tokens: longest free answer.
         batch_tokens: tokens of one forward pass, at most.
         think: free decoding only: ask for thoughts before the answer.
+        gradient_checkpointing: learn with less memory and more time, see ``LocalEngine``.
         engine: who answers instead of the model on this machine, from the tokens of its tokenizer.
 
     Raises:
@@ -74,11 +75,12 @@ class LoraPolicy:
         max_new_tokens: int = 64,
         batch_tokens: int = 16384,
         think: bool = False,
+        gradient_checkpointing: bool = False,
         engine: Engine | None = None,
     ) -> None:
         if not temperature > 0:
             raise UsageError(f"temperature is {temperature}; it must be > 0 (play greedily instead of at 0).")
-        self.local = LocalEngine(loaded, bank, batch_tokens=batch_tokens)
+        self.local = LocalEngine(loaded, bank, batch_tokens=batch_tokens, gradient_checkpointing=gradient_checkpointing)
         self.engine: Engine = engine or self.local
         self.loaded, self.bank = loaded, bank
         free = decode == "free"

@@ -39,7 +39,7 @@ class Exam:
         names = [n for n in (part.strip() for part in config.budget.eval_vs.split(",")) if n]
         self.goal = Goal.parse(config.budget.goal)
         self.goal.check(names, games.positions.source.name if games.positions else "", exact=config.budget.exact)
-        self.judges: dict[str, Agent] = {n: make_player(n, self.game) for n in names}
+        self.judges: dict[str, Agent] = {n: make_player(n, self.game, device=config.policy.device) for n in names}
         self.curriculum = games.positions is not None
         self.held_out = HeldOut(self.game, games.held_out, games.max_plies) if games.held_out else None
         self.looks_first = self.held_out is not None or self.game.info.is_world

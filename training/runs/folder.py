@@ -253,7 +253,9 @@ def saved_version(folder: Path, player: str, version: str | None) -> Path:
 
 
 def check_same(saved: AnyConfig, now: AnyConfig, where: str) -> None:
-    """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts.
+    """Raise RunError if a setting that the weights depend on differs.
+
+    Not by the model's name, for its hash counts, nor by where and in how much memory it computes.
 
     Args:
         saved: the settings of a run.
@@ -264,7 +266,7 @@ def check_same(saved: AnyConfig, now: AnyConfig, where: str) -> None:
     for section, value in after.items():
         old = before.get(section)
         if section == "policy" and isinstance(old, dict) and isinstance(value, dict):
-            old = {**old, "model": value["model"]}
+            old = {**old, **{name: value[name] for name in ("model", "device", "gradient_checkpointing")}}
         if section in now.free or section == "game" or old == value:
             continue
         if isinstance(value, dict) and isinstance(old, dict):

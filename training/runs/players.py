@@ -22,7 +22,7 @@ LARGE = 50_000_000
 """Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed where the processor knows it."""
 
 _BASES: WeakValueDictionary[tuple[object, ...], LoadedModel] = WeakValueDictionary()
-"""Base models in use, by name, dtype and the files of a folder."""
+"""Base models in use, by name, dtype, device and the files of a folder."""
 
 _SAVED: WeakValueDictionary[tuple[object, ...], LoraPolicy] = WeakValueDictionary()
 """Banks of players that runs have saved, by game, weights of the base model and settings."""
@@ -44,7 +44,7 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
     from ...agents.bank.bank import LoraBank
     from ...agents.llm.policy import LoraPolicy
 
-    loaded = load_base(config.model, config.dtype)
+    loaded = load_base(config.model, config.dtype, config.device)
     modules = config.target_modules
     lora = LoraConfig(
         r=config.lora_r,
@@ -63,33 +63,37 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
         max_new_tokens=config.max_completion_length,
         batch_tokens=config.batch_tokens,
         think=config.think,
+        gradient_checkpointing=config.gradient_checkpointing,
     )
 
 
-def load_base(name: str, dtype: str = "auto") -> LoadedModel:
+def load_base(name: str, dtype: str = "auto", device: str = "cpu") -> LoadedModel:
     """A base model, loaded once: whoever asks for it while somebody still uses it gets the same object.
 
     Args:
         name: as ``load_model`` takes it.
         dtype: ``auto`` takes bfloat16 above ``LARGE`` weights, else float32.
+        device: where it computes.
     """
     from ...agents.llm.models import load_model
 
     path = Path(name)
     stamp = tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(path.glob("*")))
-    found = _BASES.get((name, dtype, stamp))
+    found = _BASES.get((name, dtype, device, stamp))
     if found is None and dtype != "auto":
-        found = load_model(name, dtype=dtype)
+        found = load_model(name, dtype, device)
     elif found is None:
-        found = load_base(name, "float32")
+        found = load_base(name, "float32", device)
         if sum(p.numel() for p in found.model.parameters()) > LARGE:
-            found = load_base(name, "bfloat16")
-    _BASES[name, dtype, stamp] = found
+            found = load_base(name, "bfloat16", device)
+    _BASES[name, dtype, device, stamp] = found
     return found
 
 
-def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
+def load_player(spec: str, game: Game, *, greedy: bool = True, device: str = "") -> LLMAgent:
     """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``.
+
+    It computes on ``device``; where none is said, on the one it was trained on, or on the CPU of a machine without it.
 
     Players that were trained on one base model with adapters of one shape, and that decode alike, share a bank: they
     answer in one batch, and each costs as much memory as its adapter.
@@ -98,6 +102,7 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
         RunError: no such run, player or version; a run of another game or of one that was configured otherwise; its
             base model has other weights now.
     """
+    from ...agents.llm.models import devices
     from ...agents.llm.policy import LLMAgent
     from .folder import Run, same_game, saved_version
 
@@ -111,7 +116,8 @@ def load_player(spec: str, game: Game, *, greedy: bool = True) -> LLMAgent:
     folder = saved_version(path, player, version)
     trained_on = Run(path, config).model()
     wanted = as_recorded(config.policy, trained_on)
-    base, name = load_base(wanted.model, wanted.dtype), str(folder.resolve())
+    wanted = dataclasses.replace(wanted, device=device or (wanted.device if wanted.device in devices() else "cpu"))
+    base, name = load_base(wanted.model, wanted.dtype, wanted.device), str(folder.resolve())
     key = (game.info.id, base.hash, wanted)
     policy = _SAVED.get(key)
     if policy is None:
@@ -160,7 +166,7 @@ def is_net(name: str) -> bool:
     return name == "net" or (folder / "net.json").is_file() or is_net_run(folder)
 
 
-def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
+def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "") -> Agent:
     """Whoever a name means.
 
     Args:
@@ -169,6 +175,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
             adapter. Behind a run or a model ``?sample`` lets it draw its answers: ``RUN:player@version?sample``.
         game: what will be played.
         greedy: models take their likeliest answer.
+        device: where a language model computes; empty: see ``load_player``.
 
     Raises:
         UnknownName: none of these.
@@ -192,7 +199,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
         return load_net_player(spec, game)
     path, _, _ = _split(spec)
     if (path / "config.yaml").is_file():
-        return load_player(spec, game, greedy=greedy)
+        return load_player(spec, game, greedy=greedy, device=device)
     from ...agents.llm.models import model_names
 
     head, colon, _ = spec.partition(":")
@@ -201,4 +208,4 @@ def make_player(spec: str, game: Game, *, greedy: bool = True) -> Agent:
         raise UnknownName("player", named, [*BASELINES, "human", "net", *model_names()])
     from ...agents.llm.policy import LLMAgent, LoraPolicy
 
-    return LLMAgent(LoraPolicy(load_base(spec, "float32")), None, greedy=greedy)
+    return LLMAgent(LoraPolicy(load_base(spec, "float32", device or "cpu")), None, greedy=greedy)

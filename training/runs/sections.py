@@ -43,6 +43,9 @@ class PolicyConfig:
         lora_alpha: their scale is lora_alpha / lora_r.
         target_modules: layers that get one: all-linear, or names with commas between.
         dtype: of the frozen base: float32, bfloat16, or auto: bfloat16 for models of more than 50 M weights.
+        device: where the model computes: cpu, cuda or mps.
+        gradient_checkpointing: keep no activations within layers, and compute them again in the backward pass: less
+            memory, a third more time.
         batch_tokens: tokens of one forward pass at most; less needs less memory.
     """
 
@@ -56,6 +59,8 @@ class PolicyConfig:
     lora_alpha: int = 32
     target_modules: str = "all-linear"
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    device: str = "cpu"
+    gradient_checkpointing: bool = False
     batch_tokens: int = 16384
 
 

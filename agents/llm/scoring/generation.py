@@ -121,8 +121,8 @@ def generate(
 
 
 def _draws(seeds: Sequence[Seed], count: int, device: torch.device) -> torch.Tensor:
-    """[B, count] in [0, 1)."""
-    return torch.from_numpy(uniforms(seeds, count)).to(device)
+    """[B, count] in [0, 1). Where a device has no float64 (mps), they stay on the host, and tokens are drawn there."""
+    return torch.from_numpy(uniforms(seeds, count)).to("cpu" if device.type == "mps" else device)
 
 
 def _sample(
@@ -154,7 +154,7 @@ def _sample(
         if len(alive) <= 0.75 * len(rows):  # ended rows are carried along until dropping them pays
             keep = torch.tensor(alive, device=logits.device)
             batch.select(keep)
-            chosen, draws, rows = chosen[keep], None if draws is None else draws[keep], [rows[k] for k in alive]
+            chosen, draws, rows = chosen[keep], None if draws is None else draws[alive], [rows[k] for k in alive]
         logits = head.logits(batch.feed(chosen))
 
 
@@ -383,7 +383,8 @@ def _caches(model: Any) -> bool:
             every = [kind(model, None, [ids[0][:length], ids[1][: length - 5]], [-1, -1]) for kind in (_Batch, _Whole)]
             steps = [[batch.prefill(share=True) for batch in every]]
             for batch in every:
-                batch.select(torch.tensor([1, 0]))
+                batch.select(torch.tensor([1, 0], device=model.device))
+            random = random.to(model.device)
             steps += [[batch.feed(random[:, length + t]) for batch in every] for t in range(2)]
         except Exception:  # whatever a model does with a cache that it doesn't expect
             apart = float("inf")
@@ -405,7 +406,10 @@ def _choose(logits: torch.Tensor, draws: torch.Tensor | None) -> tuple[torch.Ten
         Tokens [B] and their log-probabilities [B].
     """
     normal = logits.logsumexp(1, keepdim=True)
-    chosen = logits.argmax(1) if draws is None else _inverse((logits - normal).exp_(), draws)
+    if draws is None:
+        chosen = logits.argmax(1)
+    else:
+        chosen = _inverse((logits - normal).exp_().to(draws.device), draws).to(logits.device)
     return chosen, (logits.gather(1, chosen[:, None]) - normal)[:, 0]
 
 

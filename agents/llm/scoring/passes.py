@@ -11,19 +11,22 @@ Letters: R rows, L tokens a row, U parents, S paths, D longest path, H hidden si
 
 from __future__ import annotations
 
+import functools
 import weakref
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
+from torch.utils.checkpoint import checkpoint
+from transformers.modeling_layers import GradientCheckpointingLayer
 
 from ....errors import ModelError
 from .forest import Pack, Question, pack_questions
 from .logprobs import Head
 
-__all__ = ["Router", "Serving", "parent_states", "serving", "tree_states"]
+__all__ = ["Router", "Serving", "checkpointed", "checkpointed_layers", "parent_states", "serving", "tree_states"]
 
 PLAIN_TOKENS = 16384
 """Rows times tokens of one plain forward pass, where a single path allows it."""
@@ -131,6 +134,32 @@ def tree_states(
         ).last_hidden_state
     states: torch.Tensor = hidden.flatten(0, 1).index_select(0, pack.parents.to(device))
     return states
+
+
+def checkpointed_layers(model: Any) -> list[Any]:
+    """The layers of a model that can be computed again in the backward pass."""
+    return [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
+
+
+@contextmanager
+def checkpointed(model: Any, context: Callable[[], tuple[Any, Any]]) -> Iterator[None]:
+    """Forward and backward passes within keep what enters a layer, and compute the rest of it again.
+
+    Transformers' own switch also needs the model in training mode, where its layers drop out.
+
+    Args:
+        model: see ``checkpointed_layers``.
+        context: ``LoraBank.checkpoint_context``.
+    """
+    layers = checkpointed_layers(model)
+    for layer in layers:
+        again = functools.partial(checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False)
+        layer.forward = functools.partial(again, context_fn=context)
+    try:
+        yield
+    finally:
+        for layer in layers:
+            del layer.forward
 
 
 def _path_states(model: Any, pack: Pack, *, bank: Router | None = None, base: bool = False) -> torch.Tensor:

@@ -102,14 +102,28 @@ def test_who_answers_and_what_cannot_be_asked(engine):
         engine.sample([Ask(Context((1,)), Choice(()), None, Seed(0, 0))])
 
 
-@pytest.mark.parametrize("form", [Choice(FIVE), Trie(FIVE)], ids=["choice", "trie"])
-def test_everything_is_made_where_the_model_is(engine, form):
-    """What names no device lands on another one here, and can't meet the model's numbers.
+def test_everything_is_where_the_model_is(engine, mini, elsewhere):
+    """In all forms, by the same ways: what is refused on a device must not be made up for by feeding more."""
+    before = engine.forward_tokens
+    want, fed = engine.sample(asks()), engine.forward_tokens - before
+    with elsewhere():
+        loaded = load_model(str(mini), device="meta")
+        there = LocalEngine(loaded, LoraBank(loaded.model, engine.bank.config, ("ann", "bob")))
+        there.bank.load_state_dict(engine.bank.state_dict())
+        got = there.sample(asks())
+    assert (there.describe().device, there.forward_tokens) == ("meta", fed)
+    assert loaded.hash == engine.loaded.hash
+    for one, other in zip(want, got, strict=True):
+        assert (one.ids, one.stop) == (other.ids, other.stop)
+        np.testing.assert_allclose(one.logprobs, other.logprobs, atol=2e-5)
 
-    Free form is left out: it works out its packing on the host, in tensors that name none.
-    """
-    asked = [Ask(Context((1, 5, 6, k)), form, ("ann", "bob", None)[k % 3], Seed(2, k)) for k in range(6)]
-    want = engine.sample(asked)
-    with torch.device("meta"):
-        got = engine.sample(asked)
-    assert [answer.ids for answer in got] == [answer.ids for answer in want]
+
+def test_the_stand_in_for_a_gpu_refuses_what_a_gpu_refuses(elsewhere):
+    with elsewhere():
+        there, here = torch.ones(3, device="meta"), torch.arange(3)
+        assert (there[here] + there.sum().item() + torch.tensor(1.0)).tolist() == [5.0, 5.0, 5.0]
+        for refused in (lambda: there + here, lambda: here[there.long()], lambda: torch.cat([there, here])):
+            with pytest.raises(RuntimeError, match="met a tensor of the host"):
+                refused()
+        with pytest.raises(TypeError, match="another device"):
+            there.numpy()
