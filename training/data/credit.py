@@ -4,14 +4,19 @@ Letters: D decisions of one batch, in any order unless a function says otherwise
 ``Credit``: ``advantages`` [D] float64 and ``keep`` [D] bool. A decision whose group has no variance has no direction to
 learn in; it is not kept, and the loss then gives it neither policy gradient nor KL.
 
-A decision's *trajectory* (one seat of one game) matters where a group's mean is meant over games: a game of nine turns
-must not weigh more than one of five. Functions that take ``trajectories`` count each of them once.
+Columns mean the same in all functions: ``rewards`` what is paid after each decision, up to the seat's next one;
+``returns`` what its seat got from there on; ``keys`` uint64 ``Game.key`` of the position; ``seats`` int who decided, or
+any label that must not share a baseline. A *trajectory* (one seat of one game, [D] int) matters where a mean is meant
+over games: a game of nine turns must not weigh more than one of five, so functions that take ``trajectories`` count
+each of them once. ``epsilon`` keeps a quotient finite, ``gamma`` is the discount a decision. Columns of different
+length, another type or with numbers that are not finite are a ``UsageError``.
 
 The file is longer than most: every credit stands beside the others, so that they can be compared.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -80,30 +85,22 @@ def group_index(keys: Sequence[Hashable]) -> NDArray[np.int64]:
 
 
 def check_groups(groups: ArrayLike, keys: Sequence[Hashable]) -> None:
-    """Check that group numbers and keys tell the same story, one to one.
-
-    Args:
-        groups: [D] group numbers.
-        keys: [D] the keys that they stand for.
+    """Check that group numbers [D] and their keys [D] tell the same story, one to one.
 
     Raises:
         UsageError: a group holds two keys, or a key is spread over two groups; names the first decision where it shows.
     """
-    numbers = _ints("groups", groups)
-    _same_length(groups=numbers, keys=np.empty(len(keys)))
+    numbers, _ = _columns(groups=groups, keys=group_index(keys))
     key_of: dict[int, Hashable] = {}
     group_of: dict[Hashable, int] = {}
     for d, (group, key) in enumerate(zip(numbers.tolist(), keys, strict=True)):
         if key_of.setdefault(group, key) != key:
-            raise UsageError(
-                f"Decision {d} with key {key!r} is in group {group}, which began with key {key_of[group]!r}. "
-                "Only equal keys may share a baseline: build the numbers with group_index(keys)."
-            )
-        if group_of.setdefault(key, group) != group:
-            raise UsageError(
-                f"Key {key!r} is in group {group_of[key]} and, at decision {d}, in group {group}. "
-                "Equal keys must share a baseline: build the numbers with group_index(keys)."
-            )
+            wrong = f"Decision {d} with key {key!r} is in group {group}, which began with key {key_of[group]!r}"
+        elif group_of.setdefault(key, group) != group:
+            wrong = f"Key {key!r} is in group {group_of[key]} and, at decision {d}, in group {group}"
+        else:
+            continue
+        raise UsageError(f"{wrong}. Equal keys, and no others, share a baseline: number them with group_index(keys).")
 
 
 def grpo(
@@ -117,38 +114,34 @@ def grpo(
     """Group-relative advantage: A = R - mean(group), divided by the deviation + ``epsilon`` unless scale is "none".
 
     Args:
-        rewards: [D] the return each decision is judged by.
+        rewards: [D] the return that each decision is judged by.
         groups: [D] int, see ``group_index``.
         scale: "group" as in GRPO, "none" as in Dr.GRPO, "batch" for the deviation of the whole batch.
-        trajectories: [D] int; decisions of one trajectory share their reward and count once. None: each decision
-            counts.
-        epsilon: keeps the quotient finite.
+        trajectories: [D] their decisions share one reward and count once. None: each decision counts.
+        epsilon: see above.
 
     Returns:
         Credit; the deviation is the sample's (n - 1), as in TRL; a group of one has none and is not kept.
 
     Raises:
-        UnknownName, UsageError: no such scale; lengths differ, a reward is not finite, a trajectory spans two groups or
-            has two rewards.
+        UnknownName, UsageError: no such scale; a trajectory spans two groups or has two rewards.
 
     Source: Shao et al. 2024, DeepSeekMath, section 4.1 (GRPO); Liu et al. 2025, Understanding R1-Zero-like training
     (Dr.GRPO, without the deviation).
     """
-    reward, index = _floats("rewards", rewards), _dense(_ints("groups", groups))
-    _same_length(rewards=reward, groups=index)
+    reward, index = _columns(rewards=rewards, groups=groups)
     if scale not in get_args(Scale):
         raise UnknownName("scale", scale, get_args(Scale))
+    index = _dense(index)
     once = _once(reward, index, trajectories)
-    count = int(index.max()) + 1 if index.size else 0
-    mean, deviation, _ = _moments(reward[once], index[once], count)
-    flat = deviation <= FLAT
+    mean, deviation = _moments(reward[once], index[once])
     advantage = reward - mean[index]
     if scale == "group":
         advantage = advantage / (deviation[index] + epsilon)
     elif scale == "batch":
         spread = float(np.std(reward[once], ddof=1)) if once.size > 1 else 0.0
         advantage = advantage / (spread + epsilon)
-    return _credit(advantage, ~flat[index], count, int(flat.sum()))
+    return _credit(advantage, deviation[index] > FLAT, index)
 
 
 Past = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -164,43 +157,29 @@ def by_state(
     counting once. Opponents, openings and moves to come are averaged over: the mean is an unbiased value of the
     position as this batch plays, which is why one baseline a position learns where one baseline a seat does not.
 
-    Args:
-        returns: [D] what the deciding seat got from here on.
-        keys: [D] uint64 ``Game.key`` of the position.
-        seats: [D] int the deciding seat (or any label that must not share a baseline, e.g. one number for each pair of
-            seat and trained player).
-        min_visits: fewest visits for a mean of its own.
-        past: earlier visits that count too. A decision is then kept where it did better or worse than the mean, be it
-            the only one of its position.
+    Earlier visits, ``past``, count too. A decision is then kept where it did better or worse than the mean, be it the
+    only one of its position.
 
     Returns:
         Credit; its groups are the positions with a mean of their own and one for each seat that something falls back
         on.
 
     Raises:
-        UsageError: lengths differ, a return is not finite, ``min_visits`` is below 1.
+        UsageError: ``min_visits`` is below 1.
     """
-    value = _floats("returns", returns)
-    position = np.asarray(keys)
-    seat = _dense(_ints("seats", seats))
-    _same_length(returns=value, keys=position, seats=seat)
+    value, position, seat = _columns(returns=returns, keys=keys, seats=seats)
     if min_visits < 1:
         raise UsageError(f"min_visits is {min_visits}: a position needs at least one visit, say 1 or more.")
-    if not value.size:
-        return _credit(value, np.zeros(0, np.bool_), 0, 0)
-    visited = _dense(_dense(position) * (int(seat.max()) + 1) + seat)
-    _, deviation, _ = _moments(value, visited, int(visited.max()) + 1)
+    visited, seat = _visited(position, seat), _dense(seat)
+    _, deviation = _moments(value, visited)
     mean, visits = _values(value, visited, past)
-    seat_mean, seat_deviation, _ = _moments(value, seat, int(seat.max()) + 1)
+    seat_mean, seat_deviation = _moments(value, seat)
     lonely = visits[visited] < min_visits
     advantage = value - np.where(lonely, seat_mean[seat], mean[visited])
-    flat = np.where(lonely, seat_deviation[seat], deviation[visited]) <= FLAT
+    keep = np.where(lonely, seat_deviation[seat], deviation[visited]) > FLAT
     if past is not None:
-        flat &= np.abs(advantage) <= FLAT
-    own = visits >= min_visits
-    fallen = np.unique(seat[lonely])
-    flat_groups = int((own & (deviation <= FLAT)).sum()) + int((seat_deviation[fallen] <= FLAT).sum())
-    return _credit(advantage, ~flat, int(own.sum()) + fallen.size, flat_groups)
+        keep |= np.abs(advantage) > FLAT
+    return _credit(advantage, keep, np.where(lonely, seat + len(visits), visited))
 
 
 def pooled(
@@ -217,39 +196,29 @@ def pooled(
     """[D] lambda-returns over the batch's own values: G_k = r_k + gamma ((1 - lam) V(s_{k+1}) + lam G_{k+1}).
 
     V(s) is the mean of G over all visits of position s by the same seat in this batch. One game's luck after a position
-    that many games reach is thus averaged away for the decisions that led there. ``lam`` 1 is ``discounted``.
-
-    Args:
-        rewards: [D] paid after each decision, up to the seat's next one.
-        trajectories: [D] int; within one, decisions stand in order of time.
-        keys: [D] uint64 ``Game.key`` of the position.
-        seats: [D] int the deciding seat.
-        lam: 0 trusts the values, 1 the outcomes.
-        gamma: discount a decision.
-        min_visits: a position with fewer visits has no value of its own; its decisions pass on their own G.
-        past: earlier visits that count in V too.
+    that many games reach is thus averaged away for the decisions that led there. ``lam`` 0 trusts the values, 1 the
+    outcomes, which is ``discounted``. Within a trajectory decisions stand in order of time. A position with fewer than
+    ``min_visits`` visits, ``past`` ones included, has no value of its own; its decisions pass on their own G.
 
     Raises:
-        UsageError: lengths differ, a reward is not finite, ``lam`` is outside 0 to 1.
+        UsageError: ``lam`` is outside 0 to 1.
 
     Source: Sutton and Barto 2018, Reinforcement learning, equation 12.18, with a table made anew from each batch.
     """
     if not 0.0 <= lam <= 1.0:
         raise UsageError(f"lam is {lam}: say a number from 0 (trust the values) to 1 (trust the outcomes).")
-    value, ids, position = _floats("rewards", rewards), _dense(_ints("trajectories", trajectories)), np.asarray(keys)
-    seat = _dense(_ints("seats", seats))
-    _same_length(rewards=value, trajectories=ids, keys=position, seats=seat)
+    value, ids, position, seat = _columns(rewards=rewards, trajectories=trajectories, keys=keys, seats=seats)
     found = discounted(value, ids, gamma=gamma)
-    if lam == 1.0 or not value.size:
+    if lam == 1.0:
         return found
-    visited = _dense(_dense(position) * (int(seat.max()) + 1) + seat)
+    ids, visited = _dense(ids), _visited(position, seat)
     following, left = np.full(value.size, -1), np.zeros(value.size, np.int64)
-    later = np.full(int(ids.max()) + 1, -1)
+    later = np.full(_count(ids), -1)
     for d in range(value.size - 1, -1, -1):
         following[d] = later[ids[d]]
         left[d] = left[following[d]] + 1 if following[d] >= 0 else 0
         later[ids[d]] = d
-    levels = [np.flatnonzero(left == k) for k in range(1, int(left.max()) + 1)]
+    levels = [np.flatnonzero(left == k) for k in range(1, _count(left))]
     for _ in range(SWEEPS):
         mean, visits = _values(found, visited, past)
         for rows in levels:
@@ -260,32 +229,20 @@ def pooled(
 
 
 def sibling(returns: ArrayLike, branches: ArrayLike, *, scale: Scale = "none") -> Credit:
-    """Compare alternatives with each other: decisions made from clones of one state, each played out.
+    """Compare alternatives with each other, as ``grpo`` does: decisions made from clones of one state, each played out.
 
-    Args:
-        returns: [D] what the deciding seat got after that action.
-        branches: [D] int, the state that was branched; equal numbers are siblings, -1 takes no part.
-        scale: as in ``grpo``.
-
-    Returns:
-        Credit; decisions that were not branched have advantage 0 and are not kept.
+    ``branches`` [D] int tell the states that were branched: equal numbers are siblings, -1 takes no part.
     """
-    value, branch = _floats("returns", returns), _ints("branches", branches)
-    _same_length(returns=value, branches=branch)
+    value, branch = _columns(returns=returns, branches=branches)
     part = branch >= 0
-    inner = grpo(value[part], branch[part], scale=scale)
     advantage, keep = np.zeros(value.size), np.zeros(value.size, np.bool_)
+    inner = grpo(value[part], branch[part], scale=scale)
     advantage[part], keep[part] = inner.advantages, inner.keep
-    return _credit(advantage, keep, inner.groups, inner.flat_groups)
+    return dataclasses.replace(inner, advantages=advantage, keep=keep)
 
 
 def turn_level(returns: ArrayLike, roles: ArrayLike, *, epsilon: float = 1e-4) -> Credit:
-    """Sum first, then normalise: each decision's own return against all decisions of its role in the batch.
-
-    Args:
-        returns: [D] what is still to come after each decision (``discounted``).
-        roles: [D] int the role or seat.
-        epsilon: keeps the quotient finite.
+    """Sum first, then normalise: each decision's own return against all decisions of its role, [D] int, in the batch.
 
     Source: Yuan et al. 2025, MARSHAL (turn-level advantage, agent-specific normalisation).
     """
@@ -293,16 +250,10 @@ def turn_level(returns: ArrayLike, roles: ArrayLike, *, epsilon: float = 1e-4) -
 
 
 def constant(returns: ArrayLike, *, baseline: float = 0.0, positive_only: bool = False) -> Credit:
-    """A = R - baseline, the plainest REINFORCE; with ``positive_only`` whatever did worse is left out, not punished.
-
-    Args:
-        returns: [D].
-        baseline: one number for all.
-        positive_only: keep only decisions above the baseline (rejection sampling, filtered cloning).
-    """
-    advantage = _floats("returns", returns) - baseline
+    """A = R - baseline, the plainest REINFORCE; with ``positive_only`` whatever did worse is left out, not punished."""
+    advantage = _columns(returns=returns)[0] - baseline
     keep = advantage > FLAT if positive_only else np.abs(advantage) > FLAT
-    return _credit(advantage, keep, int(advantage.size > 0), int(advantage.size > 0 and not keep.any()))
+    return _credit(advantage, keep, np.zeros(advantage.size, np.int64))
 
 
 class RoleBaseline:
@@ -326,15 +277,10 @@ class RoleBaseline:
     def advantages(self, returns: ArrayLike, roles: Sequence[str], trajectories: ArrayLike | None = None) -> Credit:
         """[D] advantages; each trajectory moves its role's mean once, in order of first appearance.
 
-        Args:
-            returns: [D] the return of the trajectory that the decision is part of.
-            roles: [D] e.g. ``"tictactoe-v0/0"``: game and seat.
-            trajectories: [D] int; None: each decision is one.
+        A role is a name such as ``"tictactoe-v0/0"``, game and seat. Without ``trajectories`` each decision is one.
         """
-        value = _floats("returns", returns)
-        _same_length(returns=value, roles=np.empty(len(roles)))
-        ids = np.arange(value.size) if trajectories is None else _ints("trajectories", trajectories)
-        _same_length(returns=value, trajectories=ids)
+        ids = np.arange(len(roles)) if trajectories is None else trajectories
+        value, ids, role_index = _columns(returns=returns, trajectories=ids, roles=group_index(roles))
         judged: dict[int, float] = {}
         advantage = np.empty(value.size)
         for d, (trajectory, role, reward) in enumerate(zip(ids.tolist(), roles, value.tolist(), strict=True)):
@@ -343,10 +289,7 @@ class RoleBaseline:
                 judged[trajectory] = mean
                 self.means[role] = self.decay * mean + (1.0 - self.decay) * reward
             advantage[d] = reward - judged[trajectory]
-        keep = np.abs(advantage) > FLAT
-        present = set(roles)
-        live = {role for role, kept in zip(roles, keep.tolist(), strict=True) if kept}
-        return _credit(advantage, keep, len(present), len(present) - len(live))
+        return _credit(advantage, np.abs(advantage) > FLAT, role_index)
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data for a checkpoint."""
@@ -359,17 +302,10 @@ class RoleBaseline:
 
 
 def discounted(rewards: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.0) -> NDArray[np.float64]:
-    """[D] what is still to come: G_k = r_k + gamma G_{k+1}, within each trajectory.
-
-    Args:
-        rewards: [D] paid after each decision, up to the seat's next one.
-        trajectories: [D] int; within one, decisions stand in order of time (others may stand between).
-        gamma: discount a decision.
-    """
-    value, ids = _floats("rewards", rewards), _dense(_ints("trajectories", trajectories))
-    _same_length(rewards=value, trajectories=ids)
-    out = np.empty(value.size)
-    later = np.zeros(int(ids.max()) + 1 if ids.size else 0)
+    """[D] what is still to come: G_k = r_k + gamma G_{k+1}, within each trajectory, which stands in order of time."""
+    value, ids = _columns(rewards=rewards, trajectories=trajectories)
+    ids = _dense(ids)
+    out, later = np.empty(value.size), np.zeros(_count(ids))
     for d in range(value.size - 1, -1, -1):
         later[ids[d]] = out[d] = value[d] + gamma * later[ids[d]]
     return out
@@ -389,9 +325,6 @@ def gae(
         gamma: discount a step.
         lam: 0 trusts the value head, 1 the outcome.
 
-    Raises:
-        UsageError: shapes that don't fit.
-
     Source: Schulman et al. 2016, High-dimensional continuous control using GAE, equation 16.
     """
     reward, value = np.asarray(rewards), np.asarray(values)
@@ -407,25 +340,31 @@ def gae(
     return delta
 
 
-def _credit(advantage: NDArray[np.float64], keep: NDArray[np.bool_], groups: int, flat_groups: int) -> Credit:
-    return Credit(np.where(keep, advantage, 0.0), keep, groups, flat_groups)
+def _credit(advantage: NDArray[np.float64], keep: NDArray[np.bool_], group: NDArray[np.int64]) -> Credit:
+    """A group without a kept decision is flat."""
+    groups = np.unique(group).size
+    return Credit(np.where(keep, advantage, 0.0), keep, groups, groups - np.unique(group[keep]).size)
 
 
-def _moments(
-    value: NDArray[np.float64], index: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Mean, sample deviation and size of each of ``count`` groups; a group of one deviates by 0."""
-    size = np.bincount(index, minlength=count)
+def _moments(value: NDArray[np.float64], index: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and sample deviation of each group; a group of one deviates by 0."""
+    size, count = np.bincount(index), _count(index)
     mean = np.bincount(index, value, count) / np.maximum(size, 1)
     square = np.bincount(index, (value - mean[index]) ** 2, count)
-    return mean, np.sqrt(square / np.maximum(size - 1, 1)), size
+    return mean, np.sqrt(square / np.maximum(size - 1, 1))
+
+
+def _visited(position: NDArray[np.int64], seat: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[D] numbers 0, 1, ... of the pairs of position and seat."""
+    seat = _dense(seat)
+    return _dense(_dense(position) * _count(seat) + seat)
 
 
 def _values(
     value: NDArray[np.float64], visited: NDArray[np.int64], past: Past | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and visits of each visited position, earlier visits included."""
-    count = int(visited.max()) + 1
+    count = _count(visited)
     sums, visits = np.zeros(count), np.zeros(count)
     np.add.at(sums, visited, value)
     np.add.at(visits, visited, 1.0)
@@ -440,8 +379,7 @@ def _once(reward: NDArray[np.float64], index: NDArray[np.int64], trajectories: A
     """Positions of one decision of each trajectory, after checking that its others agree with it."""
     if trajectories is None:
         return np.arange(reward.size)
-    ids = _ints("trajectories", trajectories)
-    _same_length(rewards=reward, trajectories=ids)
+    _, ids = _columns(rewards=reward, trajectories=trajectories)
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     inverse = inverse.reshape(-1)
     for what, array in (("groups", index), ("rewards", reward)):
@@ -454,30 +392,34 @@ def _once(reward: NDArray[np.float64], index: NDArray[np.int64], trajectories: A
     return first.astype(np.int64)
 
 
+def _count(index: NDArray[np.int64]) -> int:
+    return int(index.max(initial=-1)) + 1
+
+
 def _dense(values: NDArray[Any]) -> NDArray[np.int64]:
     """The same partition, numbered 0, 1, ..."""
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _floats(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(values, np.float64)
-    if array.ndim != 1:
-        raise UsageError(f"{name} has shape {list(array.shape)}: give one number a decision, shape [D].")
-    if not np.isfinite(array).all():
-        d = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise UsageError(f"{name}[{d}] is {array[d]}: only finite numbers can be credited. Look at the game's rewards.")
-    return array
+def _columns(**columns: ArrayLike) -> list[NDArray[Any]]:
+    """Columns of equal length D: rewards and returns as finite float64, all others as int64.
 
-
-def _ints(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    array = np.asarray(values)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iub"):
-        raise UsageError(f"{name} has shape {list(array.shape)} and dtype {array.dtype}: give integers of shape [D].")
-    return array.astype(np.int64)
-
-
-def _same_length(**arrays: NDArray[Any]) -> None:
-    lengths = {name: len(array) for name, array in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+    Raises:
+        UsageError: another shape or length, a number that is not finite, no integers.
+    """
+    found: dict[str, NDArray[Any]] = {}
+    for name, values in columns.items():
+        array = np.asarray(values)
+        whole = name not in ("rewards", "returns")
+        if array.ndim != 1 or (whole and array.size and array.dtype.kind not in "iub"):
+            kind = "integers" if whole else "numbers"
+            raise UsageError(f"{name} has shape {list(array.shape)} and dtype {array.dtype}: give {kind} of shape [D].")
+        found[name] = array.astype(np.int64 if whole else np.float64)
+        for d in np.flatnonzero(~np.isfinite(found[name]))[:1].tolist():
+            raise UsageError(
+                f"{name}[{d}] is {array[d]}: only finite numbers can be credited. Look at the game's rewards."
+            )
+    if len({len(array) for array in found.values()}) > 1:
+        listed = ", ".join(f"{name} {len(array)}" for name, array in found.items())
         raise UsageError(f"Lengths differ: {listed}. Each needs one entry a decision.")
+    return list(found.values())

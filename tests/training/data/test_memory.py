@@ -65,3 +65,13 @@ def test_earlier_visits_count_in_the_values_of_next_positions():
     past = np.array([0, 2.0, 0, 0]), np.array([0, 2.0, 0, 0])
     found = credit.pooled(rewards, games, keys, seats, lam=0.0, past=past)
     np.testing.assert_allclose(found, [1, 1, -1, -1])  # 9 is worth (1 + 2) / 3; 8 is met once and passes on its own
+
+
+def test_kept_groups_are_those_in_which_something_is_judged_by_memory_too():
+    """Two of three positions came once in this batch; one of them did as well as its memory says, one did not."""
+    returns, keys = np.array([0.0, 1.0, 1.0, -1.0, 0.0]), np.array([1, 2, 3, 3, 3], np.uint64)
+    past = np.array([-3.0, 3.0, 0, 0, 0]), np.array([3.0, 3.0, 0, 0, 0])
+    found = credit.by_state(returns, keys, np.zeros(5, int), past=past)
+    assert found.keep.tolist() == [True, False, True, True, True]
+    assert (found.groups, found.flat_groups) == (3, 1)
+    assert found.kept_groups == 2 / 3  # by the batch's own variance it would be one
