@@ -76,8 +76,7 @@ class Trainer:
         )
         self.baseline = RoleBaseline(config.credit.rae_decay)
         self.memory = PositionMemory(config.credit.memory)
-        every = config.scheme.snapshot_every
-        self.health = Health(config.budget, self.pool, self.bank, self.optimizer, every)
+        self.health = Health(config.budget, self.pool, self.bank, self.optimizer, config.scheme.snapshot_every)
 
     def headline(self) -> str:
         """What learns what, in one line."""
@@ -108,6 +107,7 @@ class Trainer:
         row |= self.health.look_after(update, players, self.learner.broken)
         self.updates += 1
         self.scheme.update(self.updates, batch.episodes, self.pool)
+        self.health.welcome(self.updates)
         return row
 
     def evaluate(self) -> list[dict[str, Any]]:

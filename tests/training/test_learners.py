@@ -126,6 +126,37 @@ class Ill:
         monkeypatch.setattr(Guards, "look", look)
 
 
+@pytest.mark.parametrize("learners", [1, 2])
+def test_who_joins_late_and_breaks_at_once_is_set_back_to_where_it_joined(two, monkeypatch, learners):
+    """It had no snapshot before the next look at whom to keep."""
+    trainer = Trainer(change(two, scheme={"scheme": "self_play", "learners": learners, "snapshot_every": 100}))
+
+    class Growing:
+        learners, opponents = ("main", "late"), ()
+
+        def seats(self, update, groups, pool, rng):
+            players = ("main", "late" if "late" in pool.live else "main")
+            return [Seating(players, (True, True))] * groups
+
+        def update(self, done, results, pool):
+            if done == 2:
+                trainer.bank.add("late", init_from="main")
+                pool.add("late")
+
+    trainer.scheme = Growing()
+    Ill(monkeypatch, "late", 2)
+    trainer.step()
+    trainer.step()
+    joined = weights(trainer)["late"]
+    # A run that is killed here knows it too.
+    tensors, told = taken(trainer)
+    assert trainer.step()["notes"] == ["late is set back to update 2: It fell over."]
+    assert torch.equal(trainer.bank.weights("late"), joined)
+    assert not torch.equal(trainer.bank.weights("main"), joined)
+    put_back(trainer, tensors, told)
+    assert trainer.step()["notes"] == ["late is set back to update 2: It fell over."]
+
+
 def test_a_broken_learner_is_set_back_while_the_others_go_on(two, monkeypatch):
     Ill(monkeypatch, "main-2", 3)
     trainer = Trainer(change(two, scheme={"scheme": "self_play"}))

@@ -59,9 +59,8 @@ class Guards:
             )
         if low["entropy"] >= limits.patience:
             return CollapseError(
-                f"Entropy stayed at {entropy:.4f} nats for {limits.patience} updates "
-                f"(min_entropy {limits.min_entropy}). "
-                "Raise entropy_coef or temperature, or lower learning_rate."
+                f"Entropy stayed at {entropy:.4f} nats for {limits.patience} updates (min_entropy "
+                f"{limits.min_entropy}). Raise entropy_coef or temperature, or lower learning_rate."
             )
         return None
 
@@ -134,9 +133,13 @@ class Health:
 
     def __init__(self, limits: BudgetConfig, pool: Pool, bank: LoraBank, optimizer: BankAdamW, every: int) -> None:
         self.guards, self.pool, self.every = Guards(limits), pool, every
-        self.sound = Sound(bank, optimizer) if len(pool.live) > 1 else None
-        if self.sound is not None:
-            self.sound.keep(pool.live, 0)
+        self.sound = Sound(bank, optimizer)
+        self.welcome(0)
+
+    def welcome(self, done: int) -> None:
+        """Of several learners, keep those who joined after so many updates, for they may break in their first one."""
+        if len(self.pool.live) > 1:
+            self.sound.keep([name for name in self.pool.live if name not in self.sound.updates], done)
 
     def look_after(
         self, update: int, players: Mapping[str, Mapping[str, Any]], broken: Mapping[str, CollapseError]
@@ -157,16 +160,15 @@ class Health:
         """
         found = {name: broken.get(name) or self.guards.look(name, update, row) for name, row in players.items()}
         wrong = {name: error for name, error in found.items() if error is not None}
-        if self.sound is None:
+        if not self.sound.updates:
             for error in wrong.values():
                 raise error
             return {}
         notes = [f"{name} is set back to update {self.sound.set_back(name)}: {error}" for name, error in wrong.items()]
         if (update + 1) % self.every == 0:
-            self.sound.keep(
-                [name for name in self.pool.live if name not in wrong and self.guards.well(name)], update + 1
-            )
-            self.sound.forget([name for name in self.sound.updates if name not in self.pool.live])
+            live = self.pool.live
+            self.sound.keep([name for name in live if name not in wrong and self.guards.well(name)], update + 1)
+            self.sound.forget([name for name in self.sound.updates if name not in live])
         for name in wrong:
             self.guards.forget(name)
-        return {"players": players, "notes": notes} if notes else {"players": players}
+        return {"players": players} | ({"notes": notes} if notes else {})

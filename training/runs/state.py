@@ -56,7 +56,7 @@ def taken(trainer: Trainer) -> tuple[dict[str, Any], dict[str, Any]]:
         "optimizer": trainer.optimizer.state_dict(),
         "memory": trainer.memory.state_dict(),
     }
-    if trainer.health.sound is not None:
+    if trainer.health.sound.updates:
         tensors["sound"] = trainer.health.sound.state_dict()
     return tensors, copy.deepcopy(state)
 
@@ -84,8 +84,7 @@ def put_back(trainer: Trainer, tensors: Mapping[str, Any], state: Mapping[str, A
     """Be as the trainer was when ``taken`` looked."""
     trainer.bank.load_state_dict(tensors["bank"])
     trainer.optimizer.load_state_dict(tensors["optimizer"])
-    if trainer.health.sound is not None:
-        trainer.health.sound.load_state_dict(tensors["sound"])
+    trainer.health.sound.load_state_dict(tensors.get("sound", {"moments": {}, "updates": {}}))
     if "past" in state:  # written when one player learned, and roles did not name it
         means = {f"main/{role}": mean for role, mean in state["baseline"]["means"].items()}
         pool = {"live": ["main"], "frozen": [], "snapshots": {"main": state["past"]}}
