@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from ..envs.core import Game
 from ..envs.words import SAY, TextGame
-from ..errors import IllegalAction, UnknownName, UsageError, did_you_mean
+from ..errors import UnknownName, UsageError, did_you_mean
 from .core import Agent, Decision, Turn
 from .search.equilibrium import EquilibriumAgent
+from .search.rows import need_action
 from .search.solver import Solution, solve
 from .seeds import pick
 
@@ -178,7 +179,7 @@ def _draw(among: NDArray[np.bool_], turns: Sequence[Turn]) -> list[Decision]:
     """One of each row's marked actions, all equally likely."""
     if not turns:
         return []
-    _need_action(among, turns)
+    _check(among, turns)
     return [Decision(action) for action in pick(among, [turn.seed for turn in turns]).tolist()]
 
 
@@ -190,15 +191,10 @@ def _say(turn: Turn, game: TextGame) -> Decision:
 def _uniform(among: NDArray[np.bool_], turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
     if not turns:
         return []
-    _need_action(among, turns)
+    _check(among, turns)
     return list(among / among.sum(1, keepdims=True))
 
 
-def _need_action(among: NDArray[np.bool_], turns: Sequence[Turn]) -> None:
-    stuck = np.flatnonzero(~among.any(1))
-    if stuck.size:
-        turn = turns[int(stuck[0])]
-        raise IllegalAction(
-            f"Seat {turn.player} has no legal action in row {turn.row} of {turn.game.info.id}: the game is over "
-            "there or another seat is to move. Ask only players who can act."
-        )
+def _check(among: NDArray[np.bool_], turns: Sequence[Turn]) -> None:
+    for k in np.flatnonzero(~among.any(1))[:1].tolist():
+        need_action(turns[k])

@@ -10,17 +10,15 @@ Letters: A actions, P players.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, Mask, State
-from ...envs.core import Game, Kernels
-from ...envs.jit import bind, source_hash
+from ...envs.core import Game
 from ..core import Decision, Turn
-from ..search.rows import copier, need_action, need_open_game, need_same_game, unbound
+from ..search.rows import compiled, need_action, need_open_game, need_same_game, unbound
 from ..seeds import pick
 
 __all__ = ["GreedyAgent"]
@@ -28,7 +26,7 @@ __all__ = ["GreedyAgent"]
 CLOSE = 1e-6
 """Scores that differ by less are equal."""
 
-# -- template: free names are bound for each game (see ``_compiled``) --------------------------------------------------
+# -- template: free names are bound for each game (see ``rows.compiled``) ----------------------------------------------
 
 ACTIONS = PLAYERS = 0
 mover: Callable[..., int] = unbound
@@ -82,15 +80,6 @@ def score_actions(
         scores[a] += ours
 
 
-@cache
-def _compiled(kernels: Kernels, name: str, actions: int, players: int, copy: Any, layout: str) -> Callable[..., None]:
-    tag = f"{name}_{actions}_{players}_{source_hash(kernels)}_{layout}"
-    links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True)) | {"ACTIONS": actions, "PLAYERS": players}
-    links["copy_row"] = bind(copy, links, tag, inline=True)
-    links["play"] = bind(play_action, links, tag, inline=True)
-    return bind(score_actions, links, tag)
-
-
 # -- the agent ---------------------------------------------------------------------------------------------------------
 
 
@@ -133,8 +122,7 @@ class _Rewards:
 
     def __init__(self, game: Game) -> None:
         info = game.info
-        name = f"{info.name}_v{info.version}"
-        self._run = _compiled(game.kernels, name, info.num_actions, info.players, *copier(game))
+        self._run = compiled(game, score_actions, ("play", play_action))
         self._scratch = (
             game.new_state(2),
             np.zeros(info.num_actions, np.int8),

@@ -20,8 +20,10 @@ from ...envs.core import Game
 from ...errors import UsageError
 from ..core import HasPolicy, Turn
 from .information_tree import InformationTree, game_key, information_tree
+from .rows import asked
 
 __all__ = [
+    "Exploitability",
     "InformationTree",
     "NashConv",
     "best_response",
@@ -48,16 +50,7 @@ def policy_table(tree: InformationTree, agent: HasPolicy, *, batch: int = 4096) 
     masks = tree.legal[tree.sets].astype(np.int8)
     movers = tree.movers.tolist()
     turns = [Turn(game, tree.states, d, movers[d], masks[d], game.key(tree.states, d)) for d in range(nodes)]
-    rows = [row for at in range(0, nodes, batch) for row in agent.policy(turns[at : at + batch])]
-    given = np.where(masks == 1, np.array(rows, np.float64).reshape(nodes, -1), 0.0)
-    wrong = np.flatnonzero(~(np.abs(given.sum(1) - 1.0) < 1e-4) | (given < 0).any(1))
-    if wrong.size:
-        d = int(wrong[0])
-        raise UsageError(
-            f"The policy gives {given[d].sum():.6f} to all legal actions at {tree.name(int(tree.sets[d]))!r} of "
-            f"{game.info.id} ({wrong.size} such nodes); it must be 1, and no probability below 0."
-        )
-    given /= given.sum(1, keepdims=True)
+    given = asked(agent, turns, masks == 1, lambda d: f"{tree.name(int(tree.sets[d]))!r} of {game.info.id}", batch)
     table: NDArray[np.float64] = given[tree.first]
     peeking = np.flatnonzero(np.abs(given - table[tree.sets]).max(1) > SAME)
     if peeking.size:
@@ -102,21 +95,31 @@ def best_response(tree: InformationTree, table: NDArray[np.float64], player: Pla
 
 
 @dataclass(frozen=True)
-class NashConv:
+class Exploitability:
     """What a policy leaves to players who know it.
 
     Attributes:
-        value: mean over the seats of (best response's return - the policy's own return from that seat); 0 at an
-            equilibrium. In two-player zero-sum games this is called exploitability.
+        value: mean over the seats of (best response's return - what the seat gets without it: the game's value, or the
+            policy's own return where information is hidden); 0 is perfect play. In two-player zero-sum games this is
+            called exploitability.
         nash_conv: the sum instead of the mean.
         best_responses: [P] the best response's expected return from each seat.
-        returns: [P] the policy's own, where it takes all seats.
-        information_sets: K.
     """
 
     value: float
     nash_conv: float
     best_responses: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class NashConv(Exploitability):
+    """The same, and where it comes from.
+
+    Attributes:
+        returns: [P] the policy's own, where it takes all seats.
+        information_sets: K.
+    """
+
     returns: tuple[float, ...]
     information_sets: int
 

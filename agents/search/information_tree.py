@@ -15,7 +15,6 @@ Source: Osborne and Rubinstein, "A Course in Game Theory", 1994, chapter 11 (inf
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +25,8 @@ from ...aliases import RUNNING, Action, Player, State
 from ...envs.core import Game
 from ...envs.state import put, take
 from ...errors import StateError, UsageError
+from .rows import Twins
+from .solver import game_key
 
 __all__ = ["LIMIT", "InformationTree", "game_key", "information_tree"]
 
@@ -34,9 +35,6 @@ LIMIT = 20_000
 
 ILLEGAL, END = -2, -1
 """Entries of ``InformationTree.children`` that are no node: the action is illegal; the game ends with it."""
-
-SEEDS = (0, 0x9E3779B97F4A7C15)
-"""Every position is played twice, begun from these seeds: where the two part, chance is at work that no deal names."""
 
 
 @dataclass(frozen=True)
@@ -141,11 +139,6 @@ def information_tree(game: Game, limit: int = LIMIT) -> InformationTree:
     return _TREES[name]
 
 
-def game_key(game: Game) -> tuple[Any, ...]:
-    """What results about a game are kept under: the rules and their configuration."""
-    return game.info, json.dumps(game.config, sort_keys=True, default=repr), game.kernels, game.deals is None
-
-
 def _too_large(game: Game, limit: int) -> UsageError:
     return UsageError(
         f"{game.info.id} has more than {limit:,} decisions, too many to go through them all. Configure a smaller game, "
@@ -172,6 +165,8 @@ class _Grower:
 
     def __init__(self, game: Game, limit: int) -> None:
         self.game, self.limit = game, limit
+        chance = "its course depends on the seed in a way that it does not list (Game.deals)"
+        self.twins = Twins(game, f"{game.info.id} cannot be analysed exactly: {chance}.")
         self.nodes: list[_Node] = []
         self.sets: list[int] = []
         self.numbers: dict[Any, int] = {}
@@ -215,20 +210,10 @@ class _Grower:
         game = self.game
         starts: dict[int, tuple[State, float]] = {}
         for value, chance in game.deals() if game.deals is not None else [(None, 1.0)]:
-            pair = game.new_state(2)
-            for copy, seed in enumerate(SEEDS):
-                game.kernels.reset(pair, copy, np.uint64(seed))
-                if game.deals is not None:
-                    game.options["deal"](pair, copy, value)
-            key = self._key(pair)
+            pair = self.twins.start(value)
+            key = self.twins.key(pair)
             starts[key] = pair, chance + (starts[key][1] if key in starts else 0.0)
         return list(starts.values())
-
-    def _key(self, pair: State) -> int:
-        first, second = (self.game.key(pair, copy) for copy in (0, 1))
-        if first != second:
-            raise self._chance()
-        return first
 
     def _ask(
         self,
@@ -294,16 +279,6 @@ class _Grower:
         pair = take(node.pair)
         actions = np.zeros(self.game.info.players, np.int32)
         actions[list(node.asked)] = said
-        rewards = np.zeros((2, len(actions)), np.float32)
-        status = [int(self.game.kernels.step(pair, copy, actions, rewards[copy])) for copy in (0, 1)]
-        if status[0] != status[1] or (rewards[0] != rewards[1]).any():
-            raise self._chance()
-        self._key(pair)
-        paid[:] = rewards[0]
-        return pair, status[0]
-
-    def _chance(self) -> UsageError:
-        return UsageError(
-            f"{self.game.info.id} cannot be analysed exactly: its course depends on the seed in a way that it does not "
-            "list (Game.deals)."
-        )
+        status, paid[:] = self.twins.step(pair, actions)
+        self.twins.key(pair)
+        return pair, status

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,12 +24,12 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, Mask, State
 from ...envs import loops
-from ...envs.core import Game, Kernels
-from ...envs.jit import bind, disabled, source_hash
+from ...envs.core import Game
+from ...envs.jit import disabled
 from ...envs.rng import below, mix64, word
 from ...errors import UsageError
 from ..core import Decision, Turn
-from .rows import copier, need_action, need_open_game, need_same_game, unbound
+from .rows import compiled, need_action, need_open_game, need_same_game, unbound
 
 __all__ = ["MCTSAgent", "Shares"]
 
@@ -81,7 +80,7 @@ class Scratch(NamedTuple):
     returns: NDArray[np.float64]
 
 
-# -- templates: free names below are bound for each game (see ``_compiled``) -------------------------------------------
+# -- templates: free names below are bound for each game (see ``rows.compiled``) ---------------------------------------
 
 ACTIONS = PLAYERS = 0
 mover: Callable[..., int] = unbound
@@ -210,21 +209,17 @@ def grow(
     return done
 
 
-@cache
-def _compiled(kernels: Kernels, name: str, actions: int, players: int, copy: Any, layout: str) -> Callable[..., int]:
-    tag = f"{name}_{actions}_{players}_{source_hash(kernels)}_{layout}"
-    links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True)) | {"ACTIONS": actions, "PLAYERS": players}
-
-    def add(link: str, template: Callable[..., Any]) -> None:
-        links[link] = bind(template, links, tag, inline=True)
-
-    add("copy_row", copy)
-    add("pick", loops.pick_plain if disabled() else loops.pick_legal)
-    add("choose", choose_masked if kernels.draw is None else choose_drawn)
-    add("play", play_action)
-    add("expand", expand_node)
-    add("select", select_edge)
-    return bind(grow, links, tag)
+def _grow(game: Game) -> Callable[..., int]:
+    """``grow`` for a game."""
+    return compiled(
+        game,
+        grow,
+        ("pick", loops.pick_plain if disabled() else loops.pick_legal),
+        ("choose", choose_masked if game.kernels.draw is None else choose_drawn),
+        ("play", play_action),
+        ("expand", expand_node),
+        ("select", select_edge),
+    )
 
 
 # -- the agent ---------------------------------------------------------------------------------------------------------
@@ -281,9 +276,7 @@ class MCTSAgent:
         self.name, self.game = name, game
         self.playouts, self.exploration, self.cap = playouts, float(exploration), cap
         info = game.info
-        self._grow = _compiled(
-            game.kernels, f"{info.name}_v{info.version}", info.num_actions, info.players, *copier(game)
-        )
+        self._grow = _grow(game)
         self._scratch = Scratch(
             game.new_state(1),
             np.zeros(info.num_actions, np.int8),

@@ -1,7 +1,7 @@
-"""What the searches share: which games they may search, copies of positions in compiled code, positions as rows.
+"""What the searches share: which games they may search, compiled loops over a game's kernels, policies as tables.
 
-A search plays moves out on copies. A kernel can't call ``envs.state.put``, so ``copier`` writes the assignment of one
-row as a function, leaf by leaf, for a state of either layout.
+A search plays moves out on copies. A kernel can't call ``envs.state.put``, so the assignment of one row is written as a
+function, leaf by leaf, for a state of either layout.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...aliases import State
-from ...envs.core import Game
-from ...envs.jit import disabled
+from ...envs.core import Game, Kernels
+from ...envs.jit import bind, disabled, source_hash
 from ...envs.state import layout_hash
 from ...errors import IllegalAction, UsageError
-from ..core import Turn
+from ..core import HasPolicy, Turn
 
-__all__ = ["copier", "need_action", "need_open_game", "need_same_game", "unbound"]
+__all__ = ["Twins", "asked", "compiled", "need_action", "need_open_game", "need_same_game", "unbound"]
 
 
 def need_open_game(game: Game, name: str) -> None:
@@ -58,18 +59,41 @@ def unbound(*_: Any) -> Any:
     raise NotImplementedError("a template was called that is not bound to a game")
 
 
-def copier(game: Game) -> tuple[Callable[..., None], str]:
-    """``copy_row(state, i, source, j)`` for a game's layout, to be bound as a link, and a tag that names the layout."""
+def compiled(game: Game, template: Callable[..., Any], *parts: tuple[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """A template compiled for a game.
+
+    Its free names are bound to the game's kernels, ACTIONS and PLAYERS, ``copy_row(state, i, source, j)`` for the
+    game's layout, and the ``parts``: templates themselves, each of which may call those before it.
+    """
     state = game.new_state(1)
-    shape = tuple(_leaves(state, "", 0))
-    return _copier(shape), layout_hash(state)
+    info, leaves = game.info, tuple(_leaves(state, ""))
+    hashes = f"{source_hash(game.kernels)}_{layout_hash(state)}"
+    tag = f"{info.name}_v{info.version}_{info.num_actions}_{info.players}_{hashes}"
+    return _compiled(
+        game.kernels, tag, info.num_actions, info.players, template, (("copy_row", _copier(leaves)), *parts)
+    )
 
 
-def _leaves(state: State, path: str, depth: int) -> Sequence[tuple[str, int]]:
+@cache
+def _compiled(
+    kernels: Kernels,
+    tag: str,
+    actions: int,
+    players: int,
+    template: Callable[..., Any],
+    parts: tuple[tuple[str, Callable[..., Any]], ...],
+) -> Callable[..., Any]:
+    links: dict[str, Any] = kernels._asdict() | {"ACTIONS": actions, "PLAYERS": players}
+    for name, part in parts:
+        links[name] = bind(part, links, tag, inline=True)
+    return bind(template, links, tag)
+
+
+def _leaves(state: State, path: str) -> Sequence[tuple[str, int]]:
     """(subscript, ndim) of each array of a state."""
     if isinstance(state, np.ndarray):
         return [(path, state.ndim)]
-    return [leaf for k, part in enumerate(state) for leaf in _leaves(part, f"{path}[{k}]", depth + 1)]
+    return [leaf for k, part in enumerate(state) for leaf in _leaves(part, f"{path}[{k}]")]
 
 
 @cache
@@ -104,3 +128,67 @@ def need_same_game(name: str, game: Game, turn: Turn) -> None:
             f"This {name} was made for {game.info.id} {game.config or ''}, and is asked about {other.info.id} "
             f"{other.config or ''}. Make one for each game."
         )
+
+
+class Twins:
+    """A game played twice, begun from two seeds: where the two part, there is chance that nothing names.
+
+    Args:
+        game: rules.
+        verdict: what is said of a game with such chance.
+    """
+
+    def __init__(self, game: Game, verdict: str) -> None:
+        self.game, self.verdict = game, verdict
+
+    def start(self, deal: Any = None) -> State:
+        """Two rows: the beginning, or what a deal makes of it."""
+        pair = self.game.new_state(2)
+        for copy, seed in enumerate((0, 0x9E3779B97F4A7C15)):
+            self.game.kernels.reset(pair, copy, np.uint64(seed))
+            if deal is not None:
+                self.game.options["deal"](pair, copy, deal)
+        return pair
+
+    def key(self, pair: State) -> int:
+        """Of a position.
+
+        Raises:
+            UsageError: the two are not the same.
+        """
+        first, second = (self.game.key(pair, copy) for copy in (0, 1))
+        if first != second:
+            raise UsageError(self.verdict)
+        return first
+
+    def step(self, pair: State, actions: NDArray[np.int32]) -> tuple[int, NDArray[np.float32]]:
+        """Play in both; the status and [P] rewards.
+
+        Raises:
+            UsageError: they are not the same.
+        """
+        rewards = np.zeros((2, len(actions)), np.float32)
+        status = [int(self.game.kernels.step(pair, copy, actions, rewards[copy])) for copy in (0, 1)]
+        if status[0] != status[1] or (rewards[0] != rewards[1]).any():
+            raise UsageError(self.verdict)
+        return status[0], rewards[0]
+
+
+def asked(
+    agent: HasPolicy, turns: Sequence[Turn], legal: NDArray[np.bool_], place: Callable[[int], str], batch: int
+) -> NDArray[np.float64]:
+    """[B, A] how likely an agent plays what in B turns, asked ``batch`` at once; ``place`` says where one is.
+
+    Raises:
+        UsageError: probabilities that don't sum to 1 over the legal actions [B, A].
+    """
+    rows = [row for at in range(0, len(turns), batch) for row in agent.policy(turns[at : at + batch])]
+    table = np.where(legal, np.array(rows, np.float64).reshape(legal.shape), 0.0)
+    wrong = np.flatnonzero(~(np.abs(table.sum(1) - 1.0) < 1e-4) | (table < 0).any(1))
+    if wrong.size:
+        raise UsageError(
+            f"The policy gives {table[wrong[0]].sum():.6f} to all legal actions at {place(int(wrong[0]))} "
+            f"({wrong.size} such positions); it must be 1, and no probability below 0."
+        )
+    table /= table.sum(1, keepdims=True)
+    return table

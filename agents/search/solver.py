@@ -10,7 +10,7 @@ Letters: S positions, A actions.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,9 @@ from ...envs.core import Game
 from ...envs.state import take
 from ...envs.vec import VecEnv
 from ...errors import StateError, UsageError
+from .rows import Twins
 
-__all__ = ["LIMIT", "Decide", "Graph", "Solution", "explore", "solve"]
+__all__ = ["LIMIT", "Decide", "Graph", "Solution", "explore", "game_key", "solve"]
 
 LIMIT = 200_000
 """Positions that ``solve`` visits before it gives up: seconds and tens of megabytes, not minutes."""
@@ -149,7 +150,7 @@ def explore(game: Game, limit: int = LIMIT) -> Graph:
         UsageError: not a two-player turn-based game; hidden information; more than ``limit`` positions; chance,
             repetition or a sum other than 0.
     """
-    name = _cache_key(game)
+    name = game_key(game)
     if name not in _GRAPHS:
         _GRAPHS[name] = _Explorer(game, limit).graph()
     if len(_GRAPHS[name]) > limit:
@@ -164,7 +165,7 @@ def solve(game: Game, limit: int = LIMIT) -> Solution:
         UsageError: as ``explore``.
     """
     graph = explore(game, limit)
-    name = _cache_key(game)
+    name = game_key(game)
     if name not in _SOLUTIONS:
 
         def best(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -180,8 +181,9 @@ def solve(game: Game, limit: int = LIMIT) -> Solution:
     return _SOLUTIONS[name]
 
 
-def _cache_key(game: Game) -> tuple[Any, ...]:
-    return game.info, json.dumps(game.config, sort_keys=True, default=repr), game.kernels
+def game_key(game: Game) -> tuple[Any, ...]:
+    """What results about a game are kept under: the rules and their configuration."""
+    return game.info, json.dumps(game.config, sort_keys=True, default=repr), game.kernels, game.deals is None
 
 
 def _too_large(game: Game, limit: int) -> UsageError:
@@ -213,9 +215,7 @@ def _many_positions(game: Game, limit: int) -> bool:
 
 
 class _Explorer:
-    """Breadth first over two copies of the game that began with different seeds: where they part, there is chance."""
-
-    SEEDS = (0, 0x9E3779B97F4A7C15)
+    """Breadth first."""
 
     def __init__(self, game: Game, limit: int) -> None:
         info = game.info
@@ -229,34 +229,36 @@ class _Explorer:
             )
         self.game, self.limit = game, limit
         self.numbers: dict[int, int] = {}
-        self.rows: list[State] = []  # one State of two rows each, a copy for each seed
+        self.rows: list[State] = []  # pairs
+        chance = "its course depends on the seed (chance)"
+        self.twins = Twins(game, f"{info.id} cannot be solved by minimax: {chance}.")
 
     def graph(self) -> Graph:
-        game, kernels = self.game, self.game.kernels
-        start = game.new_state(2)
-        for copy, seed in enumerate(self.SEEDS):
-            kernels.reset(start, copy, np.uint64(seed))
-        self._number(start)
-        children: list[NDArray[np.int64]] = []
-        rewards: list[NDArray[np.float32]] = []
-        movers: list[int] = []
-        while len(movers) < len(self.rows):
-            here = self.rows[len(movers)]
-            child, paid, mover = self._expand(here)
-            children.append(child)
-            rewards.append(paid)
-            movers.append(mover)
+        game = self.game
+        self._number(self.twins.start())
+        found: list[tuple[NDArray[np.int64], NDArray[np.float32], int]] = []
+        while len(found) < len(self.rows):
+            found.append(self._expand(self.rows[len(found)]))
         states = game.new_state(len(self.rows))
         for s, rows in enumerate(self.rows):
             _overwrite(states, rows, slice(s, s + 1), slice(0, 1))
-        return _assemble(game, states, list(self.numbers), movers, np.stack(children), np.stack(rewards))
+        children, rewards, movers = zip(*found, strict=True)
+        child, known = np.stack(children), np.array(list(self.numbers), np.uint64)
+        return Graph(
+            game=game,
+            states=states,
+            keys=known,
+            movers=np.array(movers, np.int64),
+            legal=child != ILLEGAL,
+            children=child,
+            rewards=np.stack(rewards),
+            layers=_layers(game, child),
+            _order=np.argsort(known),
+        )
 
     def _number(self, pair: State) -> int:
         """The number of a position; a new one joins the queue."""
-        first, second = (self.game.key(pair, copy) for copy in (0, 1))
-        if first != second:
-            raise self._chance()
-        number = self.numbers.setdefault(first, len(self.numbers))
+        number = self.numbers.setdefault(self.twins.key(pair), len(self.numbers))
         if number == len(self.rows):
             if number >= self.limit or (number == PROBE and _many_positions(self.game, self.limit)):
                 raise _too_large(self.game, self.limit)
@@ -264,29 +266,22 @@ class _Explorer:
         return number
 
     def _expand(self, here: State) -> tuple[NDArray[np.int64], NDArray[np.float32], int]:
-        game, kernels = self.game, self.game.kernels
+        game = self.game
         mover = game.mover(here, 0)
         child = np.full(game.info.num_actions, ILLEGAL, np.int64)
         paid = np.zeros((game.info.num_actions, 2), np.float32)
-        pair, actions, rewards = take(here), np.zeros(2, np.int32), np.zeros((2, 2), np.float32)
+        pair, actions = take(here), np.zeros(2, np.int32)
         for action in game.legal_actions(here, 0, mover):
             _overwrite(pair, here)
             actions[mover] = action
-            rewards[:] = 0.0
-            status = [kernels.step(pair, copy, actions, rewards[copy]) for copy in (0, 1)]
-            if status[0] != status[1] or (rewards[0] != rewards[1]).any():
-                raise self._chance()
-            if abs(float(rewards[0].sum())) > CLOSE:
+            status, paid[action] = self.twins.step(pair, actions)
+            if abs(float(paid[action].sum())) > CLOSE:
                 raise UsageError(
-                    f"{game.info.id} cannot be solved by minimax: an action pays {rewards[0].tolist()}, which does not "
-                    "sum to 0."
+                    f"{game.info.id} cannot be solved by minimax: an action pays {paid[action].tolist()}, which does "
+                    "not sum to 0."
                 )
-            paid[action] = rewards[0]
-            child[action] = self._number(pair) if status[0] == RUNNING else END
+            child[action] = self._number(pair) if status == RUNNING else END
         return child, paid, mover
-
-    def _chance(self) -> UsageError:
-        return UsageError(f"{self.game.info.id} cannot be solved by minimax: its course depends on the seed (chance).")
 
 
 def _overwrite(state: State, source: State, to: slice = slice(None), of: slice = slice(None)) -> None:
@@ -296,28 +291,6 @@ def _overwrite(state: State, source: State, to: slice = slice(None), of: slice =
         return
     for part, other in zip(state, source, strict=True):
         _overwrite(part, other, to, of)
-
-
-def _assemble(
-    game: Game,
-    states: State,
-    keys: Sequence[int],
-    movers: Sequence[int],
-    children: NDArray[np.int64],
-    rewards: NDArray[np.float32],
-) -> Graph:
-    known = np.array(keys, np.uint64)
-    return Graph(
-        game=game,
-        states=states,
-        keys=known,
-        movers=np.array(movers, np.int64),
-        legal=children != ILLEGAL,
-        children=children,
-        rewards=rewards,
-        layers=_layers(game, children),
-        _order=np.argsort(known),
-    )
 
 
 def _layers(game: Game, children: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...agents.core import HasPolicy, Turn
-from ...agents.search.information_sets import nash_conv
+from ...agents.search.information_sets import Exploitability, nash_conv
+from ...agents.search.rows import asked
 from ...agents.search.solver import END, Decide, Graph, solve
 from ...envs.core import Game
 from ...errors import UsageError
@@ -40,34 +41,7 @@ def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArra
     """
     masks, movers, keys = graph.legal.astype(np.int8), graph.movers.tolist(), graph.keys.tolist()
     turns = [Turn(graph.game, graph.states, s, movers[s], masks[s], keys[s]) for s in range(len(graph))]
-    rows = [row for at in range(0, len(turns), batch) for row in agent.policy(turns[at : at + batch])]
-    table = np.array(rows, np.float64).reshape(graph.legal.shape)
-    table[~graph.legal] = 0.0
-    wrong = np.flatnonzero(~(np.abs(table.sum(1) - 1.0) < 1e-4) | (table < 0).any(1))
-    if wrong.size:
-        s = int(wrong[0])
-        raise UsageError(
-            f"The policy gives {table[s].sum():.6f} to all legal actions of position {s} of {graph.game.info.id} "
-            f"({wrong.size} such positions); it must be 1, and no probability below 0."
-        )
-    table /= table.sum(1, keepdims=True)
-    return table
-
-
-@dataclass(frozen=True)
-class Exploitability:
-    """What a perfect opponent who knows the policy gets out of it.
-
-    Attributes:
-        value: mean over the seats of (best response's return - the game's value for that seat); 0 is perfect play. This
-            is what is called exploitability in a two-player zero-sum game.
-        nash_conv: the sum instead of the mean.
-        best_responses: [P] the best response's expected return from each seat.
-    """
-
-    value: float
-    nash_conv: float
-    best_responses: tuple[float, ...]
+    return asked(agent, turns, graph.legal, lambda s: f"position {s} of {graph.game.info.id}", batch)
 
 
 def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Exploitability:
@@ -84,8 +58,7 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
     Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL (NashConv).
     """
     if game.info.hidden:
-        hidden = nash_conv(game, policy)
-        return Exploitability(hidden.value, hidden.nash_conv, hidden.best_responses)
+        return nash_conv(game, policy)
     solution = solve(game)
     graph = solution.graph
     table = policy if isinstance(policy, np.ndarray) else policy_table(graph, policy)
