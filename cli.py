@@ -346,12 +346,13 @@ def _row(row: dict[str, Any]) -> str:
     if "player" in row and "worlds" not in row:
         return f"{row['player']}: {_row({name: value for name, value in row.items() if name != 'player'})}"
     if "worlds" in row:
-        low, high = row["reward_interval"]
         parts = [f"{row['player']}, {row['worlds']} held-out world{'s' * (row['worlds'] > 1)}, {row['ticks']} ticks:"]
-        alone = row["worlds"] == 1  # nothing to draw an interval from
-        parts.append(f"reward of an agent {row['reward']:.3f}" + ("" if alone else f" ({low:.3f} to {high:.3f})"))
+        interval = row["reward_interval"]  # none of a few worlds
+        told = f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else ""
+        parts.append(f"reward of an agent {row['reward']:.3f}{told}")
         for name, (share, least, most) in row["share"].items():
-            parts.append(f"{share:.1%} of {name}'s" + ("" if alone else f" ({100 * least:.1f} to {100 * most:.1f})"))
+            told = f" ({100 * least:.1f} to {100 * most:.1f})" if least is not None else ""
+            parts.append(f"{share:.1%} of {name}'s{told}")
         return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])
     if "curriculum" in row:
         low, high = row["solved_interval"]

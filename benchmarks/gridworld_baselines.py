@@ -86,8 +86,9 @@ def main(words: list[str] | None = None) -> None:
                 game, make_baseline(name, game), asked.worlds, asked.seed, max_steps=asked.ticks or None
             )
             own = score.per_world
-            low, high = mean_interval(own) or (own.mean(), own.mean())
-            cells.append(f"{own.mean():.1f} ({low:.1f} to {high:.1f}), {own.mean() / most.mean():.0%}")
+            held = mean_interval(own)
+            told = f" ({held[0]:.1f} to {held[1]:.1f})" if held else ""
+            cells.append(f"{own.mean():.1f}{told}, {own.mean() / most.mean():.0%}")
         print(f"| {preset} | {most.mean():.1f} | " + " | ".join(cells) + " |", flush=True)
 
 

@@ -329,11 +329,11 @@ def test_eval_says_whether_a_goal_is_reached(
 
 
 def test_eval_in_worlds(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["eval", "forager", "--game", "gridworld", "--preset", "a3_9x9", "--games", "4", "--ticks", "9"]
+    words = ["eval", "forager", "--game", "gridworld", "--preset", "a3_9x9", "--games", "8", "--ticks", "9"]
     assert main([*words, "--vs", "random", "--json"]) == 0
     said = capsys.readouterr()
     rows = [json.loads(line) for line in said.out.splitlines()]
-    assert [(row["player"], row["worlds"], row["ticks"]) for row in rows] == [("forager", 4, 9), ("random", 4, 9)]
+    assert [(row["player"], row["worlds"], row["ticks"]) for row in rows] == [("forager", 8, 9), ("random", 8, 9)]
     assert rows[0]["reward_interval"][0] <= rows[0]["reward"] <= rows[0]["reward_interval"][1]
     assert not said.err  # no terminal, no progress
     assert main(words) == 0
@@ -341,6 +341,8 @@ def test_eval_in_worlds(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split(",")[0] for line in lines] == ["forager", "random"]
     assert "held-out worlds, 9 ticks:" in lines[0]
     assert "of forager's" in lines[1]
+    assert main([*words[:-3], "2", *words[-2:]]) == 0
+    assert " to " not in capsys.readouterr().out  # two worlds: no interval
 
 
 # -- bench -----------------------------------------------------------------------------------------------------------

@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 
-__all__ = ["Interval", "mean_interval", "ratio_interval", "share_interval", "student", "wilson"]
+__all__ = ["FEWEST", "Interval", "mean_interval", "ratio_interval", "share_interval", "student", "wilson"]
 
 Interval: TypeAlias = tuple[float, float]
 """Low, high."""
+
+FEWEST = 8
+"""Fewer values than these have no interval, unless it is known what a value can be: they hide their tail, so that one
+would be several times as wide as the mean, and still hold the truth less often than it says."""
 
 
 def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interval:
@@ -96,11 +100,11 @@ def mean_interval(values: NDArray[np.float64], span: Interval | None = None) -> 
 
     Args:
         values: [n] independent values.
-        span: the least and the most that a value can be. Where all values are equal the interval then reaches as far
-            as others may be among those not seen (Wilson's upper end for 0 of n).
+        span: the least and the most that a value can be; no interval reaches beyond. Where all values are equal it
+            reaches as far as others may be among those not seen (Wilson's upper end for 0 of n).
 
     Returns:
-        Low and high; None for a single value without a span: one value has no interval.
+        Low and high; None for fewer than ``FEWEST`` values without a span.
 
     Source: Hall 1992, Journal of the Royal Statistical Society B 54.
     """
@@ -109,7 +113,7 @@ def mean_interval(values: NDArray[np.float64], span: Interval | None = None) -> 
     if span is not None and (n == 1 or not apart.any()):
         others = wilson(0, n)[1]
         return mean - others * (mean - span[0]), mean + others * (span[1] - mean)
-    if n < 2:
+    if n < FEWEST and span is None:
         return None
     error = float(np.std(values, ddof=1)) / math.sqrt(n)
     t = student(max(1, n - 3))
@@ -117,7 +121,8 @@ def mean_interval(values: NDArray[np.float64], span: Interval | None = None) -> 
     if n > 2 and error:
         skewness = float(np.mean(apart**3)) / float(np.std(values)) ** 3
         skewness *= math.sqrt(n * (n - 1)) / (n - 2) * (1 + 6 / n)
-    return mean - error * _unskewed(t, skewness, n), mean - error * _unskewed(-t, skewness, n)
+    low, high = span or (-math.inf, math.inf)
+    return max(low, mean - error * _unskewed(t, skewness, n)), min(high, mean - error * _unskewed(-t, skewness, n))
 
 
 def _unskewed(t: float, skewness: float, n: int) -> float:
@@ -134,12 +139,13 @@ def ratio_interval(above: NDArray[np.float64], below: NDArray[np.float64]) -> In
         below: [n] the other.
 
     Returns:
-        Low and high; None where ``below`` may as well have the mean 0, or less: no ratio is excluded then.
+        Low and high; None for fewer than ``FEWEST`` pairs, and where ``below`` may as well have the mean 0, or less: no
+        ratio is excluded then.
 
     Source: Fieller 1954, Journal of the Royal Statistical Society B 16.
     """
     n = len(above)
-    if n < 2:
+    if n < FEWEST:
         return None
     top, bottom = float(above.mean()), float(below.mean())
     (aa, ab), (_, bb) = (np.cov(above, below) * student(n - 1) ** 2 / n).tolist()

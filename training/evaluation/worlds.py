@@ -22,7 +22,7 @@ from ...envs.core import Game
 from ...envs.recording import Recorded
 from ...envs.vec import VecEnv
 from ...errors import UsageError
-from .intervals import mean_interval, ratio_interval
+from .intervals import FEWEST, mean_interval, ratio_interval
 
 __all__ = ["HELD_OUT", "WorldScore", "compare_worlds", "play_worlds"]
 
@@ -137,10 +137,10 @@ def compare_worlds(
         save: every world of every player is added to this file.
 
     Returns:
-        ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %; of a
-        single world, which has none, its mean twice), ``least`` and ``most`` (the poorest and richest agent, mean over
-        worlds), ``illegal`` and ``share``: name -> [ratio, low, high], for those who surely earn something, and at
-        least a tenth of it.
+        ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %; None
+        of fewer than ``FEWEST`` worlds), ``least`` and ``most`` (the poorest and richest agent, mean over worlds),
+        ``illegal`` and ``share``: name -> [ratio, low, high], for those who surely earn something, and at least a tenth
+        of it; of fewer worlds [ratio, None, None].
     """
     scores = {
         name: play_worlds(
@@ -156,15 +156,15 @@ def compare_worlds(
     }
     rows = []
     for name, score in scores.items():
-        own = score.per_world
-        share = {}
+        own, held = score.per_world, mean_interval(score.per_world)
+        share: dict[str, list[float | None]] = {}
         for other, theirs in scores.items():
             base = theirs.per_world
             # Ratios to next to nothing, or to what may be nothing, say nothing.
             if other == name or base.mean() <= max(0.0, 0.1 * own.mean()):
                 continue
             ratio = score.mean / theirs.mean
-            interval = ratio_interval(own, base) if worlds > 1 else (ratio, ratio)
+            interval = ratio_interval(own, base) if worlds >= FEWEST else (None, None)
             if interval is not None:
                 share[other] = [ratio, *interval]
         rows.append(
@@ -173,7 +173,7 @@ def compare_worlds(
                 "worlds": worlds,
                 "ticks": score.ticks,
                 "reward": score.mean,
-                "reward_interval": list(mean_interval(own) or (score.mean, score.mean)),
+                "reward_interval": None if held is None else list(held),
                 "least": float(np.nanmin(score.rewards, 1).mean()),
                 "most": float(np.nanmax(score.rewards, 1).mean()),
                 "illegal": score.illegal,

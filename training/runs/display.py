@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from ...errors import MissingExtra
 from ..evaluation.intervals import wilson
 from .curves import plot_curves, title
 from .net_config import NetConfig
-from .outcome import Watched
+from .outcome import Watched, Watcher
 from .trackers import Tracker, make_tracker, scalars
 
-__all__ = ["Display", "Lines", "plain_line", "plot_curves"]
+__all__ = ["Display", "Lines", "plain_line", "plot_curves", "watched"]
 
 
 class Lines:
@@ -131,22 +132,36 @@ class Display:
             shares = (_percent(share, wilson(round(share * games), games)) for share in won)
             body.add_row("training (sampled)", *shares, str(games))
         for e in self._evals:
+            whose = f"{e['player']} " if "player" in e else ""
             if "worlds" in e:
                 body.add_row(f"{e['player']}, held-out worlds", _earned(e), "", "", str(e["worlds"]))
-                continue
-            whose = f"{e['player']} " if "player" in e else ""
-            if "solved" in e:
+            elif "solved" in e:
                 solved = _percent(e["solved"], e["solved_interval"])
                 body.add_row(f"{whose}{title(e)}, held out (greedy)", solved, "", "", str(e["games"]))
-                continue
-            if "exploitability" in e:
+            elif "exploitability" in e:
                 body.add_row(f"{whose or 'itself '}(sampled)", "", "", "", _exploitable(e))
-                continue
-            cells = (_percent(e[n], e[f"{n}_interval"]) for n in ("win", "draw", "loss"))
-            body.add_row(f"{whose}against {e['opponent']} (greedy)", *cells, str(e["games"]))
+            else:
+                cells = (_percent(e[n], e[f"{n}_interval"]) for n in ("win", "draw", "loss"))
+                body.add_row(f"{whose}against {e['opponent']} (greedy)", *cells, str(e["games"]))
         foot = Table.grid(padding=(0, 2))
         foot.add_row(*_figures(row))
         return Group(head, body, foot)
+
+
+@contextlib.contextmanager
+def watched(
+    trainer: Watched, watcher: Watcher | Literal["lines"] | None
+) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """What to call with every line of metrics; "lines" prints it, None is silent."""
+    watcher = Lines() if watcher == "lines" else watcher
+    if watcher is None:
+        yield lambda row: None
+        return
+    watcher.start(trainer)
+    try:
+        yield watcher.update
+    finally:
+        watcher.stop()
 
 
 def _headlines(trainer: Watched) -> list[str]:
@@ -216,5 +231,5 @@ def _exploitable(row: Mapping[str, Any]) -> str:
 
 
 def _earned(row: Mapping[str, Any]) -> str:
-    low, high = row["reward_interval"]
-    return f"reward {row['reward']:.2f} ({low:.2f} to {high:.2f})"
+    interval = row["reward_interval"]  # None of a few worlds
+    return f"reward {row['reward']:.2f}" + (f" ({interval[0]:.2f} to {interval[1]:.2f})" if interval else "")

@@ -101,11 +101,12 @@ def test_shares_of_what_may_be_nothing_are_not_told(game):
     assert (list(rows[0]["share"]), list(rows[1]["share"])) == (["forager"], [])
 
 
-def test_one_world_has_no_interval(game):
+@pytest.mark.parametrize("worlds", [1, 7])
+def test_few_worlds_have_no_interval(game, worlds):
     agents = {name: make_baseline(name, game) for name in ("forager", "random")}
-    forager, chance = compare_worlds(game, agents, 1, 0)
-    assert forager["reward_interval"] == [forager["reward"]] * 2
-    assert chance["share"]["forager"] == [chance["reward"] / forager["reward"]] * 3
+    forager, chance = compare_worlds(game, agents, worlds, 0)
+    assert forager["reward_interval"] is None
+    assert chance["share"]["forager"] == [chance["reward"] / forager["reward"], None, None]
 
 
 def test_what_is_refused(game):
