@@ -7,7 +7,7 @@ policy itself, ``policy.exploitability<=0.02``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,37 +91,31 @@ class Goal:
 
     def reached(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Whether all conditions hold in all rows that they are about; without such a row they fail."""
-
-        def holds(name: str, column: str, sign: str, bound: float) -> bool:
-            seen = [row[column] for row in _about(name, rows) if row.get(column) is not None]
-            return bool(seen) and all(value >= bound if sign == ">=" else value <= bound for value in seen)
-
-        return bool(self.terms) and all(holds(*term) for term in self.terms)
+        found = [[holds for _, _, holds in self._seen(term, rows)] for term in self.terms]
+        return bool(found) and all(seen and all(seen) for seen in found)
 
     def shown(self, rows: Sequence[Mapping[str, Any]]) -> str:
         """``random.win 0.931 >= 0.92, ...`` for people."""
-        return ", ".join(
-            f"{n}.{c} {row[c]:.3f} {s} {b:g}"
-            for n, c, s, b in self.terms
-            for row in _about(n, rows)
-            if row.get(c) is not None
-        )
+        seen = [found for term in self.terms for found in self._seen(term, rows)]
+        return ", ".join(f"{value} {bound}" for value, bound, _ in seen)
 
     def missed(self, rows: Sequence[Mapping[str, Any]]) -> str:
         """``random.win 0.577, not >= 0.9, ...``: the conditions that do not hold."""
-        return ", ".join(
-            f"{n}.{c} {row[c]:.3f}, not {s} {b:g}"
-            for n, c, s, b in self.terms
-            for row in _about(n, rows)
-            if row.get(c) is not None and not Goal(((n, c, s, b),)).reached([row])
-        )
+        seen = [found for term in self.terms for found in self._seen(term, rows)]
+        return ", ".join(f"{value}, not {bound}" for value, bound, holds in seen if not holds)
+
+    def _seen(
+        self, term: tuple[str, str, str, float], rows: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[str, str, bool]]:
+        """A condition in each row that it is about: ``random.win 0.931``, ``>= 0.92``, and whether it holds."""
+        name, column, sign, bound = term
+        for row in rows:
+            value = row.get(column) if subject(row) == name else None
+            if value is not None:
+                holds = value >= bound if sign == ">=" else value <= bound
+                yield f"{name}.{column} {value:.3f}", f"{sign} {bound:g}", holds
 
 
 def subject(row: Mapping[str, Any]) -> str:
     """What a row is about: a player in worlds, a curriculum, an opponent, or the policy itself."""
     return str(row["player"] if "worlds" in row else row.get("curriculum", row.get("opponent") or POLICY))
-
-
-def _about(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows of an opponent, of a curriculum or of the policy itself."""
-    return [row for row in rows if subject(row) == name]

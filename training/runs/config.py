@@ -98,14 +98,7 @@ def read_config(path: Path, game: str | None = TrainConfig.game) -> AnyConfig:
     Raises:
         UsageError: no such file, not YAML, not a mapping, no game, unknown fields or bad values.
     """
-    try:
-        data = yaml.safe_load(path.read_text())
-    except FileNotFoundError:
-        raise UsageError(f"No config file at {path}.") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path} can't be read as YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(data, Mapping):
-        raise UsageError(f"{path} holds {type(data).__name__}, not a mapping of fields.")
+    data = _read(path)
     if "game" not in data and game is None:
         raise UsageError(
             f"{path} doesn't say which game: add a line such as `game: tictactoe`, or say it before --config."
@@ -113,13 +106,24 @@ def read_config(path: Path, game: str | None = TrainConfig.game) -> AnyConfig:
     return from_tagged({"game": game, **data})
 
 
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        data = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"No config file at {path}.") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UsageError(f"{path} can't be read as YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(data, Mapping):
+        raise UsageError(f"{path} holds {type(data).__name__}, not a mapping of fields.")
+    return data
+
+
 def is_net_run(folder: Path) -> bool:
     """Whether a folder holds a run of a net: by its tag alone."""
     try:
-        data = yaml.safe_load((folder / "config.yaml").read_text())
-    except (OSError, ValueError, yaml.YAMLError):
+        return _read(folder / "config.yaml").get("policy") == "net"
+    except UsageError:
         return False
-    return isinstance(data, Mapping) and data.get("policy") == "net"
 
 
 def load_config(path: Path) -> TrainConfig:

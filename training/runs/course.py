@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...agents.deadline import OutOfTime, until
 from ...errors import CollapseError
-from .display import Lines
+from .display import watched
 from .folder import Run
 from .interrupts import StopFlag
 from .outcome import Outcome, Watcher, how_to_resume
@@ -39,22 +40,21 @@ def follow(
     if trainer.policy.loaded.model.num_parameters() > LARGE and not dense:
         with contextlib.suppress(OutOfTime), until(moment):
             trainer.foreseen = foresee(trainer)
-    watcher = Lines() if watcher == "lines" else watcher
-    if watcher:
-        watcher.start(trainer)
-    try:
-        reason, message, rows = _updates(trainer, run, started, moment, watcher, notes)
-    finally:
-        if watcher:
-            watcher.stop()
+    with watched(trainer, watcher) as show:
+        reason, message, rows = _updates(trainer, run, started, moment, show, notes)
     return Outcome(reason, message, run.folder, trainer.updates, time.monotonic() - started, rows)
 
 
 def _updates(
-    trainer: Trainer, run: Run, started: float, moment: float, watcher: Watcher | None, notes: list[str]
+    trainer: Trainer,
+    run: Run,
+    started: float,
+    moment: float,
+    show: Callable[[Mapping[str, Any]], None],
+    notes: list[str],
 ) -> tuple[str, str, list[dict[str, Any]]]:
     budget, exam = trainer.config.budget, trainer.exam
-    before = max((float(row["elapsed"]) for row in run.metrics()), default=0.0)
+    before = run.elapsed()
     rows: list[dict[str, Any]] = []
     with StopFlag() as stop:
         while trainer.updates < budget.updates:
@@ -81,8 +81,7 @@ def _updates(
             if notes:
                 row["notes"], notes = [*notes, *row.get("notes", ())], []
             run.log(row)
-            if watcher:
-                watcher.update(row)
+            show(row)
             reached = "eval" in row and exam.goal.reached(rows)
             over = time.monotonic() > moment
             if reached or over or stop.asked or trainer.updates % budget.checkpoint_every == 0:

@@ -9,9 +9,10 @@ from typing import Any, TypeVar, get_type_hints
 
 import yaml
 
+from ...envs.registry import game_arguments
 from ...errors import UnknownName, UsageError
 
-__all__ = ["as_dict", "check", "merge"]
+__all__ = ["Configuration", "as_dict", "check", "merge"]
 
 _Config = TypeVar("_Config")
 
@@ -40,6 +41,21 @@ def check(config: object, bounds: Mapping[str, str]) -> None:
             value = attrgetter(name)(config)
             if not _HOLDS[wanted](value):
                 raise UsageError(f"{name.rpartition('.')[2]} is {value}; it must be {wanted}.")
+
+
+class Configuration:
+    """What the configurations of runs have in common: ``set``, the game's own arguments as words."""
+
+    set: tuple[str, ...]
+
+    @property
+    def game_arguments(self) -> dict[str, Any]:
+        """``set`` as keyword arguments of the game.
+
+        Raises:
+            UsageError: one that doesn't read name=value.
+        """
+        return game_arguments(self.set)
 
 
 def as_dict(config: Any) -> dict[str, Any]:

@@ -14,11 +14,12 @@ one before it is used.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,11 +101,19 @@ class Run:
         Raises:
             RunError: the disk is full or the folder is gone.
         """
+        with self._metrics() as path, path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    @contextlib.contextmanager
+    def _metrics(self) -> Iterator[Path]:
         try:
-            with (self.folder / "metrics.jsonl").open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            yield self.folder / "metrics.jsonl"
         except OSError as error:
             raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
+
+    def elapsed(self) -> float:
+        """Seconds that were spent, as metrics.jsonl has them."""
+        return max((float(row["elapsed"]) for row in self.metrics()), default=0.0)
 
     def metrics(self) -> list[dict[str, Any]]:
         """All complete lines of metrics.jsonl."""
@@ -124,10 +133,8 @@ class Run:
             RunError: the disk is full.
         """
         rows = [row for row in self.metrics() if row["update"] < update]
-        try:
-            write_text(self.folder / "metrics.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        except OSError as error:
-            raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
+        with self._metrics() as path:
+            write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
 
     # -- checkpoints
 
@@ -143,7 +150,7 @@ class Run:
         Raises:
             RunError: it could not be written; earlier checkpoints are untouched.
         """
-        final = self.folder / "checkpoints" / f"{update:06d}"
+        final = self._checkpoint(update)
         partial = final.with_name(final.name + ".partial")
         try:
             shutil.rmtree(partial, ignore_errors=True)
@@ -160,7 +167,7 @@ class Run:
             shutil.rmtree(partial, ignore_errors=True)
             raise self.unwritten(f"Checkpoint {final}", error) from None
         for old in self.checkpoints()[:-keep]:
-            shutil.rmtree(self.folder / "checkpoints" / f"{old:06d}", ignore_errors=True)
+            shutil.rmtree(self._checkpoint(old), ignore_errors=True)
         return final
 
     def unwritten(self, what: str, error: Exception) -> RunError:
@@ -190,7 +197,7 @@ class Run:
                 f"Begin a new run with its weights: --init {self.folder}"
             )
         for update in reversed(self.checkpoints()):
-            folder = self.folder / "checkpoints" / f"{update:06d}"
+            folder = self._checkpoint(update)
             try:
                 state = json.loads((folder / "state.json").read_text())
                 for name, digest in state["digests"].items():
@@ -213,11 +220,14 @@ class Run:
         """``id`` and ``hash`` of the base model, as the newest readable checkpoint has them; else empty."""
         for update in reversed(self.checkpoints()):
             try:
-                state = json.loads((self.folder / "checkpoints" / f"{update:06d}" / "state.json").read_text())
+                state = json.loads((self._checkpoint(update) / "state.json").read_text())
                 return {str(k): str(v) for k, v in state["model"].items()}
             except (OSError, ValueError, KeyError):
                 continue
         return {}
+
+    def _checkpoint(self, update: int) -> Path:
+        return self.folder / "checkpoints" / f"{update:06d}"
 
     def player_folder(self, name: str, update: int) -> Path:
         """Where a version of a player's adapter lies."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from ...envs.registry import game_arguments
-from .fields import check
+from .fields import Configuration, check
 
 __all__ = ["NetConfig", "PPOConfig"]
 
@@ -57,7 +55,7 @@ class PPOConfig:
 
 
 @dataclass(frozen=True)
-class NetConfig:
+class NetConfig(Configuration):
     """What a run of a net does.
 
     Attributes:
@@ -125,11 +123,6 @@ class NetConfig:
         """What ``coterie train GAME --policy net`` starts from."""
         own = game.rpartition("-v")[0] or game
         return cls(game=game, set=cls.set if own == cls.game else ())  # that world is the gridworld's
-
-    @property
-    def game_arguments(self) -> dict[str, Any]:
-        """``set`` as keyword arguments of the game."""
-        return game_arguments(self.set)
 
     @property
     def free(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ clock.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from ...envs.vec import VecEnv
 from ...errors import UsageError
 from ..evaluation.worlds import compare_worlds
 from ..learn.ppo_net import PPO
-from .display import Lines
+from .display import watched
 from .folder import Run
 from .interrupts import StopFlag
 from .net_config import NetConfig
@@ -159,15 +160,9 @@ def train_net(
     if resume:
         kept.cut_metrics(trainer.updates)
         kept.write_config()
-    watcher = Lines() if watcher == "lines" else watcher
-    if watcher:
-        watcher.start(trainer)
-    try:
-        reason = _loop(trainer, kept, watcher, notes)
+    with watched(trainer, watcher) as show:
+        reason = _loop(trainer, kept, show, notes)
         trainer.save()
-    finally:
-        if watcher:
-            watcher.stop()
     rows = [row for row in kept.metrics() if "eval" in row]
     message = f"Done: {trainer.ppo.agent_steps / 1e6:.2f} M agent-steps. Measure it with: coterie eval {folder}"
     if reason == "interrupted":
@@ -177,10 +172,10 @@ def train_net(
     )
 
 
-def _loop(trainer: NetTrainer, run: Run, watcher: Watcher | None, notes: list[str]) -> str:
+def _loop(trainer: NetTrainer, run: Run, show: Callable[[Mapping[str, Any]], None], notes: list[str]) -> str:
     """Updates until the budget is spent, or Ctrl-C; which it was."""
     config = trainer.config
-    elapsed = max((float(row["elapsed"]) for row in run.metrics()), default=0.0)
+    elapsed = run.elapsed()
 
     def spent() -> bool:
         return trainer.updates >= config.updates or bool(config.minutes and elapsed >= 60 * config.minutes)
@@ -196,8 +191,7 @@ def _loop(trainer: NetTrainer, run: Run, watcher: Watcher | None, notes: list[st
             if notes:
                 row["notes"], notes = notes, []
             run.log(row)
-            if watcher:
-                watcher.update(row)
+            show(row)
             if stop.asked:
                 return "interrupted"
             if trainer.updates % config.checkpoint_every == 0:

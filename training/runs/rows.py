@@ -49,13 +49,13 @@ def summary(
 def _played(batch: Rollout, rows: Any, name: str | None) -> dict[str, Any]:
     """How a player's games went, or all learners'."""
     results = batch.learner_results(name)
-    visits = [batch.visits[d] for d in rows.tolist()]
+    visits, games = [batch.visits[d] for d in rows.tolist()], max(1, len(results))
     return {
-        "reward": float(results.mean()) if len(results) else 0.0,
+        "reward": float(results.sum()) / games,
         "reward_std": float(results.std(ddof=1)) if len(results) > 1 else 0.0,
-        "win": float((results > 0).mean()) if len(results) else 0.0,
-        "draw": float((results == 0).mean()) if len(results) else 0.0,
-        "loss_share": float((results < 0).mean()) if len(results) else 0.0,
+        "win": float((results > 0).sum()) / games,
+        "draw": float((results == 0).sum()) / games,
+        "loss_share": float((results < 0).sum()) / games,
         "illegal": sum(v.action is None for v in visits) / max(1, len(visits)),
         "decisions": len(visits),
         "completions/mean_length": sum(len(v.tokens.completion) for v in visits) / max(1, len(visits)),

@@ -10,11 +10,10 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from math import cos, inf, pi
-from typing import Any, Literal
+from typing import Literal
 
-from ...envs.registry import game_arguments
 from ...errors import UnknownName, UsageError
-from .fields import check
+from .fields import Configuration, check
 
 __all__ = [
     "BudgetConfig",
@@ -285,7 +284,7 @@ class BudgetConfig:
 
 
 @dataclass(frozen=True)
-class TrainConfig:
+class TrainConfig(Configuration):
     """A whole run.
 
     Attributes:
@@ -327,15 +326,6 @@ class TrainConfig:
             if name not in self.scheme.names:
                 raise UnknownName("learner", name, self.scheme.names)
         _ = self.game_arguments
-
-    @property
-    def game_arguments(self) -> dict[str, Any]:
-        """``set`` as keyword arguments of the game.
-
-        Raises:
-            UsageError: one that doesn't read name=value.
-        """
-        return game_arguments(self.set)
 
     @property
     def free(self) -> tuple[str, ...]:
