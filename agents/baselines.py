@@ -18,7 +18,7 @@ from ..envs.words import SAY, TextGame
 from ..errors import UnknownName, UsageError, did_you_mean
 from .core import Agent, Decision, Turn
 from .search.equilibrium import EquilibriumAgent
-from .search.rows import need_action
+from .search.rows import need_action, need_same_game
 from .search.solver import Solution, solve
 from .seeds import pick
 
@@ -85,6 +85,8 @@ class MinimaxAgent:
         return _uniform(self._optimal(turns), turns)
 
     def _optimal(self, turns: Sequence[Turn]) -> NDArray[np.bool_]:
+        for turn in turns[:1]:
+            need_same_game(self.name, self.solution.graph.game, turn)
         keys = np.fromiter((turn.key for turn in turns), np.uint64, len(turns))
         return self.solution.optimal[self.solution.graph.find(keys)]
 

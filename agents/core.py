@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..aliases import Action, Mask, Player, State
 from ..envs.core import Game
 from ..envs.words import SAY, TextGame
-from ..errors import IllegalAction
+from ..errors import IllegalAction, UsageError
 from .engines.base import Datum
 from .seeds import Seed
 
@@ -124,7 +124,11 @@ class HasPolicy(Protocol):
 
 
 def ask(turns: Sequence[Turn], agents: Sequence[Agent]) -> list[Decision]:
-    """Ask the agent of each turn; agents that share a backend (and are greedy or not) answer in one call."""
+    """Ask the agent of each turn; agents that share a backend (and are greedy or not) answer in one call.
+
+    Raises:
+        UsageError: one doesn't answer each turn with one decision.
+    """
     together: dict[tuple[int, bool], list[int]] = {}
     for k, agent in enumerate(agents):
         backend = getattr(agent, "backend", agent)
@@ -138,6 +142,11 @@ def ask(turns: Sequence[Turn], agents: Sequence[Agent]) -> list[Decision]:
             answers = first.backend.act(asked, players, greedy=greedy)
         else:
             answers = first.act(asked)
+        if len(answers) != len(asked) or not all(isinstance(answer, Decision) for answer in answers):
+            raise UsageError(
+                f"{first.name} was asked {len(asked)} turns and gave {len(answers)} answers, the first of which is "
+                f"{next(iter(answers), None)!r}; an agent answers each turn with one Decision."
+            )
         decisions.update(zip(members, answers, strict=True))
     return [decisions[k] for k in range(len(turns))]
 

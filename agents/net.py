@@ -19,6 +19,7 @@ from ..envs.core import Game
 from ..envs.drivers import drivers
 from ..errors import ModelError, UsageError
 from .core import Decision, Turn
+from .search.rows import need_same_game
 from .seeds import uniforms
 
 __all__ = ["NetAgent", "PolicyNet", "load_net", "masked", "save_net"]
@@ -158,7 +159,7 @@ class NetAgent:
                 f"This net sees {list(net.shape)} planes and knows {net.actions} actions; {game.info.id} as it is "
                 f"configured here has {list(here[0])} and {here[1]}. Choose a preset with the same window and items."
             )
-        self.net, self.greedy, self.name = net.eval(), greedy, name
+        self.net, self.game, self.greedy, self.name = net.eval(), game, greedy, name
         self._observe = drivers(game).observe_rows
         self._memory = self._before = net.begin(0)
         self._clock: NDArray[np.int64] = np.zeros((0, 0), np.int64)
@@ -167,6 +168,7 @@ class NetAgent:
         """One action a turn."""
         if not turns:
             return []
+        need_same_game(self.name, self.game, turns[0], configured=False)
         info, state = turns[0].game.info, turns[0].state
         rows = np.array([turn.row for turn in turns], np.intp)
         seats = np.array([turn.player for turn in turns], np.int32)

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...errors import ModelError, UsageError
+from ..deadline import breathe
 from ..llm.scoring.decoding import score
 from ..llm.scoring.forest import Question, pack_questions
 from ..llm.scoring.generation import generate
@@ -117,6 +118,7 @@ class LocalEngine:
         tokens: list[NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * len(questions)
         with torch.no_grad():
             for pack in pack_questions(questions, batch_tokens=self.batch_tokens):
+                breathe()
                 self.forward_tokens += pack.tokens
                 scores = score(self.loaded.model, pack, kind, bank=self.bank, temperature=temperature)
                 table[pack.questions, : scores.by_question.shape[1]] = scores.by_question.cpu().numpy()

@@ -13,6 +13,7 @@ import numpy as np
 from ...envs.core import Game
 from ...errors import UsageError
 from ..core import Decision, Turn
+from ..search.rows import need_same_game
 from .gridworld_search import ALTRUIST, FORAGER, RAIDER, UNKNOWN, Memory, decide
 
 __all__ = ["GridworldAgent"]
@@ -37,7 +38,7 @@ class GridworldAgent:
     def __init__(self, name: str, game: Game) -> None:
         if game.info.name != "gridworld":
             raise UsageError(f"{name} plays the gridworld; it does not know {game.info.id}.")
-        self.name = name
+        self.name, self.game = name, game
         self._style = STYLES[name]
         self._memory: Memory | None = None
 
@@ -61,6 +62,7 @@ class GridworldAgent:
         """One action a turn; chance only breaks jams."""
         if not turns:
             return []
+        need_same_game(self.name, self.game, turns[0], configured=False)
         state = turns[0].state
         memory = self._remember(state)
         rows = np.array([turn.row for turn in turns], np.int64)

@@ -25,6 +25,7 @@ from ...errors import UsageError
 from ..core import Decision, Turn
 from ..seeds import uniforms
 from .information_sets import InformationTree, NashConv, expected_returns, game_key, information_tree, nash_conv
+from .rows import need_same_game
 
 __all__ = ["TARGET", "Equilibrium", "EquilibriumAgent", "solve_hidden"]
 
@@ -176,4 +177,6 @@ class EquilibriumAgent:
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
         """[A] probabilities for each turn."""
         tree = self.solution.tree
+        for turn in turns[:1]:
+            need_same_game(self.name, tree.game, turn)
         return [self.solution.table[tree.find(turn.state, turn.row, turn.player)] for turn in turns]

@@ -19,6 +19,7 @@ from ...envs.jit import bind, disabled, source_hash
 from ...envs.state import layout_hash
 from ...errors import IllegalAction, UsageError
 from ..core import HasPolicy, Turn
+from ..deadline import breathe
 
 __all__ = ["Twins", "asked", "compiled", "need_action", "need_open_game", "need_same_game", "unbound"]
 
@@ -116,14 +117,15 @@ def _copier(leaves: tuple[tuple[str, int], ...]) -> Callable[..., None]:
     return copy_row
 
 
-def need_same_game(name: str, game: Game, turn: Turn) -> None:
-    """Refuse a turn of another game or configuration than a player was made for: its rows have another layout.
+def need_same_game(name: str, game: Game, turn: Turn, *, configured: bool = True) -> None:
+    """Refuse a turn of another game than a player was made for, or of one ``configured`` otherwise.
 
     Raises:
         UsageError: says for which game the player was made.
     """
     other = turn.game
-    if other is not game and (other.info != game.info or other.config != game.config):
+    same = (other.info, other.config) == (game.info, game.config) if configured else other.info.name == game.info.name
+    if other is not game and not same:
         raise UsageError(
             f"This {name} was made for {game.info.id} {game.config or ''}, and is asked about {other.info.id} "
             f"{other.config or ''}. Make one for each game."
@@ -182,7 +184,10 @@ def asked(
     Raises:
         UsageError: probabilities that don't sum to 1 over the legal actions [B, A].
     """
-    rows = [row for at in range(0, len(turns), batch) for row in agent.policy(turns[at : at + batch])]
+    rows: list[NDArray[np.float64]] = []
+    for at in range(0, len(turns), batch):
+        breathe()
+        rows += agent.policy(turns[at : at + batch])
     table = np.where(legal, np.array(rows, np.float64).reshape(legal.shape), 0.0)
     wrong = np.flatnonzero(~(np.abs(table.sum(1) - 1.0) < 1e-4) | (table < 0).any(1))
     if wrong.size:

@@ -136,6 +136,8 @@ def read_positions(game: Game, source: Source, path: Path, limit: int = 0) -> Po
         UsageError: the file can't be read, is empty, or a line is no position in which somebody can move; names it.
     """
     lines = _lines(path)
+    if limit < 0:
+        raise UsageError(f"{limit} positions came; say how many are read at most, or 0 for all of them.")
     if not lines:
         raise UsageError(f"{path} holds no positions; it takes one a line.")
     if 0 < limit < len(lines):

@@ -162,10 +162,12 @@ def play_match(
         opening_plies: games start after 0 to this many uniformly random plies; None takes ``usual_opening``.
 
     Raises:
-        UsageError: no games.
+        UsageError: no games, or openings of less than no plies.
     """
     if games < 1:
         raise UsageError(f"{games} games is no match: play at least one.")
+    if opening_plies is not None and opening_plies < 0:
+        raise UsageError(f"opening_plies is {opening_plies}: games begin after 0 random plies or more.")
     players = game.info.players
     usual = usual_opening(game, agents)
     plies = usual if opening_plies is None else opening_plies

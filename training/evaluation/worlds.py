@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...agents.core import Agent, Turn
+from ...agents.core import Agent, Turn, ask
+from ...agents.deadline import breathe
 from ...agents.seeds import Seed, stream
 from ...envs.core import Game
 from ...envs.recording import Recorded
@@ -96,12 +97,13 @@ def play_worlds(
         may = vec.action_mask.any(-1)
         if not may.any():
             break
+        breathe()
         turns = [
             Turn(game, vec.state, i, p, vec.action_mask[i, p], 0, Seed(streams[i], ticks * game.info.players + p))
             for i, p in np.argwhere(may).tolist()
         ]
         actions = np.zeros((worlds, game.info.players), np.int32)
-        for turn, decision in zip(turns, agent.act(turns), strict=True):
+        for turn, decision in zip(turns, ask(turns, [agent] * len(turns)), strict=True):
             actions[turn.row, turn.player] = -1 if decision.action is None else decision.action
         _, rewards, _, _, info = vec.step(actions, rows=may.any(1))
         total[may.any(1)] += rewards[may.any(1)]
@@ -142,6 +144,8 @@ def compare_worlds(
         ``illegal`` and ``share``: name -> [ratio, low, high], for those who surely earn something, and at least a tenth
         of it; of fewer worlds [ratio, None, None].
     """
+    if not agents:
+        raise UsageError("Nobody came to be compared; name at least one player.")
     scores = {
         name: play_worlds(
             game,

@@ -37,6 +37,7 @@ import torch.nn.functional as F
 from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
 from ....errors import UsageError
+from ...deadline import breathe
 from ...seeds import Seed, uniforms
 from .forest import Pack, Question, pack_questions
 from .logprobs import Head
@@ -155,6 +156,7 @@ def _sample(
             keep = torch.tensor(alive, device=logits.device)
             batch.select(keep)
             chosen, draws, rows = chosen[keep], None if draws is None else draws[alive], [rows[k] for k in alive]
+        breathe()
         logits = head.logits(batch.feed(chosen))
 
 
@@ -267,6 +269,7 @@ class _Batch:
         states = torch.empty(0)
         layers: Any = self.cache.layers
         for pack in pack_questions(list(numbers)):
+            breathe()
             cache = DynamicCache()
             hidden = tree_states(self.model, pack, bank=self.bank, cache=cache)
             self.fed += pack.tokens

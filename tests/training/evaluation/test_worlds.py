@@ -9,6 +9,7 @@ from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Decision, seeded
 from coterie.envs.registry import make_game
 from coterie.errors import UsageError
+from coterie.training.evaluation.match import play_match
 from coterie.training.evaluation.worlds import compare_worlds, play_worlds
 
 TINY = {"preset": "a3_9x9", "max_steps": 12}
@@ -114,3 +115,43 @@ def test_what_is_refused(game):
         play_worlds(game, Idle(), 0, 0)
     with pytest.raises(UsageError, match="turn-based"):
         play_worlds(make_game("tictactoe"), Idle(), 1, 0)
+    with pytest.raises(UsageError, match="Nobody came"):
+        compare_worlds(game, {}, 2, 0)
+
+
+class Fewer:
+    """Forgets one of its turns."""
+
+    name = "fewer"
+
+    def act(self, turns):
+        return [Decision(0) for _ in turns][1:]
+
+
+class Numbers:
+    """Answers with numbers instead of decisions."""
+
+    name = "numbers"
+
+    def act(self, turns):
+        return [0 for _ in turns]
+
+
+@pytest.mark.parametrize(("agent", "told"), [(Fewer(), "fewer was asked"), (Numbers(), "numbers was asked .* is 0;")])
+def test_agents_that_do_not_answer_are_named(game, agent, told):
+    with pytest.raises(UsageError, match=told):
+        play_worlds(game, agent, 2, 0)
+
+
+@pytest.mark.parametrize("name", ["forager", "equilibrium", "minimax", "mcts:1", "greedy"])
+def test_players_of_another_game_say_so(game, name):
+    own = {"forager": game, "equilibrium": make_game("kuhn_poker")}.get(name) or make_game("tictactoe")
+    player, other = make_baseline(name, own), make_game("connect_four")
+    with pytest.raises(UsageError, match=f"made for {own.info.id}"):
+        play_match(other, (player, make_baseline("random", other)), 2, 0)
+
+
+def test_matches_begin_after_no_less_than_no_plies():
+    ours = make_baseline("random", make_game("tictactoe"))
+    with pytest.raises(UsageError, match="opening_plies is -1"):
+        play_match(make_game("tictactoe"), (ours, ours), 2, 0, opening_plies=-1)
