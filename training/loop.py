@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from ..agents.bank.optimizer import BankAdamW
 from ..agents.llm.policy import LLMAgent
 from .data.assign import assign
 from .data.credit import RoleBaseline
@@ -54,8 +53,9 @@ class Trainer:
         opponents = {name: make_player(name, self.game, device=config.policy.device) for name in self.scheme.opponents}
         self.policy = build_policy(config.policy, players=self.scheme.learners, seed=config.seed)
         assert self.policy.bank is not None
-        self.bank = self.policy.bank
-        self.pool = Pool(self.bank, lambda name: LLMAgent(self.policy, name), config.scheme.max_past)
+        assert self.policy.local.optimizer is not None
+        self.bank, self.optimizer = self.policy.bank, self.policy.local.optimizer
+        self.pool = Pool(self.policy.engine, lambda name: LLMAgent(self.policy, name), config.scheme.max_past)
         for name in self.scheme.learners:
             self.pool.add(name)
         for name, agent in opponents.items():
@@ -64,12 +64,11 @@ class Trainer:
         policy = dataclasses.replace(config.policy, model=self.policy.loaded.id)
         self.config = dataclasses.replace(config, game=self.game.info.id, policy=policy)
         o, length = config.optimizer, config.policy.max_completion_length
-        self.optimizer = BankAdamW(self.bank, lr=o.learning_rate, betas=(o.beta1, o.beta2), weight_decay=o.weight_decay)
         self.learner = Learner(
-            self.policy,
-            self.optimizer,
+            self.policy.engine,
             config.loss,
             o,
+            free=config.policy.decode == "free",
             schedules=o.own,
             max_completion_length=length,
             seed=config.seed,

@@ -56,12 +56,21 @@ class BankAdamW:
         self._moments: dict[str, _Moments] = {}
 
     @torch.no_grad()
-    def step(self, active: Sequence[str], lr: float | Mapping[str, float] | None = None) -> None:
+    def step(
+        self,
+        active: Sequence[str],
+        lr: float | Mapping[str, float] | None = None,
+        *,
+        betas: tuple[float, float] | None = None,
+        weight_decay: float | None = None,
+    ) -> None:
         """Update the active players from their gradients, and count it in ``bank.versions``; the others stay bit-equal.
 
         Args:
             active: names, each once.
             lr: for this step only, one for all or one for each active player; None takes ``self.lr``.
+            betas: for this step only; None takes the optimizer's.
+            weight_decay: as ``betas``.
 
         Raises:
             UnknownName: no such player. UsageError: a name twice, or a player without a rate; nobody has moved then.
@@ -74,8 +83,9 @@ class BankAdamW:
             if name not in rates:
                 raise UsageError(f"Player {name!r} has no learning rate; there are rates for {list(rates)}.")
         self._free()
+        decay = self.weight_decay if weight_decay is None else weight_decay
         for name in active:
-            self._update(name, self.bank.grads(name), rates[name])
+            self._update(name, rates[name], betas or self.betas, decay)
             self.bank.versions[name] += 1
 
     def clip_grad_norm(self, active: Sequence[str], max_norm: float) -> dict[str, float]:
@@ -113,7 +123,7 @@ class BankAdamW:
         births = self.bank.births
         self._moments = {name: m for name, m in self._moments.items() if births.get(name) == m.birth}
 
-    def _update(self, name: str, grad: torch.Tensor, lr: float) -> None:
+    def _update(self, name: str, lr: float, betas: tuple[float, float], weight_decay: float) -> None:
         weights = self.bank.weights(name)
         moments = self._moments.get(name)
         if moments is None:
@@ -123,17 +133,17 @@ class BankAdamW:
         # One pass over the memory, where the formula written out takes eight.
         adamw(
             [weights],
-            [grad],
+            [self.bank.grads(name)],
             [moments.first],
             [moments.second],
             [],
             [torch.tensor(float(moments.steps - 1), device=weights.device)],  # it counts itself
             fused=True,
             amsgrad=False,
-            beta1=self.betas[0],
-            beta2=self.betas[1],
+            beta1=betas[0],
+            beta2=betas[1],
             lr=lr,
-            weight_decay=self.weight_decay,
+            weight_decay=weight_decay,
             eps=self.eps,
             maximize=False,
         )

@@ -8,8 +8,8 @@ this trie, say what you like), a player and a seed of its own. An ``Engine`` ans
        +----------------- extend(answer.ids, by=player) <----------------------+
 
 **An answer depends on its ask alone**: not on the other asks of the call, their order or their number (log-probs:
-up to rounding). Names follow what the field has settled on for LoRA training as a service (Tinker's API). Gradients and
-steps are functions of ``llm/gradients.py``.
+up to rounding). Names follow what the field has settled on for LoRA training as a service (Tinker's API). What an
+engine learns from stands in ``learning.py``.
 
 Letters: C candidates, T tokens.
 """
@@ -17,15 +17,19 @@ Letters: C candidates, T tokens.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ..seeds import Seed
+
+if TYPE_CHECKING:
+    from .learning import AdamParams, Batch, Objective, Passed, Scored
 
 __all__ = ["Answer", "Ask", "Choice", "Context", "Datum", "Description", "Engine", "Form", "Free", "Segment", "Trie"]
 
@@ -263,7 +267,10 @@ class Description:
 
 
 class Engine(Protocol):
-    """Whoever answers asks: a model on this machine, a server, a stand-in for tests."""
+    """Whoever answers asks, and may learn: a model on this machine, a server, a stand-in for tests.
+
+    Engines that can't learn raise UsageError in everything but ``describe`` and ``sample``.
+    """
 
     def describe(self) -> Description:
         """Who answers."""
@@ -276,4 +283,47 @@ class Engine(Protocol):
             UsageError: an ask that no engine, or not this one, can answer.
             EngineError: the engine broke down.
         """
+        ...
+
+    def score(self, data: Sequence[Datum]) -> list[Scored]:
+        """What the model makes of decisions with the weights it now has, whoever's model made them. No gradients."""
+        ...
+
+    def forward_backward(self, data: Batch, objective: Objective, *, backward: bool = True) -> Passed:
+        """Leave the gradients of an objective with the players; what was there before is forgotten.
+
+        Args:
+            data: what is learned from.
+            objective: is called for each player in each pack; a player for whom it raises ``CollapseError`` is left out
+                of the backward pass from there on, and the others don't notice.
+            backward: False computes the statistics alone, and leaves the gradients as they are.
+        """
+        ...
+
+    def optim_step(self, steps: Mapping[str, AdamParams]) -> dict[str, float]:
+        """Each player named follows its gradient and has a new version; then all gradients are forgotten.
+
+        Returns:
+            Player -> norm of its gradient before it was shortened. Where that isn't finite, the player did not move.
+        """
+        ...
+
+    def add(self, name: str, init_from: str | None = None) -> object:
+        """Add a player with a fresh adapter, or with another's weights."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a player."""
+        ...
+
+    def copy(self, src: str, dst: str) -> None:
+        """Overwrite the weights of player ``dst`` with those of ``src``."""
+        ...
+
+    def save(self, name: str, folder: str | os.PathLike[str]) -> None:
+        """Write a player as a peft adapter."""
+        ...
+
+    def load(self, name: str, folder: str | os.PathLike[str]) -> None:
+        """Overwrite a player (added where it isn't there) with a peft adapter."""
         ...

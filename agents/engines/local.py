@@ -5,21 +5,29 @@ Equal asks cost one pass, prompts that begin alike share their tokens, every row
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...errors import ModelError, UsageError
+from ...errors import CollapseError, ModelError, UsageError
+from ..bank.optimizer import BankAdamW
 from ..deadline import breathe
-from ..llm.scoring.decoding import score
+from ..llm.scoring.decoding import Scores, score
 from ..llm.scoring.forest import Question, pack_questions
 from ..llm.scoring.generation import generate
-from ..llm.scoring.passes import checkpointed_layers, serving
+from ..llm.scoring.passes import checkpointed, checkpointed_layers, serving
 from ..seeds import uniforms
-from .base import KINDS, Answer, Ask, Description, Free
+from .base import KINDS, Answer, Ask, Datum, Description, Free
+from .learning import AdamParams, Batch, Objective, Passed, Scored, Terms
+from .packing import Packed, Part, pack
 
 if TYPE_CHECKING:
     from ..bank.bank import LoraBank
@@ -42,7 +50,8 @@ class LocalEngine:
         ModelError: a model whose log-probs can't be told rightly, or whose layers can't be computed again.
 
     Attributes:
-        forward_tokens: how many tokens went through the model so far: what sharing saves shows here.
+        forward_tokens: how many tokens went through the model for answers so far: what sharing saves shows here.
+        optimizer: of the bank.
     """
 
     def __init__(
@@ -59,6 +68,8 @@ class LocalEngine:
         self.gradient_checkpointing = gradient_checkpointing
         self.loaded, self.bank, self.batch_tokens = loaded, bank, batch_tokens
         self.forward_tokens = 0
+        self.optimizer = None if bank is None else BankAdamW(bank)
+        self._packed: WeakKeyDictionary[Batch, list[Packed]] = WeakKeyDictionary()
 
     def describe(self) -> Description:
         """Model, hash, dtype, device; versions of all players."""
@@ -186,3 +197,124 @@ class LocalEngine:
                 at = by_identity[key] = numbers.setdefault(question, len(numbers))
             index[k] = at
         return list(numbers), index
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def score(self, data: Sequence[Datum]) -> list[Scored]:
+        """Log-probs and entropy of decisions with the weights that are now in the bank.
+
+        Where the model computes in half precision, a sampler that feeds token by token and a learner that feeds whole
+        sequences round differently: their ratio is not 1 before the first step.
+        """
+        nothing = np.zeros(len(data))
+        found: list[Scored] = [Scored((), 0.0)] * len(data)
+        with torch.no_grad():
+            for packed in self._pack(Batch(data, nothing, nothing > 0)):
+                breathe()
+                scores = self._scores(packed)
+                for part in packed.parts:
+                    rows, entropies = scores.logprobs[part.answer].tolist(), scores.entropy[part.answer].tolist()
+                    for d, row, entropy in zip(part.rows.tolist(), rows, entropies, strict=True):
+                        found[d] = Scored(tuple(row[: len(data[d].logprobs)]), entropy)
+        return found
+
+    def forward_backward(self, data: Batch, objective: Objective, *, backward: bool = True) -> Passed:
+        """Score all decisions and leave the gradients of their objective in the bank; see ``Engine``."""
+        bank = self._learns().bank
+        sums: dict[str, defaultdict[str, float]] = {player: defaultdict(float) for player in data.players}
+        broken: dict[str, CollapseError] = {}
+        with ExitStack() as stack:
+            if not backward:
+                stack.enter_context(torch.no_grad())
+            else:
+                bank.zero_grad()
+                if self.gradient_checkpointing:
+                    stack.enter_context(checkpointed(self.loaded.model, bank.checkpoint_context))
+            for packed in self._pack(data):
+                breathe()
+                scores = self._scores(packed)
+                losses = []
+                for part in packed.parts:
+                    if part.player in broken:
+                        continue
+                    try:
+                        loss, shown = objective(self._terms(packed, part, scores))
+                    except CollapseError as error:
+                        broken[part.player] = error
+                        continue
+                    losses.append(loss)
+                    for name, value in shown.items():
+                        sums[part.player][name] += value
+                if backward and losses:
+                    torch.stack(losses).sum().backward()
+        return Passed({player: dict(shown) for player, shown in sums.items() if player not in broken}, broken)
+
+    def optim_step(self, steps: Mapping[str, AdamParams]) -> dict[str, float]:
+        """Each player named follows its gradient in the bank; see ``Engine``."""
+        optimizer = self._learns()
+        norms: dict[str, float] = {}
+        for player, params in steps.items():
+            norms |= optimizer.clip_grad_norm([player], params.max_grad_norm)
+            if math.isfinite(norms[player]):
+                optimizer.step([player], params.learning_rate, betas=params.betas, weight_decay=params.weight_decay)
+        optimizer.zero_grad()
+        return norms
+
+    def _learns(self) -> BankAdamW:
+        if self.optimizer is None:
+            raise UsageError("An engine without a bank has nothing to train: give it LoraBank(model, LoraConfig(...)).")
+        return self.optimizer
+
+    def _pack(self, data: Batch) -> list[Packed]:
+        if data not in self._packed:
+            device = next(self.loaded.model.parameters()).device
+            self._packed[data] = pack(data, self.slot, self.batch_tokens, device)
+        return self._packed[data]
+
+    def _scores(self, packed: Packed, *, base: bool = False) -> Scores:
+        model, bank = self.loaded.model, self.bank
+        return score(model, packed.pack, packed.kind, bank=bank, temperature=packed.temperature, base=base)
+
+    def _terms(self, packed: Packed, part: Part, scores: Scores) -> Terms:
+        def reference() -> torch.Tensor:
+            if part.ref is None:
+                with torch.no_grad():
+                    part.ref = self._scores(packed, base=True).logprobs[part.answer]
+            return part.ref
+
+        return Terms(
+            logprobs=scores.logprobs[part.answer],
+            mask=scores.mask[part.answer],
+            entropies=scores.entropy[part.answer],
+            old=part.old,
+            advantages=part.advantages,
+            keep=part.keep,
+            question=part.question,
+            chosen=part.chosen,
+            distributions=scores.by_question,
+            whole=part.whole,
+            reference=reference,
+            weights=part.weights,
+        )
+
+    # -- players ------------------------------------------------------------------------------------------------------
+
+    def add(self, name: str, init_from: str | None = None) -> int:
+        """Add a player to the bank; returns its slot."""
+        return self._learns().bank.add(name, init_from)
+
+    def remove(self, name: str) -> None:
+        """Remove a player from the bank."""
+        self._learns().bank.remove(name)
+
+    def copy(self, src: str, dst: str) -> None:
+        """Overwrite the weights of player ``dst`` with those of ``src``."""
+        self._learns().bank.copy(src, dst)
+
+    def save(self, name: str, folder: str | os.PathLike[str]) -> None:
+        """Write a player as a peft adapter."""
+        self._learns().bank.save_peft(name, folder)
+
+    def load(self, name: str, folder: str | os.PathLike[str]) -> None:
+        """Overwrite a player (added where it isn't there) with a peft adapter."""
+        self._learns().bank.load_peft(name, folder)

@@ -7,7 +7,7 @@ others as ``user``), and what comes back is written in tokens again. Hence
   nothing. Learn from them only after scoring the text with the model that learns.
 * a choice is asked for in words and read from the reply. A reply that is none of the candidates has ``chosen`` -1 and
   no ids, its log-probs are those of the words, and nobody knows the distribution.
-* a trie can't be followed: it is refused.
+* a trie can't be followed: it is refused. So is everything about learning.
 
 The ask's seed goes along; whether the server heeds it is its own affair.
 """
@@ -20,7 +20,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from ...errors import EngineError, UsageError
 from .base import Answer, Ask, Choice, Description, Free, Trie
@@ -102,6 +102,14 @@ class OpenAIEngine:
             raise UsageError("A chat server can't follow a trie of tokens: use choice or free decoding with it.")
         with ThreadPoolExecutor(max_workers=max(1, min(self._at_once, len(asks)))) as pool:
             return list(pool.map(self._answer, asks))
+
+    def _only_answers(self, *_: object, **__: object) -> NoReturn:
+        raise UsageError(
+            f"{self.url} only answers: it can't score, learn, or hold players of ours. Learn with a model on this "
+            "machine (LocalEngine)."
+        )
+
+    score = forward_backward = optim_step = add = remove = copy = save = load = _only_answers
 
     def _answer(self, ask: Ask) -> Answer:
         body = {

@@ -11,29 +11,16 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...agents.core import Tokens
-from ...agents.llm.gradients import (
-    AdamParams,
-    Objective,
-    Prepared,
-    forward_backward,
-    optim_step,
-    prepare,
-    rescored,
-)
+from ...agents.engines.base import Engine
+from ...agents.engines.learning import AdamParams, Batch, Objective
 from ...errors import CollapseError, UsageError
 from ..runs.config import LossConfig, OptimizerConfig
 from .objectives import Clipped
-
-if TYPE_CHECKING:
-    from ...agents.bank.optimizer import BankAdamW
-    from ...agents.llm.policy import LoraPolicy
 
 __all__ = ["Learner"]
 
@@ -54,11 +41,10 @@ class Learner:
     """Turns decisions with advantages into weights.
 
     Args:
-        policy: base model, bank and decoding; the same object that sampled.
-        optimizer: per-player AdamW over the bank.
-        loss: the loss. schedule: learning rate and clipping.
-        schedules: of players who have one of their own, by name; of it, learning rate, warm-up, decay and clipping
-            count.
+        engine: scores and steps; the one that sampled.
+        loss: the loss. schedule: learning rate, clipping and the rest of AdamW.
+        schedules: of players who have one of their own, by name.
+        free: whether decisions are made in free decoding, which has no distribution over answers.
         objective: what to descend in an update, by its number; None: the clipped family as ``loss`` has it.
         max_completion_length: dr_grpo's constant (free decoding).
         seed: of the mini-batches.
@@ -70,24 +56,22 @@ class Learner:
 
     def __init__(
         self,
-        policy: LoraPolicy,
-        optimizer: BankAdamW,
+        engine: Engine,
         loss: LossConfig,
         schedule: OptimizerConfig,
         *,
+        free: bool = False,
         schedules: Mapping[str, OptimizerConfig] | None = None,
         objective: Callable[[int], Objective] | None = None,
         max_completion_length: int = 1,
         seed: int = 0,
     ) -> None:
-        if policy.bank is None:
-            raise UsageError(
-                "A policy without a bank has nothing to train: build it with LoraBank(model, LoraConfig(...))."
-            )
-        self.policy, self.bank, self.optimizer = policy, policy.bank, optimizer
+        if not engine.describe().players:
+            raise UsageError("An engine without players has nothing to train: add one, or give it a LoraBank.")
+        self.engine, self.free = engine, free
         self.loss, self.schedule, self.schedules = loss, schedule, dict(schedules or {})
         self.objective = objective or self._clipped
-        self.length = max_completion_length if policy.decode == "free" else 1
+        self.length = max_completion_length if free else 1
         self.seed = seed
         self.broken: dict[str, CollapseError] = {}
 
@@ -101,9 +85,7 @@ class Learner:
 
     def cover_coef(self, update: int) -> float:
         """Weight of the mean log-prob of all answers in an update; 0 in free decoding, which has none."""
-        return (
-            0.0 if self.policy.decode == "free" else self._falling(self.loss.cover_coef, self.loss.cover_final, update)
-        )
+        return 0.0 if self.free else self._falling(self.loss.cover_coef, self.loss.cover_final, update)
 
     def _falling(self, first: float, last: float, update: int) -> float:
         updates = self.loss.entropy_decay_updates
@@ -130,7 +112,9 @@ class Learner:
         """
         self.broken = {}
         owner = np.array([r.lora for r in records], np.str_)
-        fresh = np.array([self.bank.versions[r.lora] - r.version <= self.loss.max_lag for r in records], np.bool_)
+        told = self.engine.describe()
+        versions = dict(told.players)
+        fresh = np.array([versions[r.lora] - r.version <= self.loss.max_lag for r in records], np.bool_)
         kept = keep & fresh
         stats = {
             name: {
@@ -143,7 +127,7 @@ class Learner:
         rows = np.flatnonzero(fresh if self.entropy_coef(update) or self.cover_coef(update) else kept)
         advantages = np.where(kept, advantages, 0.0)
         weights = None
-        if self.policy.decode == "free" and self.policy.model.dtype != torch.float32:
+        if self.free and told.dtype not in ("", "float32"):
             records, weights, gaps = self._corrected(records)
             for name, own in stats.items():
                 own["sampling/sampling_logp_difference/mean"] = float(np.mean(gaps[owner == name]))
@@ -152,7 +136,7 @@ class Learner:
             means = {key: None for row in shown for key in row if key not in AFTER}
             stats[name] |= {key: float(np.mean([row[key] for row in shown if key in row])) for key in means}
         for name, after in self._look(records, advantages, np.flatnonzero(fresh), update).items():
-            stats[name] |= {key: after[key] for key in AFTER}
+            stats[name] |= {key: after[key] for key in AFTER if key in after}
         for name in self.broken:
             stats[name]["broken"] = 1.0
         return stats
@@ -170,15 +154,15 @@ class Learner:
         shown: dict[str, list[dict[str, float]]] = defaultdict(list)
         parts = [rows[part] for part in self._split([records[d] for d in rows.tolist()], update)]
         objective = self.objective(update)
-        packed: dict[int, Prepared] = {}
+        batches: dict[int, Batch] = {}
         ended: set[str] = set()  # who is cut short or broken
         for _ in range(self.loss.num_iterations):
             for m, part in enumerate(parts):
-                if m not in packed or not ended.isdisjoint(packed[m].players):
+                if m not in batches or not ended.isdisjoint(batches[m].players):
                     mine = part[[records[d].lora not in ended for d in part.tolist()]] if ended else part
                     factors = None if weights is None else [weights[d] for d in mine.tolist()]
-                    packed[m] = prepare(self.policy, [records[d] for d in mine], advantages[mine], keep[mine], factors)
-                for name, row in self._descend(packed[m], objective, update).items():
+                    batches[m] = Batch([records[d] for d in mine], advantages[mine], keep[mine], factors)
+                for name, row in self._descend(batches[m], objective, update).items():
                     shown[name].append(row)
                     if "cut_short" in row or name in self.broken:
                         ended.add(name)
@@ -186,7 +170,7 @@ class Learner:
 
     def _corrected(self, records: Sequence[Tokens]) -> tuple[list[Tokens], list[list[float]], NDArray[np.float64]]:
         """The records with the learner's log-probs, a weight for each of them, and the mean distance [D] in nats."""
-        found = rescored(self.policy, records)
+        found = [scored.logprobs for scored in self.engine.score(records)]
         gaps = [np.subtract(new, r.logprobs) for new, r in zip(found, records, strict=True)]
         weights = [np.minimum(np.exp(gap), MOST_WEIGHT).tolist() for gap in gaps]
         told = [dataclasses.replace(r, logprobs=new) for new, r in zip(found, records, strict=True)]
@@ -209,18 +193,19 @@ class Learner:
         part = np.array([parts[r.lora][q] for r, q in zip(records, question, strict=True)])
         return [rows for m in range(count) if (rows := np.flatnonzero(part == m)).size]
 
-    def _descend(self, data: Prepared, objective: Objective, update: int) -> dict[str, dict[str, float]]:
+    def _descend(self, data: Batch, objective: Objective, update: int) -> dict[str, dict[str, float]]:
         """One optimizer step; none for those whom the steps before it have led too far, or whose loss broke."""
-        stats, broken = forward_backward(self.policy, data, objective)
+        stats, broken = self.engine.forward_backward(data, objective)
         self.broken |= broken
         steps = {}
         for name, shown in stats.items():
             if 0 < self.loss.target_kl < shown.get("approx_kl", 0.0):
                 shown["cut_short"] = 1.0
             else:
-                limit = self._schedule(name).max_grad_norm or float("inf")
-                steps[name] = AdamParams(self.rate(update, name), limit)
-        for name, norm in optim_step(self.optimizer, steps).items():
+                own = self._schedule(name)
+                limit, betas = own.max_grad_norm or float("inf"), (own.beta1, own.beta2)
+                steps[name] = AdamParams(own.rate(update), limit, betas, own.weight_decay)
+        for name, norm in self.engine.optim_step(steps).items():
             stats[name]["grad_norm"] = norm
             if not np.isfinite(norm):
                 self.broken[name] = CollapseError(
@@ -243,8 +228,8 @@ class Learner:
             )
         if not chosen:
             return {}
-        data = prepare(self.policy, [records[d] for d in chosen], advantages[chosen], np.ones(len(chosen), np.bool_))
-        found, broken = forward_backward(self.policy, data, self._clipped(update, plain=True), backward=False)
+        data = Batch([records[d] for d in chosen], advantages[chosen], np.ones(len(chosen), np.bool_))
+        found, broken = self.engine.forward_backward(data, self._clipped(update, plain=True), backward=False)
         self.broken = broken | self.broken
         return found
 

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from ...agents.llm.gradients import Terms
+from ...agents.engines.learning import Terms
 from ...errors import CollapseError, UnknownName, UsageError
 
 __all__ = ["LOSS_TYPES", "Clipped", "Level", "LossType", "policy_loss"]

@@ -16,9 +16,9 @@ __all__ = ["Bank", "Pool"]
 
 
 class Bank(Protocol):
-    """What a pool needs of ``agents.bank.LoraBank``."""
+    """What a pool needs of an engine."""
 
-    def add(self, name: str, init_from: str | None = None) -> int:
+    def add(self, name: str, init_from: str | None = None) -> object:
         """Add a player with a fresh adapter, or with another's weights."""
         ...
 

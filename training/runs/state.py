@@ -35,7 +35,7 @@ def save(trainer: Trainer) -> None:
     for name in trainer.pool.live:
         folder = run.player_folder(name, trainer.updates)
         try:
-            trainer.bank.save_peft(name, folder)
+            trainer.policy.engine.save(name, folder)
             complete(folder, trainer.policy.loaded, trainer.config, evaluation)
         except (OSError, SafetensorError) as error:
             raise run.unwritten(f"The adapter in {folder}", error) from None

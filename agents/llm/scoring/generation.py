@@ -16,7 +16,7 @@ computed, by the same float32 head as the loss's (``logprobs.Head``).
 
 What remains between sampler and loss in bfloat16 is the rounding of hidden states, which depends on the shapes of the
 products: 0.008 nats a token on a small random model. The learner takes its own log-probabilities as the old ones and
-weighs tokens by the truncated ratio (``gradients.rescored``).
+weighs tokens by the truncated ratio (``LocalEngine.score``).
 
 The file is longer than most: a batch of answers and its caches are one piece of bookkeeping.
 

@@ -15,7 +15,7 @@ from peft import LoraConfig  # noqa: E402
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.agents.bank.optimizer import BankAdamW  # noqa: E402
 from coterie.agents.core import Turn, seeded  # noqa: E402
-from coterie.agents.llm.gradients import Terms, Whole, prepare, rescored  # noqa: E402
+from coterie.agents.engines.learning import Terms, Whole  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LoraPolicy  # noqa: E402
 from coterie.agents.llm.scoring.decoding import KINDS, score  # noqa: E402
@@ -60,15 +60,21 @@ def records(policy, count=24, players=("ann", "bob")):
 class Standing(BankAdamW):
     """Writes gradients down instead of following them."""
 
-    def step(self, active, lr=None):
-        self.seen = {name: self.bank.grads(name).clone() for name in active}
-        self.rates = dict(lr)
+    def __init__(self, policy):
+        super().__init__(policy.bank)
+        policy.local.optimizer = self
+        self.seen, self.rates = {}, {}
+
+    def step(self, active, lr=None, **how):
+        self.seen |= {name: self.bank.grads(name).clone() for name in active}
+        self.rates |= dict.fromkeys(active, lr)
 
 
 def gradients(policy, made, advantages, loss=ONCE):
     """The gradients of one pass and what was shown, both by player."""
-    optimizer = Standing(policy.bank, lr=1e-3)
-    learner = Learner(policy, optimizer, loss, OptimizerConfig(max_grad_norm=0.0), max_completion_length=3)
+    optimizer = Standing(policy)
+    free = policy.decode == "free"
+    learner = Learner(policy.engine, loss, OptimizerConfig(max_grad_norm=0.0), free=free, max_completion_length=3)
     shown = learner.step(made, np.asarray(advantages), np.ones(len(made), np.bool_), 10)
     return optimizer.seen, shown
 
@@ -206,7 +212,8 @@ def test_a_cover_spreads_the_policy_without_a_reward(mini, decode):
 
 
 def learner(policy, loss=ONCE, **kwargs):
-    return Learner(policy, BankAdamW(policy.bank, lr=1e-3), loss, OptimizerConfig(), max_completion_length=3, **kwargs)
+    free = policy.decode == "free"
+    return Learner(policy.engine, loss, OptimizerConfig(), free=free, max_completion_length=3, **kwargs)
 
 
 def step(policy, loss, made, advantages, keep=None, update=10, **kwargs):
@@ -292,8 +299,8 @@ def test_a_mini_batch_of_flat_groups_alone_takes_a_step_of_the_usual_size(mini):
     policy = make(mini)
     made, _ = records(policy, count=48, players=("ann",))
     loss = dataclasses.replace(ONCE, entropy_coef=0.1)
-    optimizer = Standing(policy.bank, lr=1e-3)
-    trainer = Learner(policy, optimizer, loss, OptimizerConfig(max_grad_norm=0.0))
+    optimizer = Standing(policy)
+    trainer = Learner(policy.engine, loss, OptimizerConfig(max_grad_norm=0.0))
     half = [made[:24], made[24:]]
     trainer._split = lambda records, update: [np.arange(24), np.arange(24, 48)]
     keep = np.arange(48) >= 24  # the first mini-batch has nothing but flat groups
@@ -345,8 +352,8 @@ def test_every_drawn_answer_counts_in_the_entropy(mini):
     second = dataclasses.replace(second, prompt=first.prompt)
     assert first.completion != second.completion
     made = [first, second, first, first]
-    optimizer = Standing(policy.bank)
-    trainer = Learner(policy, optimizer, dataclasses.replace(ONCE, entropy_coef=1.0), OptimizerConfig(max_grad_norm=0))
+    Standing(policy)
+    trainer = Learner(policy.engine, dataclasses.replace(ONCE, entropy_coef=1.0), OptimizerConfig(max_grad_norm=0))
     shown = trainer.step(made, np.zeros(4), np.zeros(4, np.bool_), 10)
     _, (one, other, *_) = nats(policy, made)
     assert one != pytest.approx(other, rel=1e-3)
@@ -359,9 +366,9 @@ def test_the_bonus_is_a_mean_over_all_decisions_however_many_are_kept(mini):
     made, _ = records(policy, players=("ann",))
     grads, losses = [], []
     for kept in (24, 6, 0):
-        optimizer = Standing(policy.bank)
+        optimizer = Standing(policy)
         loss = dataclasses.replace(ONCE, entropy_coef=0.5)
-        trainer = Learner(policy, optimizer, loss, OptimizerConfig(max_grad_norm=0.0))
+        trainer = Learner(policy.engine, loss, OptimizerConfig(max_grad_norm=0.0))
         shown = trainer.step(made, np.zeros(24), np.arange(24) < kept, 10)
         grads.append(optimizer.seen["ann"])
         losses.append(shown["ann"]["loss"])
@@ -387,15 +394,17 @@ def test_a_batch_without_variance_has_metrics_and_its_bonus(mini, bonus):
 def test_the_look_after_an_update_is_bounded_and_follows_from_seed_and_update(mini, monkeypatch):
     looked = []
 
-    def spy(policy, records, *rest):
-        looked.append([(r.lora, r.prompt) for r in records])
-        return prepare(policy, records, *rest)
-
     policy = make(mini)
+    real = policy.local.forward_backward
+
+    def spy(data, objective, **how):
+        looked.append([(r.lora, r.prompt) for r in data.records])
+        return real(data, objective, **how)
+
     made, advantages = several(policy, 400)
     made = [dataclasses.replace(r, lora="ann" if d % 4 == 0 else "bob") for d, r in enumerate(made)]
     made = [dataclasses.replace(r, version=policy.bank.versions[r.lora]) for r in made]
-    monkeypatch.setattr("coterie.training.learn.learner.prepare", spy)
+    monkeypatch.setattr(policy.local, "forward_backward", spy)
     nobody = np.zeros(len(made), np.bool_)
     for seed, update in ((0, 3), (0, 3), (1, 3), (0, 4)):
         step(policy, ONCE, made, advantages, nobody, update, seed=seed)
@@ -490,9 +499,9 @@ def test_a_gradient_that_is_not_finite_stops_its_player_alone(mini):
 def test_a_player_may_have_a_schedule_of_its_own(mini):
     policy = make(mini)
     made, advantages = records(policy)
-    optimizer = Standing(policy.bank)
+    optimizer = Standing(policy)
     own = {"bob": OptimizerConfig(learning_rate=0.5, warmup_updates=0, decay_updates=10)}
-    trainer = Learner(policy, optimizer, ONCE, OptimizerConfig(learning_rate=0.1, warmup_updates=4), schedules=own)
+    trainer = Learner(policy.engine, ONCE, OptimizerConfig(learning_rate=0.1, warmup_updates=4), schedules=own)
     shown = trainer.step(made, advantages, np.ones(len(made), np.bool_), 1)
     assert optimizer.rates == pytest.approx({"ann": 0.05, "bob": 0.5 * 0.91})
     assert {name: row["learning_rate"] for name, row in shown.items()} == pytest.approx(optimizer.rates)
@@ -543,7 +552,7 @@ def half(mini):
 def test_in_half_precision_a_fresh_batch_is_on_policy_once_the_learner_has_looked(mini):
     policy, made, advantages = half(mini)
     shown = step(policy, dataclasses.replace(ONCE, loss_type="bnpo"), made, advantages)
-    own = rescored(policy, made)
+    own = [scored.logprobs for scored in policy.engine.score(made)]
     assert [len(x) for x in own] == [len(r.logprobs) for r in made]
     for name, row in shown.items():
         assert 0 <= row["sampling/sampling_logp_difference/mean"] < 0.2, name
@@ -552,7 +561,7 @@ def test_in_half_precision_a_fresh_batch_is_on_policy_once_the_learner_has_looke
 def test_what_the_sampler_said_counts_by_a_truncated_weight_alone(mini):
     """A sampler that said four times too much leaves a weight of 1/4, four times too little one of 2."""
     policy, made, advantages = half(mini)
-    own = rescored(policy, made)
+    own = [scored.logprobs for scored in policy.engine.score(made)]
     told = {}
     for shift in (0.0, np.log(4.0), -np.log(4.0)):
         wrong = [
@@ -569,6 +578,6 @@ def test_what_the_sampler_said_counts_by_a_truncated_weight_alone(mini):
 def test_in_float32_nothing_is_corrected(mini, decode, monkeypatch):
     policy = make(mini, decode)
     made, advantages = records(policy)
-    monkeypatch.setattr("coterie.training.learn.learner.rescored", None)
+    monkeypatch.setattr(policy.local, "score", None)
     shown = step(policy, ONCE, made, advantages)
     assert not any("sampling/sampling_logp_difference/mean" in row for row in shown.values())

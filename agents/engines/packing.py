@@ -1,0 +1,139 @@
+"""Decisions that are learned from, as packs that go through the model: equal questions are scored once, whoever asked.
+
+Letters as in ``learning.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..llm.scoring.forest import Pack, Question, pack_questions
+from .base import Datum
+from .learning import Batch, Whole
+
+__all__ = ["Packed", "Part", "pack"]
+
+
+@dataclass
+class Part:
+    """One player's decisions within one pack, as in ``Terms``. answer, rows: [B] of the pack's, of the batch's."""
+
+    player: str
+    question: torch.Tensor
+    chosen: torch.Tensor
+    answer: torch.Tensor
+    old: torch.Tensor
+    advantages: torch.Tensor
+    keep: torch.Tensor
+    whole: Whole
+    rows: NDArray[np.int64]
+    weights: torch.Tensor | None = None
+    ref: torch.Tensor | None = None
+
+
+class Packed(NamedTuple):
+    """Distinct questions of one form, and which decisions are about them.
+
+    Attributes:
+        pack: the questions.
+        kind, temperature: of the decisions.
+        parts: the decisions, by player.
+    """
+
+    pack: Pack
+    kind: str
+    temperature: float
+    parts: list[Part]
+
+
+def pack(batch: Batch, slot: Callable[[str], int], batch_tokens: int, device: torch.device) -> list[Packed]:
+    """Pack decisions for as many passes as are wanted.
+
+    Args:
+        batch: the decisions.
+        slot: of a player.
+        batch_tokens: tokens of one pack, at most.
+        device: where the model is.
+    """
+    names, owner = np.unique(np.array([r.lora for r in batch.records], np.str_), return_inverse=True)
+    old = _matrix([r.logprobs for r in batch.records])
+    factors = None if batch.weights is None else _matrix(batch.weights)
+    lengths = np.array([len(r.logprobs) for r in batch.records], np.int64)
+    wholes = [
+        Whole(int(mine.sum()), int(batch.keep[mine].sum()), int(lengths[mine & batch.keep].sum()))
+        for mine in (owner == p for p in range(len(names)))
+    ]
+    forms: dict[tuple[str, float], list[int]] = {}
+    for d, r in enumerate(batch.records):
+        forms.setdefault((r.kind, r.temperature), []).append(d)
+    packed = []
+    for (kind, temperature), members in forms.items():
+        rows = np.array(members)
+        questions, question, answer = _questions([batch.records[d] for d in members], slot)
+        place = np.full(len(questions), -1)
+        for found in pack_questions(questions, batch_tokens=batch_tokens):
+            place[:] = -1
+            place[found.questions] = np.arange(len(found.questions))
+            here = np.flatnonzero(place[question] >= 0)
+            width = 1 if kind == "choice" else found.answer_edges.shape[1]
+            parts = []
+            for p in np.unique(owner[rows[here]]).tolist():
+                mine = here[owner[rows[here]] == p]
+                d = rows[mine]
+                at, chosen = torch.from_numpy(place[question[mine]]), torch.from_numpy(answer[mine])
+                parts.append(
+                    Part(
+                        player=str(names[p]),
+                        question=at.to(device),
+                        chosen=chosen.to(device),
+                        answer=found.question_answers[at, chosen].to(device),
+                        old=_columns(old[d], width).to(device),
+                        advantages=torch.from_numpy(batch.advantages[d]).float().to(device),
+                        keep=torch.from_numpy(batch.keep[d]).to(device),
+                        whole=wholes[p],
+                        rows=d,
+                        weights=None if factors is None else _columns(factors[d], width).to(device),
+                    )
+                )
+            packed.append(Packed(found, kind, temperature, parts))
+    return packed
+
+
+def _matrix(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:
+    """[D, longest], 0 behind the end."""
+    lengths = np.array([len(row) for row in rows], np.int64)
+    out = np.zeros((len(rows), int(lengths.max(initial=0))), np.float32)
+    out[np.arange(out.shape[1]) < lengths[:, None]] = [x for row in rows for x in row]
+    return out
+
+
+def _columns(matrix: NDArray[np.float32], width: int) -> torch.Tensor:
+    """The first columns; there may be more than the matrix has, for answers that nobody gave may be the longest."""
+    return torch.from_numpy(np.pad(matrix[:, :width], ((0, 0), (0, max(0, width - matrix.shape[1])))))
+
+
+def _questions(
+    records: Sequence[Datum], slot: Callable[[str], int]
+) -> tuple[list[Question], NDArray[np.int64], NDArray[np.int64]]:
+    """The different questions, and of each decision the number of its question and of its answer there."""
+    numbers: dict[Question, int] = {}
+    seen: dict[tuple[int, int, str], int] = {}  # equal questions are mostly the same objects, and tuples hash slowly
+    said: list[dict[tuple[int, ...], int]] = []  # free decoding: a question's answers are whatever was sampled
+    question, answer = np.zeros(len(records), np.int64), np.zeros(len(records), np.int64)
+    for d, r in enumerate(records):
+        q = seen.get((id(r.prompt), id(r.candidates), r.lora))
+        if q is None:
+            q = numbers.setdefault(Question(slot(r.lora), r.prompt, r.candidates), len(numbers))
+            seen[(id(r.prompt), id(r.candidates), r.lora)] = q
+            if q == len(said):
+                said.append({})
+        question[d] = q
+        answer[d] = r.chosen if r.candidates else said[q].setdefault(r.completion, len(said[q]))
+    questions = [Question(q.slot, q.prompt, q.answers or tuple(said[n])) for q, n in numbers.items()]
+    return questions, question, answer
