@@ -142,11 +142,7 @@ def load_net(folder: Path) -> PolicyNet:
 class NetAgent:
     """Plays a game with plane observations by a net; remembers, for every row and seat, what it saw since tick 0.
 
-    Args:
-        net: made for the game's observation and actions.
-        game: what is played.
-        greedy: the likeliest action; else one drawn from the policy.
-        name: to be shown.
+    ``greedy`` takes the likeliest action; else one is drawn from the policy.
 
     Raises:
         UsageError: the net was made for other observations or actions.

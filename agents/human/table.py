@@ -280,13 +280,7 @@ def answers(agents: Sequence[Agent | None], turns: Mapping[Player, Turn]) -> dic
 
 
 def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0) -> Iterator[Moment]:
-    """Play one game and yield every moment, the start included.
-
-    Args:
-        game: what is played.
-        agents: who sits in seats 0..P-1.
-        seed: of the game and of the agents' choices.
-        penalty: what a seat gets whose answer is no legal action; the game ends there, the others get 0.
+    """Play one game and yield every moment, the start included; ``agents`` sit in seats 0..P-1; see ``Match``.
 
     Raises:
         UsageError: the number of agents is not the number of players.
@@ -320,13 +314,9 @@ def tell(moment: Moment, agents: Sequence[Agent], write: Callable[[str], None] =
 
 
 def picture(draw: str, game: Game, state: State, names: Sequence[str]) -> Frame:
-    """Row 0 of ``state`` with the names of the players under it, [H, W, 3] uint8.
+    """Row 0 of ``state`` with the names of the players in seats 0..P-1 under it, [H, W, 3] uint8.
 
-    Args:
-        draw: the drawer that the game was registered with, ``"package.module:function"``.
-        game: what is played.
-        state: one game.
-        names: who sits in seats 0..P-1.
+    ``draw`` is the drawer that the game was registered with, ``"package.module:function"``.
 
     Raises:
         MissingExtra: pygame is not installed.

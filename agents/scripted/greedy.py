@@ -86,12 +86,8 @@ def score_actions(
 class GreedyAgent:
     """Uniform over the moves of the highest score; see the module.
 
-    Args:
-        game: turn-based, nothing hidden, no chance.
-        name: shown to others.
-
     Raises:
-        UsageError: another kind of game.
+        UsageError: a game that is simultaneous, hides something or has chance.
     """
 
     def __init__(self, game: Game, name: str = "greedy") -> None:

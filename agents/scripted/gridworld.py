@@ -27,12 +27,8 @@ class GridworldAgent:
     ``forager`` does nothing else. ``raider`` attacks strangers within reach who carry what it can hold, and loots them.
     ``altruist`` gives what is needed to kin beside it who have less of it.
 
-    Args:
-        name: one of the three.
-        game: a gridworld.
-
     Raises:
-        UsageError: another game.
+        UsageError: a game that is no gridworld.
     """
 
     def __init__(self, name: str, game: Game) -> None:

@@ -65,10 +65,10 @@ def _budget(depth: int | None, nodes: int | None) -> tuple[int, int]:
 
 
 def analyse(fen: str, *, depth: int | None = None, nodes: int | None = None) -> Analysis:
-    """Search a position, about whose past nothing is known.
+    """Search a position, about whose past nothing is known; draws that somebody must claim do not end it.
 
     Args:
-        fen: a position in which the game goes on; draws that somebody must claim do not end it.
+        fen: a position in which the game goes on.
         depth: plies; 4 if nothing is given.
         nodes: positions looked at, at most. With both, whichever is reached first ends the search.
 
@@ -98,18 +98,12 @@ def _said(desk: Desk) -> Analysis:
 
 
 class AlphaBetaAgent:
-    """Plays the best move of a search; equally good ones fall by the generator it is given.
+    """Plays the best move of a search, limited as in ``analyse``; equally good ones fall by the generator it is given.
 
     Each turn is searched from scratch, so that a move depends on position, history and generator alone.
 
-    Args:
-        game: chess.
-        depth: plies of a search; 4 if nothing is given.
-        nodes: positions looked at a move, at most.
-        name: shown to others.
-
     Raises:
-        UsageError: another game, or a number out of range.
+        UsageError: another game than chess, or a number out of range.
     """
 
     def __init__(

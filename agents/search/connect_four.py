@@ -183,12 +183,9 @@ def _table() -> Table:
 
 
 def score(state: State, i: int, table: Table | None = None) -> int:
-    """The score of row i for the player to move.
+    """The score of row i, in which the game is not over, for the player to move.
 
-    Args:
-        state: rows of connect four.
-        i: a row in which the game is not over.
-        table: scratch space; one of 8 MB is kept for the process by default.
+    ``table`` is scratch space; one of 8 MB is kept for the process by default.
 
     Raises:
         UsageError: the game is over in that row.
@@ -201,10 +198,7 @@ def score(state: State, i: int, table: Table | None = None) -> int:
 
 
 def scores(state: State, i: int, table: Table | None = None) -> list[int | None]:
-    """[7] for each column of row i what playing it is worth to the player to move; None where it is full.
-
-    Args, Raises: as ``score``.
-    """
+    """[7] what playing each column of row i is worth to the player to move; None: it is full. See ``score``."""
     game, found = connect_four(), list[int | None]()
     game.kernels.reset(after := game.new_state(1), 0, np.uint64(0))
     free = game.legal_actions(state, i, game.mover(state, i))
@@ -222,11 +216,7 @@ def scores(state: State, i: int, table: Table | None = None) -> list[int | None]
 
 
 def solve(moves: str = "", table: Table | None = None) -> int:
-    """The score after some moves from the start: columns 0..6, first move first.
-
-    Args:
-        moves: as the reset option: ``"3 3 4"``.
-        table: as ``score``.
+    """The score after some moves from the start: columns 0..6, first move first, as the reset option: ``"3 3 4"``.
 
     Raises:
         NotationError: moves that cannot be played, or that end the game.

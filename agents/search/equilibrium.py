@@ -59,12 +59,9 @@ _FOUND: dict[tuple[Any, ...], Equilibrium] = {}
 
 
 def solve_hidden(game: Game, target: float = TARGET, iterations: int = 20_000) -> Equilibrium:
-    """An approximate equilibrium. Kept for the process, by game and configuration.
+    """An approximate equilibrium of a small game. Kept for the process, by game and configuration.
 
-    Args:
-        game: small, two players, zero-sum.
-        target: exploitability that is good enough.
-        iterations: at most so many.
+    At most so many ``iterations`` are made; an exploitability of ``target`` is good enough.
 
     Raises:
         UsageError: not two players, nothing hidden, not zero-sum, too large, or ``target`` not reached.
@@ -151,10 +148,7 @@ class _Iteration:
 
 
 class EquilibriumAgent:
-    """Plays an equilibrium; it sees what its seat may see, nothing else.
-
-    Args:
-        game: two-player, zero-sum and small; cards may be hidden, players may move at once. Solved now, once a process.
+    """Plays an equilibrium; it sees what its seat may see, nothing else. The game is solved now, once a process.
 
     Raises:
         UsageError: the game cannot be solved so; says why.

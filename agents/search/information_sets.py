@@ -125,11 +125,7 @@ class NashConv(Exploitability):
 
 
 def nash_conv(game: Game, policy: HasPolicy | NDArray[np.float64]) -> NashConv:
-    """Exact best responses to a policy, from every seat.
-
-    Args:
-        game: small; see ``information_tree``.
-        policy: an agent, or its table [K, A] over ``information_tree(game)``.
+    """Exact best responses, from every seat, to a policy or its table [K, A] over ``information_tree(game)``.
 
     Raises:
         UsageError: as ``information_tree`` and ``policy_table``.

@@ -22,14 +22,10 @@ def assign(
     game: str,
     memory: PositionMemory | None = None,
 ) -> credits.Credit:
-    """Advantages of all decisions of a batch.
+    """Advantages of all D decisions of a batch, which stand in order of time within an episode.
 
-    Args:
-        batch: D decisions, in order of time within an episode.
-        config: which credit.
-        baseline: the running means of ``rae``; they move.
-        game: its id, part of a role's name.
-        memory: of positions, for ``state``; it takes this batch in.
+    The running means of ``rae``, ``baseline``, move; the ``memory`` of positions, for ``state``, takes the batch in.
+    The game's id is part of a role's name.
     """
     advantages, keep = np.zeros(len(batch.visits)), np.zeros(len(batch.visits), np.bool_)
     groups = flat = 0

@@ -48,16 +48,8 @@ def branched(
 ) -> Rollout:
     """Play a game for each seating, and ``group_size`` games from one of its decisions to their ends.
 
-    Args:
-        game: rules.
-        agents: by the names that the seatings use.
-        seatings: one a group.
-        seed: of everything that is random.
-        group_size: siblings a group.
-        opening_plies: each scouted game starts after 0 to this many random plies.
-        illegal_penalty: what an illegal answer pays its player.
-        starts: one row a group from which its scouted game begins; None: the game's beginning.
-        dense: what learners are paid besides, in gridworlds; made for as many worlds as there are siblings.
+    A scouted game begins after 0 to ``opening_plies`` random plies, or from its row of ``starts``. ``illegal_penalty``
+    and ``dense`` (for as many worlds as there are siblings) are as in ``rollout``.
 
     Returns:
         The siblings' games and decisions. A group's first decisions are siblings of each other: their ``ply`` is the

@@ -42,11 +42,7 @@ class Source:
 
 
 def find_curriculum(game: Game, text: str) -> Source:
-    """What ``--curriculum`` means.
-
-    Args:
-        game: whose positions they are.
-        text: a name of ``game.curricula``, or ``[OPTION=]FILE[,HELD_OUT_FILE]``.
+    """What ``--curriculum`` means: a name of ``game.curricula``, or ``[OPTION=]FILE[,HELD_OUT_FILE]``.
 
     Raises:
         UnknownName: a word that is neither.
@@ -124,13 +120,7 @@ class Positions:
 
 
 def read_positions(game: Game, source: Source, path: Path, limit: int = 0) -> Positions:
-    """Read a file of positions.
-
-    Args:
-        game: whose positions.
-        source: what they belong to.
-        path: one of its files.
-        limit: no more than so many, evenly taken from the whole file; 0: all.
+    """Read one of a source's files; no more than ``limit`` positions, evenly taken from the whole file (0: all).
 
     Raises:
         UsageError: the file can't be read, is empty, or a line is no position in which somebody can move; names it.

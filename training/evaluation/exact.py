@@ -29,12 +29,7 @@ __all__ = [
 
 
 def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:
-    """[S, A] how likely the agent plays what in every position.
-
-    Args:
-        graph: ``agents.solver.explore(game)``.
-        agent: see ``HasPolicy``.
-        batch: turns asked at once.
+    """[S, A] how likely the agent plays what in every position of a graph; ``batch`` turns are asked at once.
 
     Raises:
         UsageError: probabilities that don't sum to 1 over the legal actions.
@@ -110,14 +105,10 @@ class Optimality:
 
 
 def optimal_share(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Optimality:
-    """In how many positions a policy plays an optimal move; see ``Optimality``.
-
-    Args:
-        game: small, two-player, zero-sum, turn-based, without chance.
-        policy: an agent, or its table [S, A] over ``explore(game)``.
+    """In how many positions a policy, or its table [S, A] over ``explore(game)``, plays an optimal move.
 
     Raises:
-        UsageError: as ``exploitability``.
+        UsageError: as ``solve`` and ``policy_table``.
     """
     solution = solve(game)
     graph = solution.graph
@@ -150,10 +141,7 @@ def exact_match(
 ) -> tuple[float, float, float]:
     """Won, drawn and lost of an endless match, both seats averaged: what ``play_match`` estimates.
 
-    Args:
-        graph: ``explore(game)`` of a two-player game that pays at its end alone.
-        measured: [S, A] table of the player that is measured.
-        opponent: [S, A] table of the other.
+    The player that is measured and its opponent are tables [S, A] over ``explore(game)``.
 
     Raises:
         UsageError: the game pays before its end.

@@ -58,12 +58,7 @@ class Goal:
         return cls(tuple(terms))
 
     def check(self, opponents: Sequence[str], curriculum: str = "", *, exact: bool = False) -> None:
-        """See that every condition is about something that is measured.
-
-        Args:
-            opponents: who is played in evaluations.
-            curriculum: whose held-out positions are measured instead, or nothing.
-            exact: whether the policy itself is measured.
+        """See that every condition is about what is measured: opponents, or a curriculum, or the policy (``exact``).
 
         Raises:
             UsageError: one isn't, so the goal could never be reached.

@@ -25,13 +25,7 @@ __all__ = ["HeldOut", "solve_held_out"]
 
 
 class HeldOut:
-    """M positions and what is known about them.
-
-    Args:
-        game: rules.
-        positions: M positions.
-        max_plies: how long each is played; 0: to the end.
-    """
+    """M positions of a game and what is known about them; each is played for ``max_plies``, 0: to the end."""
 
     def __init__(self, game: Game, positions: Positions, max_plies: int) -> None:
         self.game, self.positions, self.max_plies = game, positions, max_plies
@@ -39,17 +33,15 @@ class HeldOut:
         self._solving: list[NDArray[np.bool_]] = []
 
     def measure(self, agent: Agent, opponents: Mapping[str, Agent], seed: int) -> list[dict[str, Any]]:
-        """One row for each opponent; a single one, without an opponent, where one ply decides.
-
-        Args:
-            agent: moves first in every position.
-            opponents: who answers, by name.
-            seed: of games and choices.
+        """One row for each opponent by name; where one ply decides a single one, without. The agent moves first.
 
         Returns:
             ``curriculum``, ``opponent``, ``games``, ``solved`` (share), ``solved_interval`` (95 %), ``illegal``. Where
             one ply decides and the player has a distribution also ``sampled`` (share that it solves when it samples),
             ``entropy`` (of its distribution, over that of a uniform one: 1 is indifferent, 0 is sure).
+
+        Raises:
+            UsageError: nobody to answer.
         """
         if self.max_plies == 1 and not self.game.info.simultaneous:
             try:
@@ -134,15 +126,9 @@ class HeldOut:
 def solve_held_out(
     game: Game, agent: Agent, opponents: Mapping[str, Agent], curriculum: str, count: int, seed: int
 ) -> list[dict[str, Any]]:
-    """Rows of ``HeldOut.measure`` for a curriculum by name or file.
+    """Rows of ``HeldOut.measure`` for a curriculum, as ``find_curriculum`` takes it.
 
-    Args:
-        game: rules.
-        agent: moves first.
-        opponents: who answers, by name.
-        curriculum: as ``find_curriculum`` takes it; of files without a held-out one, the only one is taken.
-        count: positions at most, evenly taken from the file.
-        seed: of games and choices.
+    At most ``count`` positions, evenly taken from the file; of files without a held-out one, the only one is taken.
     """
     source = find_curriculum(game, curriculum)
     positions = read_positions(game, source, source.test or source.train, count)

@@ -66,13 +66,10 @@ def student(freedom: int, confidence: float = 0.95) -> float:
 
 
 def share_interval(hits: NDArray[np.bool_], units: NDArray[np.int64]) -> Interval:
-    """Interval for the share of hits among n games of which some belong together.
+    """Interval for the share of ``hits`` [n] among games; those with one number in ``units`` [n] belong together.
 
-    Wilson's, for as many independent games as would vary as much as the units do; never more than n.
-
-    Args:
-        hits: [n] bool.
-        units: [n] int; games with the same number (of one opening, say) are not independent of each other.
+    Games of one opening, say, are not independent of each other. Wilson's, for as many independent games as would vary
+    as much as the units do; never more than n.
 
     Source: Korn and Graubard 1998, Survey Methodology 24.
     """
@@ -132,11 +129,7 @@ def _unskewed(t: float, skewness: float, n: int) -> float:
 
 
 def ratio_interval(above: NDArray[np.float64], below: NDArray[np.float64]) -> Interval | None:
-    """Interval for mean(above) / mean(below), of independent pairs.
-
-    Args:
-        above: [n] one of each pair.
-        below: [n] the other.
+    """Interval for mean(above) / mean(below), of n independent pairs.
 
     Returns:
         Low and high; None for fewer than ``FEWEST`` pairs, and where ``below`` may as well have the mean 0, or less: no

@@ -259,16 +259,10 @@ def evaluate(
     exact: bool = True,
     opening_plies: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows for ``coterie eval``: one for each opponent, one for the agent's ``policy`` if it has one.
+    """Rows for ``coterie eval``: one for each opponent, by name, and one for the agent's ``policy`` if it has one.
 
-    Args:
-        game: a registered game.
-        agent: the player that is measured.
-        opponents: by the name that the row bears.
-        games: against each opponent, both seats.
-        seed: the same for every opponent.
-        exact: compute the policy's row, which asks it for its probabilities in every position of the game.
-        opening_plies: as in ``play_match``.
+    That one asks for probabilities in every position of the game; without ``exact`` it is left out. Games are as in
+    ``play_match``, their seed is the same for every opponent.
 
     Returns:
         ``opponent``, ``games``, ``distinct`` (how many of them differ), ``opening_plies``, ``win``, ``draw``, ``loss``

@@ -67,11 +67,11 @@ def play_worlds(
     progress: Callable[[int], None] | None = None,
     save: Path | None = None,
 ) -> WorldScore:
-    """One episode in each of N worlds, all seats played by one agent.
+    """One episode in each of N worlds, all seats played by one agent, which is asked for all living agents at once.
 
     Args:
         game: simultaneous.
-        agent: whoever decides; asked for all living agents of all worlds at once.
+        agent: whoever decides.
         worlds: N.
         seed: of the worlds (beyond ``HELD_OUT``) and of the agent's choices.
         max_steps: stop after so many ticks.
@@ -127,22 +127,18 @@ def compare_worlds(
     progress: Callable[[str, int], None] | None = None,
     save: Path | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows for ``coterie eval``: every player in the same worlds.
+    """Rows for ``coterie eval``: every player in the same worlds; see ``play_worlds``.
 
-    Args:
-        game: simultaneous.
-        agents: by the name that the row bears; each row's ``share`` is its reward over that of the others, by name.
-        worlds: N.
-        seed: of the worlds.
-        max_steps: stop after so many ticks.
-        progress: called with the player's name and the ticks it has played.
-        save: every world of every player is added to this file.
+    ``agents`` and ``progress`` go by the name that the row bears.
 
     Returns:
         ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %; None
         of fewer than ``FEWEST`` worlds), ``least`` and ``most`` (the poorest and richest agent, mean over worlds),
         ``illegal`` and ``share``: name -> [ratio, low, high], for those who surely earn something, and at least a tenth
         of it; of fewer worlds [ratio, None, None].
+
+    Raises:
+        UsageError: nobody to compare, no worlds, or a turn-based game.
     """
     if not agents:
         raise UsageError("Nobody came to be compared; name at least one player.")

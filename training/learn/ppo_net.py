@@ -101,9 +101,7 @@ class PPO:
         episode: see ``enter``.
         dense: what is paid beside the rewards while learning, or None.
 
-    Attributes:
-        updates: rollouts learned from so far.
-        agent_steps: actions of living agents so far.
+    ``updates`` and ``agent_steps`` count the rollouts learned from and the actions of living agents.
     """
 
     def __init__(
@@ -124,13 +122,7 @@ class PPO:
         self.enter(vec, seed, episode)
 
     def enter(self, vec: VecEnv, seed: int, episode: int = 0) -> None:
-        """Begin in new worlds of the same kind, out of step with each other: world i is i / N of an episode old.
-
-        Args:
-            vec: the worlds.
-            seed: of them.
-            episode: ticks after which they begin anew, where they do.
-        """
+        """Begin in new worlds of the same kind, out of step: world i is i / N of an ``episode`` (ticks) old."""
         self.vec = vec
         self.memory, self.fresh = self.net.begin(self.rows), torch.ones(self.rows, dtype=torch.bool)
         vec.reset(seed=seed)

@@ -22,11 +22,7 @@ __all__ = ["Guards", "Health", "Sound"]
 class Guards:
     """Counts what looks like a collapse, for each player.
 
-    Args:
-        limits: what counts as one.
-
-    Attributes:
-        low: by player, updates in a row with too many illegal answers and with too little entropy.
+    ``low`` holds, by player, updates in a row with too many illegal answers and with too little entropy.
     """
 
     def __init__(self, limits: BudgetConfig) -> None:
@@ -36,10 +32,7 @@ class Guards:
     def look(self, name: str, update: int, row: Mapping[str, Any]) -> CollapseError | None:
         """What is wrong with a player after an update; None if it is well.
 
-        Args:
-            name: the player.
-            update: its number.
-            row: what is known of it: ``illegal``, ``entropy``, ``approx_kl``; what isn't there isn't known.
+        ``row`` has what is known of it: ``illegal``, ``entropy``, ``approx_kl``; what isn't there isn't known.
         """
         limits, low = self.limits, self.low.setdefault(name, {"illegal": 0, "entropy": 0})
         moved, illegal, entropy = row.get("approx_kl", 0.0), row.get("illegal"), row.get("entropy")
@@ -74,12 +67,7 @@ class Guards:
 
 
 class Sound:
-    """The last version of each player that was well, weights and moments.
-
-    Args:
-        bank: where the players live, and the versions that are kept of them.
-        optimizer: of the bank.
-    """
+    """The last version of each player of a bank that was well, weights and moments."""
 
     def __init__(self, bank: LoraBank, optimizer: BankAdamW) -> None:
         self.bank, self.optimizer = bank, optimizer
@@ -123,12 +111,7 @@ class Sound:
 class Health:
     """Looks after all who learn: the only one that breaks ends the run, one of several is set back.
 
-    Args:
-        limits: what counts as a collapse.
-        pool: who learns.
-        bank: where they live.
-        optimizer: of the bank.
-        every: updates between two looks at whom to keep.
+    ``every`` so many updates it looks at whom to keep.
     """
 
     def __init__(self, limits: BudgetConfig, pool: Pool, bank: LoraBank, optimizer: BankAdamW, every: int) -> None:
@@ -144,12 +127,7 @@ class Health:
     def look_after(
         self, update: int, players: Mapping[str, Mapping[str, Any]], broken: Mapping[str, CollapseError]
     ) -> dict[str, Any]:
-        """See to everybody after an update.
-
-        Args:
-            update: its number.
-            players: figures of each who learned in it.
-            broken: who is known to be broken, and why.
+        """See to everybody after an update, by the figures of each who learned in it and by who is known to be broken.
 
         Returns:
             Of several learners, what the line of the update says of them: ``players``, and ``notes`` on who was set

@@ -35,10 +35,8 @@ class Pool:
         agent: a player of the bank as an agent.
         max_past: past selves that are kept of each player; the oldest leaves.
 
-    Attributes:
-        agents: everybody, by name.
-        live: who learns. frozen: who has learned, and stays what it is now.
-        snapshots: past selves by player, oldest first.
+    ``agents`` are everybody; ``live`` learn, ``frozen`` have learned and stay what they are; ``snapshots`` are past
+    selves by player, oldest first.
     """
 
     def __init__(self, bank: Bank, agent: Callable[[str], Agent], max_past: int) -> None:

@@ -46,13 +46,9 @@ def command(config: TrainConfig) -> str:
 
 
 def complete(folder: Path, loaded: LoadedModel, config: TrainConfig, evaluation: Sequence[Mapping[str, Any]]) -> None:
-    """Add to an adapter in peft's format what others need: README.md and the tokenizer's files.
+    """Add to an adapter in peft's format, the folder of adapter_config.json, what others need: README.md and tokenizer.
 
-    Args:
-        folder: holds adapter_config.json.
-        loaded: the base model.
-        config: of the run.
-        evaluation: rows of the last one; may be empty.
+    ``evaluation`` are the rows of the run's last one; there may be none.
 
     Raises:
         OSError: it can't be written.

@@ -28,12 +28,7 @@ def follow(
 ) -> Outcome:
     """Update until the goal, the budget, a collapse or Ctrl-C; see ``loop.train``.
 
-    Args:
-        trainer: who learns.
-        run: where it is kept.
-        started: when, as ``time.monotonic`` has it.
-        watcher: is shown every update; "lines" prints a line for each.
-        notes: for the first line of metrics.
+    The run ``started`` at that ``time.monotonic``; ``notes`` stand in its first line of metrics.
     """
     minutes, dense = trainer.config.budget.minutes, trainer.config.rollout.shaping + trainer.config.rollout.novelty
     moment = started + 60 * minutes if minutes else math.inf

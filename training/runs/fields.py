@@ -27,11 +27,9 @@ _HOLDS: dict[str, Callable[[float], bool]] = {
 
 
 def check(config: object, bounds: Mapping[str, str]) -> None:
-    """See that numbers are what they must be.
+    """See that a dataclass's numbers are what they must be: ``bounds`` leads from keys of ``_HOLDS`` to fields.
 
-    Args:
-        config: a dataclass.
-        bounds: a key of ``_HOLDS`` -> names of fields, with blanks between; a dot leads into a section.
+    Blanks stand between names; a dot leads into a section.
 
     Raises:
         UsageError: names the first field that isn't, what came and what would do.
@@ -64,12 +62,7 @@ def as_dict(config: Any) -> dict[str, Any]:
 
 
 def merge(base: _Config, data: Mapping[str, Any], where: str = "") -> _Config:
-    """A dataclass with nested data laid over it.
-
-    Args:
-        base: holds where the data says nothing.
-        data: by names of fields.
-        where: the section, for errors.
+    """A dataclass with nested data, by names of fields, laid over it; errors name the section, ``where``.
 
     Raises:
         UnknownName: a section or field that doesn't exist.

@@ -32,12 +32,7 @@ __all__ = ["Run", "check_same", "same_game", "saved_version"]
 
 
 class Run:
-    """The folder of one run, of a language model or of a net.
-
-    Args:
-        folder: it is made by ``create`` and read by ``reopen``.
-        config: what the run does.
-    """
+    """The folder of one run, of a language model or of a net; ``create`` makes it, ``reopen`` reads it."""
 
     def __init__(self, folder: Path, config: AnyConfig) -> None:
         self.folder, self.config = folder, config
@@ -58,11 +53,7 @@ class Run:
 
     @classmethod
     def reopen(cls, folder: Path, config: AnyConfig | None = None) -> Run:
-        """Open a run that exists.
-
-        Args:
-            folder: of the run.
-            config: what is asked for now; None takes the run's own. ``write_config`` is left to the caller.
+        """Open a run that exists; ``config`` is what is asked for now, None takes the run's own. Nothing is written.
 
         Raises:
             RunError: no run there, a run of another game, or a setting changed that the weights depend on.
@@ -145,7 +136,7 @@ class Run:
             update: how many updates are done.
             tensors: file stem -> nested data for ``torch.save``.
             state: plain data.
-            keep: how many checkpoints to keep.
+            keep: how many stay.
 
         Raises:
             RunError: it could not be written; earlier checkpoints are untouched.
@@ -241,12 +232,7 @@ def same_game(one: str, other: str) -> bool:
 
 
 def saved_version(folder: Path, player: str, version: str | None) -> Path:
-    """Where a version of a player lies.
-
-    Args:
-        folder: of the run.
-        player: its name.
-        version: 120 or v120; None or empty: the newest.
+    """Where a version of a player lies: 120 or v120; None or empty, the newest.
 
     Raises:
         RunError: the run has no such player, or no such version of it.
@@ -263,14 +249,9 @@ def saved_version(folder: Path, player: str, version: str | None) -> Path:
 
 
 def check_same(saved: AnyConfig, now: AnyConfig, where: str) -> None:
-    """Raise RunError if a setting that the weights depend on differs.
+    """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts.
 
-    Not by the model's name, for its hash counts, nor by where and in how much memory it computes.
-
-    Args:
-        saved: the settings of a run.
-        now: those it would go on with.
-        where: what they were saved in.
+    The settings were saved in ``where``, and the run would go on with those of ``now``.
     """
     before, after = to_dict(saved), to_dict(now)
     for section, value in after.items():

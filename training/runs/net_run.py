@@ -142,11 +142,8 @@ def train_net(
 ) -> Outcome:
     """Train until the budget is used up, or Ctrl-C: once, the update is finished and saved; twice, at once.
 
-    Args:
-        config: what to do; with ``resume`` it must agree with the run's own but for its ``free`` fields.
-        run: folder.
-        resume: go on with the run in that folder.
-        watcher: is shown every update; "lines" prints a line for each, None is silent.
+    With ``resume`` the run in that folder goes on, and ``config`` must agree with its own but for the ``free`` fields.
+    ``watcher`` is as in ``loop.train``.
 
     Raises:
         RunError: the folder cannot be used.

@@ -167,10 +167,7 @@ def for_large(config: TrainConfig) -> TrainConfig:
 def preset(game: str, curriculum: str = "", model: str = "") -> TrainConfig:
     """What ``coterie train GAME --curriculum NAME`` starts from; the game's where the curriculum has none of its own.
 
-    Args:
-        game: id or name.
-        curriculum: as ``rollout.curriculum`` has it.
-        model: what will learn; a large one is given smaller updates.
+    Where ``model``, which will learn, is a large one, updates are smaller.
     """
     name = game.rsplit("-v", 1)[0]
     found = PRESETS.get(name, _ANY)

@@ -18,12 +18,7 @@ def summary(
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """The line of an update, and the figures of each player who learned in it.
 
-    Args:
-        update: its number.
-        batch: what was played.
-        credit: what it was worth.
-        stats: of the learner step, by player.
-        seconds: of the rollout and of the rest.
+    ``stats`` are those of the learner step, by player; ``seconds`` of the rollout and of the rest.
     """
     whose = np.array(batch.whose(), np.str_)
     players = {

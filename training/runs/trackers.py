@@ -43,11 +43,8 @@ def scalars(row: Mapping[str, Any]) -> dict[str, float]:
 def make_tracker(name: str, folder: Path, config: AnyConfig, update: int) -> Tracker | None:
     """What a word of ``--report-to`` means; None for ``none``.
 
-    Args:
-        name: one of ``TRACKERS``.
-        folder: of the run; its name is the run's.
-        config: goes along as hyperparameters.
-        update: where the run goes on; what was logged from there on is made again.
+    The folder's name is the run's, its configuration goes along as hyperparameters. What was logged from ``update`` on,
+    where the run goes on, is made again.
 
     Raises:
         UnknownName: no such tracker.

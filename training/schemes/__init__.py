@@ -24,33 +24,21 @@ __all__ = ["SCHEMES", "Scheme", "make_scheme"]
 class Scheme(Protocol):
     """Who sits where.
 
-    Attributes:
-        learners: players of the bank that learn.
-        opponents: specs of everyone else who may sit there and must be built first: ``random``, ``minimax``, a run
-            folder.
+    ``learners`` are players of the bank that learn; ``opponents`` specs of everyone else who may sit there and must be
+    built first: ``random``, ``minimax``, a run folder.
     """
 
     learners: tuple[str, ...]
     opponents: tuple[str, ...]
 
     def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
-        """One seating for each group of games. Only those learn whom it says.
-
-        Args:
-            update: number of the update.
-            groups: how many seatings.
-            pool: who there is.
-            rng: the only source of randomness.
-        """
+        """One seating for each group of games. Only those learn whom it says; ``rng`` is all its randomness."""
         ...
 
     def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
-        """Take note of what was played, and change the pool: keep past selves, let players come and go.
+        """Take note of an update's games, and change the pool: keep past selves, let players come and go.
 
-        Args:
-            done: updates done, this one included.
-            results: the games of the update.
-            pool: who there is.
+        ``done`` updates are done, this one included.
         """
         ...
 
