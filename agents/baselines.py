@@ -8,6 +8,7 @@ measures apply to them. A name may carry settings: ``mcts:1000``, ``alphabeta:no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,25 +18,27 @@ from ..envs.core import Game
 from ..envs.words import SAY, TextGame
 from ..errors import UnknownName, UsageError, did_you_mean
 from .core import Agent, Decision, Turn
-from .search.equilibrium import EquilibriumAgent
 from .search.rows import need_action, need_same_game
 from .search.solver import Solution, solve
 from .seeds import pick
 
 __all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "make_baseline"]
 
-BASELINES = (
-    "alphabeta",
-    "altruist",
-    "equilibrium",
-    "forager",
-    "greedy",
-    "mcts",
-    "minimax",
-    "raider",
-    "random",
-    "uci",
-)
+MADE = {
+    "alphabeta": ".search.alphabeta:AlphaBetaAgent",
+    "altruist": ".scripted.gridworld:GridworldAgent",
+    "equilibrium": ".search.equilibrium:EquilibriumAgent",
+    "forager": ".scripted.gridworld:GridworldAgent",
+    "greedy": ".scripted.greedy:GreedyAgent",
+    "mcts": ".search.mcts:MCTSAgent",
+    "minimax": ".baselines:MinimaxAgent",
+    "raider": ".scripted.gridworld:GridworldAgent",
+    "random": ".baselines:RandomAgent",
+    "uci": ".search.uci:UCIAgent",
+}
+"""Name -> who plays."""
+
+BASELINES = tuple(MADE)
 """Names that ``make_baseline`` knows."""
 
 SETTINGS: dict[str, dict[str, Callable[[str], Any]]] = {
@@ -113,30 +116,18 @@ def make_baseline(spec: str, game: Game) -> Agent:
         raise UnknownName("baseline", name, BASELINES)
     if isinstance(game, TextGame) and name != "random":
         raise UsageError(f"{name} cannot play {game.info.id}, a game of words; random, models and people can.")
+    module, _, kind = MADE[name].partition(":")
+    make: Callable[..., Agent] = getattr(import_module(module, __package__), kind)
     if name == "uci":
-        from .search.uci import UCIAgent, parse_spec
+        from .search.uci import parse_spec
 
-        return UCIAgent(game, *parse_spec(spec))
+        return make(game, *parse_spec(spec))
     settings = _settings(spec, name, rest)
-    if name == "mcts":
-        from .search.mcts import MCTSAgent
-
-        return MCTSAgent(game, **settings, name=spec)
-    if name == "alphabeta":
-        from .search.alphabeta import AlphaBetaAgent
-
-        return AlphaBetaAgent(game, **settings, name=spec)
-    if name == "greedy":
-        from .scripted.greedy import GreedyAgent
-
-        return GreedyAgent(game)
-    if name == "equilibrium":
-        return EquilibriumAgent(game)
+    if name in SETTINGS:
+        return make(game, **settings, name=spec)
     if name in ("altruist", "forager", "raider"):
-        from .scripted.gridworld import GridworldAgent
-
-        return GridworldAgent(name, game)
-    return RandomAgent() if name == "random" else MinimaxAgent(game)
+        return make(name, game)
+    return make() if name == "random" else make(game)
 
 
 def _settings(spec: str, name: str, rest: str) -> dict[str, Any]:

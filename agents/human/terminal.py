@@ -19,13 +19,8 @@ UNDO = ("undo", "takeback")
 class HumanAgent:
     """Shows each position, reads a line and explains what was wrong with it until it is a legal action.
 
-    ``help`` tells the rules, ``undo`` takes the last own move back; ``quit`` or the end of the input leaves the game.
-
-    Args:
-        name: shown to others.
-        read: shows a prompt and returns a line without its end; raises EOFError where the input ends.
-        write: shows a text.
-        undo: whoever asks understands ``TakeBack``, as ``table.follow`` does.
+    ``help`` tells the rules, ``undo`` takes the last own move back, where whoever asks understands ``TakeBack`` as
+    ``table.follow`` does; ``quit`` or the end of the input (EOFError of ``read``) leaves the game.
     """
 
     def __init__(

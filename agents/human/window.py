@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,15 +34,6 @@ SHOWN = 0.35
 """Seconds that a person sees its own move before the answer to it comes."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a thinker has to say: the question's number, the decisions, or what went wrong."""
-
-    ticket: int
-    decisions: dict[Player, Decision]
-    error: BaseException | None = None
-
-
 LAST_THOUGHT = 30.0
 """Seconds that a language model gets to finish its move before the process ends."""
 
@@ -54,7 +44,7 @@ class Thinker:
     def __init__(self, agents: Sequence[Agent | None]) -> None:
         self._agents = agents
         self._asked: queue.SimpleQueue[tuple[int, dict[Player, Turn]] | None] = queue.SimpleQueue()
-        self._said: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._said: queue.SimpleQueue[tuple[int, dict[Player, Decision] | BaseException]] = queue.SimpleQueue()
         self.ticket = 0
         self.busy = False
         self._thread = threading.Thread(target=self._think, name="coterie-thinker", daemon=True)
@@ -71,16 +61,19 @@ class Thinker:
         self.ticket += 1
         self.busy = False
 
-    def answer(self, wait: float = 0.0) -> Answer | None:
-        """The answer to the last question, once it is there; waits so many seconds for it."""
+    def answer(self, wait: float = 0.0) -> dict[Player, Decision] | None:
+        """The answer to the last question, once it is there; waits so many seconds for it. Raises what went wrong."""
         end = time.monotonic() + wait
         while True:
             try:
-                said = self._said.get(timeout=max(0.0, end - time.monotonic())) if wait else self._said.get_nowait()
+                left = max(0.0, end - time.monotonic())
+                ticket, said = self._said.get(timeout=left) if wait else self._said.get_nowait()
             except queue.Empty:
                 return None
-            if said.ticket == self.ticket:
+            if ticket == self.ticket:
                 self.busy = False
+                if isinstance(said, BaseException):
+                    raise said
                 return said
 
     def stop(self) -> None:
@@ -98,11 +91,9 @@ class Thinker:
             if ticket != self.ticket:
                 continue
             try:
-                decisions = answers(self._agents, turns)
+                self._said.put((ticket, answers(self._agents, turns)))
             except BaseException as error:
-                self._said.put(Answer(ticket, {}, error))
-            else:
-                self._said.put(Answer(ticket, decisions))
+                self._said.put((ticket, error))
 
 
 class Session:
@@ -207,12 +198,7 @@ class Session:
         wait = 0.0 if self._single_step else self.seconds
         if (self.paused and not self._single_step) or time.monotonic() - self._changed < wait:
             return
-        said = self.thinker.answer()
-        if said is None:
-            return
-        if said.error is not None:
-            raise said.error
-        self.answers |= said.decisions
+        self.answers |= self.thinker.answer() or {}
 
     def _play(self) -> None:
         seats = self.match.seats()

@@ -92,9 +92,8 @@ class Graph:
     def back_up(self, leaf: NDArray[Any], decide: Decide) -> NDArray[np.float64]:
         """[S, K] backward induction, ends first, of K quantities that add up along a game.
 
-        Args:
-            leaf: [S, A, K] what an action itself gives.
-            decide: turns what the actions of some positions give into what those positions are worth.
+        ``leaf`` [S, A, K] is what an action itself gives; ``decide`` turns what the actions of some positions give into
+        what those positions are worth.
         """
         value = np.zeros((len(self), leaf.shape[2]))
         for layer in self.layers:

@@ -52,13 +52,10 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 class UCIAgent:
-    """An engine in a seat.
+    """An engine in a seat, at chess.
 
-    Args:
-        game: chess.
-        path: of the engine.
-        settings: ``movetime`` (milliseconds), ``depth``, ``nodes`` bound each move; ``timeout`` (seconds) how long an
-            answer may take beyond that; everything else is an option that the engine has.
+    ``settings`` ``movetime`` (milliseconds), ``depth``, ``nodes`` bound each move; ``timeout`` (seconds) how long an
+    answer may take beyond that; everything else is an option that the engine has.
 
     Raises:
         UsageError: another game, no such engine, an option it doesn't have, a value that doesn't fit.

@@ -18,7 +18,6 @@ import weakref
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO, NamedTuple
 
 from ...errors import EngineError, UsageError, did_you_mean
@@ -242,14 +241,6 @@ class Engine:
                 self.send("quit")
                 self._process.wait(0.5)
         self._end()
-
-    def __enter__(self) -> Engine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _find(path: str) -> str:

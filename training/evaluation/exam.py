@@ -21,14 +21,8 @@ __all__ = ["Exam"]
 class Exam:
     """What a run's evaluations are made of.
 
-    Args:
-        config: of the run.
-        games: what it plays.
-
-    Attributes:
-        goal: when the run has reached what it is for.
-        judges: who is played against, by name.
-        looks_first: whether there is something to see before anything is learned.
+    ``goal`` tells when the run has reached what it is for; ``judges`` are those who are played against, by name;
+    ``looks_first`` is whether there is something to see before anything is learned.
 
     Raises:
         CoterieError: no such player, or a goal that no evaluation can reach.

@@ -64,25 +64,20 @@ class Goal:
             UsageError: one isn't, so the goal could never be reached.
         """
         for name, column, *_ in self.terms:
+            asked, exactly = f"{name}.{column}", column == "exploitability"
             if curriculum:
-                if name != curriculum or column not in (*_HELD_OUT, "illegal"):
-                    raise UsageError(
-                        f"goal asks for {name}.{column}, but with a curriculum its held-out positions are measured: "
-                        f"say {curriculum}.solved>=NUMBER."
-                    )
-            elif name == POLICY or column == "exploitability":
-                if not (exact and name == POLICY and column == "exploitability"):
-                    raise UsageError(
-                        f"goal asks for {name}.{column}; of the policy itself {POLICY}.exploitability is measured, "
-                        "with --exact."
-                    )
+                fine = name == curriculum and column in (*_HELD_OUT, "illegal")
+                why = f"but with a curriculum its held-out positions are measured: say {curriculum}.solved>=NUMBER"
+            elif name == POLICY or exactly:
+                fine = exact and name == POLICY and exactly
+                why = f"but of the policy itself {POLICY}.exploitability is measured, with --exact"
             elif column in _HELD_OUT:
-                raise UsageError(f"goal asks for {name}.{column}, which takes a curriculum: add --curriculum {name}.")
-            elif name not in opponents:
-                raise UsageError(
-                    f"goal asks for {name!r}, whom eval_vs ({','.join(opponents) or 'empty'}) doesn't name: "
-                    "add it there, or change the goal."
-                )
+                fine, why = False, f"which takes a curriculum: add --curriculum {name}"
+            else:
+                asked, listed = repr(name), ",".join(opponents) or "empty"
+                fine, why = name in opponents, f"whom eval_vs ({listed}) doesn't name: add it there, or change the goal"
+            if not fine:
+                raise UsageError(f"goal asks for {asked}, {why}.")
 
     def reached(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Whether all conditions hold in all rows that they are about; without such a row they fail."""

@@ -155,7 +155,9 @@ def policy_loss(
     al. 2025 (GSPO), INTELLECT-2 2025 (delta), DeepSeek-V3.2 2025 (KL correction).
     """
     _check_names(loss_type, level)
-    advantages, rows = _check_shapes(logprobs, old_logprobs, advantages, mask, ref_logprobs, entropies, weights, keep)
+    alike = {"old_logprobs": old_logprobs, "mask": mask, "ref_logprobs": ref_logprobs, "entropies": entropies}
+    rows = _check_shapes(logprobs, keep, alike, {"advantages": advantages, "weights": weights})
+    advantages = advantages.unsqueeze(1) if advantages.dim() == 1 else advantages
     if beta != 0.0 and ref_logprobs is None:
         raise UsageError(f"beta is {beta} but there are no ref_logprobs: pass the reference policy's, or beta=0.")
     if entropy_coef != 0.0 and entropies is None:
@@ -272,29 +274,18 @@ def _check_names(loss_type: str, level: str) -> None:
 
 
 def _check_shapes(
-    logprobs: Tensor,
-    old: Tensor | None,
-    advantages: Tensor,
-    mask: Tensor,
-    ref: Tensor | None,
-    entropies: Tensor | None,
-    weights: Tensor | None,
-    keep: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """Advantages as [B, 1] or [B, T], and the numbers of the rows that count."""
+    logprobs: Tensor, keep: Tensor | None, alike: dict[str, Tensor | None], by_row: dict[str, Tensor | None]
+) -> Tensor:
+    """Numbers of the rows that count; ``alike`` have the shape of logprobs, ``by_row`` may have one number a row."""
     if logprobs.dim() != 2:
         raise UsageError(f"logprobs has shape {list(logprobs.shape)}: expected [B, T]; a choice decision has T = 1.")
-    rows = logprobs.size(0)
-    for name, value in (("old_logprobs", old), ("mask", mask), ("ref_logprobs", ref), ("entropies", entropies)):
-        if value is not None and value.shape != logprobs.shape:
-            raise UsageError(f"{name} has shape {list(value.shape)}, logprobs {list(logprobs.shape)}: they must agree.")
-    for name, value in (("advantages", advantages), ("weights", weights)):
-        if value is not None and value.shape not in ((rows,), (rows, 1), logprobs.shape):
-            raise UsageError(f"{name} has shape {list(value.shape)}: expected [{rows}] or {list(logprobs.shape)}.")
+    rows, whole = logprobs.size(0), tuple(logprobs.shape)
+    by_row_or_token: list[tuple[int, ...]] = [whole, (rows,), (rows, 1)]
+    for given, shapes in ((alike, [whole]), (by_row, by_row_or_token), ({"keep": keep}, [(rows,)])):
+        for name, value in given.items():
+            if value is not None and tuple(value.shape) not in shapes:
+                wanted = " or ".join(str(list(shape)) for shape in shapes)
+                raise UsageError(f"{name} has shape {list(value.shape)}, logprobs {list(whole)}: expected {wanted}.")
     if keep is None:
-        kept = torch.arange(rows, device=logprobs.device)
-    elif keep.shape != (rows,):
-        raise UsageError(f"keep has shape {list(keep.shape)}: expected [{rows}], one flag a row.")
-    else:
-        kept = keep.to(logprobs.device).bool().nonzero().squeeze(1)
-    return (advantages.unsqueeze(1) if advantages.dim() == 1 else advantages), kept
+        return torch.arange(rows, device=logprobs.device)
+    return keep.to(logprobs.device).bool().nonzero().squeeze(1)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ import yaml
 
 from ...envs.registry import spec
 from ...errors import UsageError
-from .fields import as_dict, merge
+from .fields import merge
 from .net_config import NetConfig
 from .presets import preset
 from .sections import (
@@ -57,7 +58,8 @@ AnyConfig = TrainConfig | NetConfig
 
 def to_dict(config: AnyConfig) -> dict[str, Any]:
     """Plain nested data, as JSON and YAML know it, with its tag."""
-    return ({"policy": "net"} if isinstance(config, NetConfig) else {}) | as_dict(config)
+    tag = {"policy": "net"} if isinstance(config, NetConfig) else {}
+    return tag | dataclasses.asdict(config) | {"set": list(config.set)}
 
 
 def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> TrainConfig:

@@ -12,7 +12,7 @@ import yaml
 from ...envs.registry import game_arguments
 from ...errors import UnknownName, UsageError
 
-__all__ = ["Configuration", "as_dict", "check", "merge"]
+__all__ = ["Configuration", "check", "merge"]
 
 _Config = TypeVar("_Config")
 
@@ -54,11 +54,6 @@ class Configuration:
             UsageError: one that doesn't read name=value.
         """
         return game_arguments(self.set)
-
-
-def as_dict(config: Any) -> dict[str, Any]:
-    """Plain nested data, as JSON and YAML know it."""
-    return {**dataclasses.asdict(config), "set": list(config.set)}
 
 
 def merge(base: _Config, data: Mapping[str, Any], where: str = "") -> _Config:

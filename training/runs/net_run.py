@@ -32,11 +32,7 @@ __all__ = ["NetTrainer", "train_net"]
 
 
 class NetTrainer:
-    """One net, its worlds and its optimizer.
-
-    Args:
-        config: the run. run: its folder; None keeps everything in memory.
-    """
+    """One net, its worlds and its optimizer; without a run's folder everything is kept in memory."""
 
     def __init__(self, config: NetConfig, run: Run | None = None) -> None:
         self.config, self.run = config, run

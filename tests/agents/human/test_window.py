@@ -424,7 +424,7 @@ def test_a_thinker_says_what_the_agent_says() -> None:
     thinker.ask({0: match.turn(0)})
     while (answer := thinker.answer()) is None:
         time.sleep(0.001)
-    assert answer.decisions[0].action == agent.act([match.turn(0)])[0].action
+    assert answer[0].action == agent.act([match.turn(0)])[0].action
     thinker.stop()
     assert not thinker._thread.is_alive()
 

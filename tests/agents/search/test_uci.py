@@ -5,6 +5,7 @@ The file is longer than most: all of it is asked of one engine that can fail in 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import re
@@ -333,7 +334,7 @@ def test_closing(game: Game, fake: Callable[[str], str]) -> None:
         assert act(agent, turn_at(game))  # asked again, it is there again
         assert agent.pid not in (None, pid)
         agent.close()
-    with Engine(fake()) as engine:
+    with contextlib.closing(Engine(fake())) as engine:
         pid = engine.pid
     assert gone(pid)
 
