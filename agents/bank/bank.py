@@ -65,6 +65,7 @@ class LoraBank:
         versions: name -> how often its weights have been changed since it was added. Don't write.
         births: name -> a number that is new whenever its weights were set rather than trained (added, reset, copied,
             loaded): optimizer state belongs to one birth. Don't write.
+        loads: how often ``load_state_dict`` has replaced everything, counts above included. Don't write.
 
     Raises:
         UsageError: a LoraConfig field that isn't honoured, no matching layer, bad names.
@@ -92,7 +93,7 @@ class LoraBank:
         self.players: dict[str, int] = {}
         self.versions: dict[str, int] = {}
         self.births: dict[str, int] = {}
-        self._births = 0
+        self._births = self.loads = 0
         self._state = RoutingState()
         # Hooks hold adapters, so a bank that nobody uses any more must take its own off a model that lives on.
         self._unhook = weakref.finalize(self, _take_off, model, list(self._hook()), self._state)
@@ -311,6 +312,7 @@ class LoraBank:
         for key, mine in (("layers", [layer.name for layer in self.layers]), ("rank", self.config.r)):
             if state[key] != mine:
                 raise UsageError(f"The saved LoRA bank has other {key}: {state[key]!r}, not {mine!r}.")
+        self.loads += 1
         self._weights = torch.zeros(state["capacity"], self._width, device=self.device)
         self.players = dict(state["players"])
         self.versions, self.births = dict(state["versions"]), dict(state["births"])

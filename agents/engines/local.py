@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from ...errors import CollapseError, ModelError, UsageError
 from ..bank.optimizer import BankAdamW
 from ..deadline import breathe
+from ..llm.scoring.batches import caches
 from ..llm.scoring.decoding import Scores, score
 from ..llm.scoring.forest import Question, pack_questions
 from ..llm.scoring.generation import generate
 from ..llm.scoring.passes import checkpointed, checkpointed_layers, serving
 from ..seeds import uniforms
 from .base import KINDS, Answer, Ask, Datum, Description, Free
+from .conversations import Conversations
 from .learning import AdamParams, Batch, Objective, Passed, Scored, Terms
 from .packing import Packed, Part, pack
 
@@ -43,6 +45,7 @@ class LocalEngine:
         loaded: model and tokenizer.
         bank: the adapters; None: the base model alone.
         batch_tokens: tokens of one forward pass, at most.
+        cache_bytes: of keys and values that are kept of free asks whose context has grown, for when it grows further.
         gradient_checkpointing: keep no activations within the model's layers and compute them again in the backward
             pass.
 
@@ -52,6 +55,7 @@ class LocalEngine:
     Attributes:
         forward_tokens: how many tokens went through the model for answers so far: what sharing saves shows here.
         optimizer: of the bank.
+        conversations: keys and values of free asks.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class LocalEngine:
         bank: LoraBank | None = None,
         *,
         batch_tokens: int = 16384,
+        cache_bytes: int = 1 << 28,
         gradient_checkpointing: bool = False,
     ) -> None:
         serving(loaded.model, loaded.id)
@@ -69,6 +74,7 @@ class LocalEngine:
         self.loaded, self.bank, self.batch_tokens = loaded, bank, batch_tokens
         self.forward_tokens = 0
         self.optimizer = None if bank is None else BankAdamW(bank)
+        self.conversations = Conversations(cache_bytes)
         self._packed: WeakKeyDictionary[Batch, list[Packed]] = WeakKeyDictionary()
 
     def describe(self) -> Description:
@@ -158,28 +164,49 @@ class LocalEngine:
         return answers
 
     def _free(self, asks: Sequence[Ask]) -> list[Answer]:
-        form = asks[0].form
+        form, loaded, answers = asks[0].form, self.loaded, dict[int, Answer]()
         assert isinstance(form, Free)
-        made = generate(
-            self.loaded.model,
-            self.bank,
-            [ask.context.ids for ask in asks],
-            [self.slot(ask.player) for ask in asks],
-            max_new_tokens=form.max_tokens,
-            stop_ids=form.stop,
-            temperature=asks[0].temperature,
-            seeds=[ask.seed for ask in asks],
-            greedy=asks[0].greedy,
-        )
-        self.forward_tokens += made.fed
-        said = zip(asks, made.tokens, made.logprobs, made.stop, strict=True)
-        return [
-            Answer(tuple(ids), tuple(logprobs), -1, stop, self._version(ask), self.loaded.id)
-            for ask, ids, logprobs, stop in said
-        ]
+        weights = self._weights()
+        self.conversations.only(weights)
+        reach = serving(loaded.model).reach - form.max_tokens
+        grown = {k for k, a in enumerate(asks) if a.context.past and len(a.context) <= reach and caches(loaded.model)}
+        found = {k: self.conversations.find(self._who(asks[k]), asks[k].context.ids) for k in sorted(grown)}
+        pasts = {k: past for k, past in found.items() if past is not None}
+        for members in ([k for k in range(len(asks)) if k not in pasts], list(pasts)):
+            part = [asks[k] for k in members]
+            made = generate(
+                loaded.model,
+                self.bank,
+                [ask.context.ids for ask in part],
+                [self.slot(ask.player) for ask in part],
+                max_new_tokens=form.max_tokens,
+                stop_ids=form.stop,
+                temperature=asks[0].temperature,
+                seeds=[ask.seed for ask in part],
+                greedy=asks[0].greedy,
+                pasts=[pasts[k] for k in members if k in pasts],
+                keep=[n for n, k in enumerate(members) if k in grown],
+            )
+            self.forward_tokens += made.fed
+            for n, past in made.pasts.items():
+                self.conversations.keep(self._who(part[n]), past, weights[self._who(part[n])])
+            said = zip(members, part, made.tokens, made.logprobs, made.stop, strict=True)
+            for k, ask, ids, logprobs, stop in said:
+                answers[k] = Answer(tuple(ids), tuple(logprobs), -1, stop, self._version(ask), loaded.id)
+        return [answers[k] for k in range(len(asks))]
+
+    def _who(self, ask: Ask) -> str:
+        """The player whose adapter answers; empty for the base model alone."""
+        return "" if self.bank is None else ask.player or ""
+
+    def _weights(self) -> dict[str, tuple[int, ...]]:
+        """What changes whenever a player's weights do."""
+        bank = self.bank
+        own = {} if bank is None else {n: (bank.births[n], bank.versions[n], bank.loads) for n in bank.players}
+        return {"": (), **own}
 
     def _version(self, ask: Ask) -> int:
-        return 0 if ask.player is None or self.bank is None else self.bank.versions[ask.player]
+        return 0 if self.bank is None or not ask.player else self.bank.versions[ask.player]
 
     def _distinct(self, asks: Sequence[Ask]) -> tuple[list[Question], NDArray[np.int64]]:
         """The different questions among those asked, and the number of each one's."""

@@ -33,7 +33,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["Pack", "Question", "pack_questions"]
+__all__ = ["Pack", "Question", "alike", "pack_questions"]
 
 Ids = tuple[int, ...]
 Ints = NDArray[np.int64]
@@ -178,7 +178,7 @@ def _bundles(questions: Sequence[Question], row_tokens: int | None, most: int) -
     for q in order:
         slot, prompt, answers = questions[q]
         row = bundles[-1][-1] if bundles else None
-        shared = _shared(before, prompt) if row is not None and row.slot == slot else 0
+        shared = alike(before, prompt) if row is not None and row.slot == slot else 0
         behind = [len(answer) - 1 for answer in answers]
         whole = len(prompt) + sum(behind)
         fresh = whole - shared
@@ -209,7 +209,7 @@ def _joins(held: int, fresh: int, whole: int, most: int) -> bool:
     return held + fresh <= most and 2 * together <= whole * (ATTENTION + whole)
 
 
-def _shared(a: Ids, b: Ids) -> int:
+def alike(a: Ids, b: Ids) -> int:
     """How many tokens two prompts begin with alike."""
     length = min(len(a), len(b))
     if a[:length] == b[:length]:

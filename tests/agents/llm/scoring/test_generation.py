@@ -12,9 +12,10 @@ peft = pytest.importorskip("peft")
 transformers = pytest.importorskip("transformers")
 
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
+from coterie.agents.llm.scoring.batches import _appended  # noqa: E402
 from coterie.agents.llm.scoring.decoding import score  # noqa: E402
 from coterie.agents.llm.scoring.forest import Question, pack_questions  # noqa: E402
-from coterie.agents.llm.scoring.generation import _appended, _inverse, generate  # noqa: E402
+from coterie.agents.llm.scoring.generation import _inverse, generate  # noqa: E402
 from coterie.agents.seeds import Seed, uniforms  # noqa: E402
 from coterie.errors import UsageError  # noqa: E402
 
