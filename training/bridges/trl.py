@@ -7,7 +7,7 @@ who want TRL's trainer and our games::
     bridge = GameBridge("tictactoe", opponent="minimax", tokenizer=tokenizer)
     bridge.trainer(model, openings=256, output_dir="out", max_steps=100).train()
 
-What the bridge leaves out: choice decoding, state credit, several players, sharing of equal prompts. That is what our
+What the bridge leaves out: choice decoding, state credit, several players. That is what our
 own loop is for. The file is longer than most because no other may import TRL.
 """
 
@@ -15,27 +15,20 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...agents.baselines import make_baseline
-from ...agents.core import Agent, Turn
+from ...agents.core import Agent, Decision, Turn
+from ...agents.engines.base import Ask, Context, Engine, Free
 from ...agents.llm.prompts import Template, answer_text, make_template, stop_token
-from ...agents.seeds import Seed, stream
-from ...aliases import State
 from ...envs.registry import make_game
-from ...envs.state import put
-from ...envs.vec import VecEnv
 from ...errors import ActionError, MissingExtra, UsageError
-from ..data.rollout import opening_states
+from ..data.rollout import Seating, opening_states, rollout
 from ..learn.objectives import LOSS_TYPES, NOT_YET
 from ..runs.config import BudgetConfig, TrainConfig, from_dict
 
 if TYPE_CHECKING:
-    import torch
     from datasets import Dataset
     from peft import PeftConfig
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -272,11 +265,13 @@ class GameBridge:
         """Rows with one column, ``prompt``: which opening and which seat. Openings are numbered from ``seed`` up."""
         from datasets import Dataset
 
-        names = []
-        for number in range(seed, seed + openings):
-            state = self._opening(number)
-            seat = number % self.game.info.players if self.game.info.simultaneous else self.game.mover(state.state, 0)
-            names.append(f"{self.game.info.id} opening {number} seat {seat}")
+        numbers = range(seed, seed + openings)
+        states, info = opening_states(self.game, numbers, self.opening_plies)[0], self.game.info
+        names = [
+            f"{info.id} opening {number} seat "
+            f"{number % info.players if info.simultaneous else self.game.mover(states.state, row)}"
+            for row, number in enumerate(numbers)
+        ]
         return Dataset.from_dict({"prompt": names})
 
     @staticmethod
@@ -294,100 +289,41 @@ class GameBridge:
         Raises:
             UsageError: a prompt that ``dataset`` didn't make; a game longer than ``max_completion_length``.
         """
-        vec, seats = self._begin(prompts)
-        streams = [stream(self.seed, self._played + row) for row in range(len(prompts))]
+        numbers, seats = zip(*map(self._opening, prompts), strict=True)
+        starts, _ = opening_states(self.game, numbers, self.opening_plies)
+        model = _Trained(self, trainer)
+        played = rollout(
+            self.game,
+            {"model": model, "opponent": self.opponent},
+            [self._seating(seat) for seat in seats],
+            seed=self.seed,
+            numbers=range(self._played, self._played + len(prompts)),
+            starts=starts,
+            illegal=self.illegal,
+            illegal_penalty=self.illegal_penalty,
+        )
         self._played += len(prompts)
-        rows = [_Row() for _ in prompts]
-        running = np.arange(len(prompts))
-        actions = np.zeros_like(vec.sample_actions())
-        while running.size:
-            turns = self._turns(vec, running, streams)
-            mine = [turn for turn in turns if turn.player == seats[turn.row]]
-            others = [turn for turn in turns if turn.player != seats[turn.row]]
-            answered = self._answer(mine, rows, trainer)
-            replies = self.opponent.act(others) if others else []
-            played = [*answered, *(decision.action for decision in replies)]
-            for turn, action in zip([*mine, *others], played, strict=True):
-                at = (turn.row, turn.player) if self.game.info.simultaneous else turn.row
-                actions[at] = -1 if action is None else action
-            _, rewards, terminated, truncated, _ = vec.step(actions)
-            over: NDArray[np.bool_] = (terminated | truncated).reshape(len(rows), -1).min(axis=1)
-            for row in running.tolist():
-                rows[row].reward += float(rewards[row, seats[row]])
-            running = running[~over[running]]
+        rows = [_row(model.contexts[k]) for k in range(len(prompts))]
         self._check_length(rows, trainer)
         return {
-            "prompt_ids": [row.prompt for row in rows],
-            "completion_ids": [row.completion for row in rows],
-            "logprobs": [row.logprobs for row in rows],
-            "env_mask": [row.chosen for row in rows],
-            "game_reward": [row.reward for row in rows],
+            **{name: [row[name] for row in rows] for name in ("prompt_ids", "completion_ids", "logprobs", "env_mask")},
+            "game_reward": [game.returns[seat] for game, seat in zip(played.episodes, seats, strict=True)],
         }
 
-    def _opening(self, number: int) -> State:
-        return opening_states(self.game, [number], self.opening_plies)[0]
+    def _seating(self, seat: int) -> Seating:
+        mine = tuple(player == seat for player in range(self.game.info.players))
+        return Seating(tuple("model" if own else "opponent" for own in mine), mine)
 
-    def _begin(self, prompts: Sequence[str]) -> tuple[VecEnv, list[int]]:
-        vec = VecEnv(
-            self.game,
-            len(prompts),
-            autoreset_mode="Disabled",
-            illegal=self.illegal,
-            illegal_reward=self.illegal_penalty,
-        )
-        vec.reset(seed=0)
-        state, seats, known = vec.get_state(), [], dict[int, State]()
-        for row, prompt in enumerate(prompts):
-            match = _PROMPT.match(str(prompt))
-            if match is None or match[1] != self.game.info.id:
-                raise UsageError(f"The prompt {prompt!r} is none of this bridge's. Train on bridge.dataset(...).")
-            number = int(match[2])
-            if number not in known:
-                known[number] = self._opening(number)
-            put(state, known[number], row)
-            seats.append(int(match[3]))
-        vec.set_state(state)
-        return vec, seats
+    def _opening(self, prompt: str) -> tuple[int, int]:
+        """Number and seat that a prompt stands for."""
+        match = _PROMPT.match(str(prompt))
+        if match is None or match[1] != self.game.info.id:
+            raise UsageError(f"The prompt {prompt!r} is none of this bridge's. Train on bridge.dataset(...).")
+        return int(match[2]), int(match[3])
 
-    def _turns(self, vec: VecEnv, running: Any, streams: list[int]) -> list[Turn]:
-        game, state, masks = self.game, vec.state, vec.action_mask
-        players, together = game.info.players, game.info.simultaneous
-        pairs = [(r, p) for r in running.tolist() for p in (range(players) if together else [int(vec.player[r])])]
-        return [
-            Turn(
-                game,
-                state,
-                r,
-                p,
-                masks[r, p] if together else masks[r],
-                game.key(state, r),
-                Seed(streams[r], int(vec.cycles[r]) * players + p),
-            )
-            for r, p in pairs
-        ]
-
-    def _answer(self, turns: Sequence[Turn], rows: Sequence[_Row], trainer: GRPOTrainer) -> list[int | None]:
-        """Ask the model; write down what it was shown and said; say which actions that means."""
-        if not turns:
-            return []
-        for turn in turns:
-            rows[turn.row].show(self.template.encode(turn, self.template.text(turn)))
-        contexts = [[*rows[turn.row].prompt, *rows[turn.row].completion] for turn in turns]
-        said, logprobs = _sample(trainer, contexts, self.answer_tokens, self.stop)
-        self.answers += len(said)
-        actions: list[int | None] = []
-        for turn, ids, logps in zip(turns, said, logprobs, strict=True):
-            rows[turn.row].say(ids, logps)
-            text = self.template.tokenizer.decode([t for t in ids if t != self.stop], skip_special_tokens=False)
-            try:
-                actions.append(turn.parse_action(answer_text(str(text))))
-            except ActionError:
-                actions.append(None)
-        return actions
-
-    def _check_length(self, rows: Sequence[_Row], trainer: GRPOTrainer) -> None:
+    def _check_length(self, rows: Sequence[Mapping[str, list[Any]]], trainer: GRPOTrainer) -> None:
         args: Any = trainer.args
-        longest, limit = max(len(row.completion) for row in rows), args.max_completion_length
+        longest, limit = max(len(row["completion_ids"]) for row in rows), args.max_completion_length
         if limit is not None and longest > limit:
             raise UsageError(
                 f"A game of {self.game.info.id} took {longest} tokens, prompts between the answers included; "
@@ -395,71 +331,58 @@ class GameBridge:
             )
 
 
-@dataclasses.dataclass
-class _Row:
-    """One game of the trained seat, token-exactly; ``chosen`` is 1 where the model chose."""
+class _Trained:
+    """The model in training as a player: each game is one conversation.
 
-    prompt: list[int] = dataclasses.field(default_factory=list)
-    completion: list[int] = dataclasses.field(default_factory=list)
-    logprobs: list[float] = dataclasses.field(default_factory=list)
-    chosen: list[int] = dataclasses.field(default_factory=list)
-    reward: float = 0.0
+    Attributes:
+        contexts: by game, what it was shown and said.
+    """
 
-    def show(self, ids: Sequence[int]) -> None:
-        if not self.prompt:
-            self.prompt = list(ids)
-            return
-        self.completion += ids
-        self.logprobs += [0.0] * len(ids)
-        self.chosen += [0] * len(ids)
+    name = "model"
 
-    def say(self, ids: Sequence[int], logprobs: Sequence[float]) -> None:
-        self.completion += ids
-        self.logprobs += logprobs
-        self.chosen += [1] * len(ids)
+    def __init__(self, bridge: GameBridge, trainer: GRPOTrainer) -> None:
+        self.bridge, self.engine = bridge, _engine(trainer, bridge.template.tokenizer)
+        args: Any = trainer.args
+        self.temperature = float(args.temperature)
+        self.contexts: dict[int, Context] = {}
+
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
+        """Ask the model; write down what it was shown and said; say which actions that means."""
+        bridge, form = self.bridge, Free(self.bridge.answer_tokens, (self.bridge.stop,))
+        for turn in turns:
+            shown = bridge.template.encode(turn, bridge.template.text(turn))
+            past = self.contexts.get(turn.row)
+            self.contexts[turn.row] = past.extend(shown) if past else Context(shown)
+        asks = [Ask(self.contexts[turn.row], form, None, turn.seed, self.temperature) for turn in turns]
+        bridge.answers += len(asks)
+        decisions = []
+        for turn, answer in zip(turns, self.engine.sample(asks), strict=True):
+            self.contexts[turn.row] = self.contexts[turn.row].extend(answer.ids, self.name, answer.logprobs)
+            said = [token for token in answer.ids if token != bridge.stop]
+            text = str(bridge.template.tokenizer.decode(said, skip_special_tokens=False))
+            try:
+                decisions.append(Decision(turn.parse_action(answer_text(text)), text))
+            except ActionError:
+                decisions.append(Decision(None, text))
+        return decisions
 
 
-def _sample(
-    trainer: GRPOTrainer, contexts: Sequence[Sequence[int]], limit: int, stop: int
-) -> tuple[list[list[int]], list[list[float]]]:
-    """Answers of up to ``limit`` tokens, the stop token included, and their log-probs at the trainer's temperature."""
-    import torch
+def _row(context: Context) -> dict[str, list[Any]]:
+    """One game of the trained seat, as TRL wants it: its first prompt, and what followed."""
+    first, *rest = context.segments()
+    return {
+        "prompt_ids": list(first.ids),
+        "completion_ids": [token for segment in rest for token in segment.ids],
+        "logprobs": [x for segment in rest for x in segment.logprobs or [0.0] * len(segment.ids)],
+        "env_mask": [int(bool(segment.logprobs)) for segment in rest for _ in segment.ids],
+    }
+
+
+def _engine(trainer: GRPOTrainer, tokenizer: Any) -> Engine:
+    """Who answers with the trainer's model, adapter included, as it stands now."""
+    from ...agents.engines.local import LocalEngine
+    from ...agents.llm.models import LoadedModel
 
     model: Any = trainer.accelerator.unwrap_model(trainer.model)
-    args: Any = trainer.args
-    width, was_training = max(map(len, contexts)), model.training
-    ids = torch.full((len(contexts), width), stop)
-    mask = torch.zeros(len(contexts), width, dtype=torch.long)
-    for row, context in enumerate(contexts):
-        ids[row, width - len(context) :] = torch.tensor(context)
-        mask[row, width - len(context) :] = 1
-    model.eval()
-    with torch.no_grad():
-        out = model.generate(
-            input_ids=ids.to(model.device),
-            attention_mask=mask.to(model.device),
-            do_sample=True,
-            temperature=args.temperature,
-            top_k=0,
-            top_p=1.0,
-            max_new_tokens=limit,
-            eos_token_id=stop,
-            pad_token_id=stop,
-            output_scores=True,
-            return_dict_in_generate=True,
-        )
-    model.train(was_training)
-    tokens = out.sequences[:, width:]
-    scores = torch.stack(out.scores, 1).float().log_softmax(-1)
-    chosen = scores.gather(2, tokens[..., None])[..., 0]
-    return _until(tokens, chosen, stop)
-
-
-def _until(tokens: torch.Tensor, logprobs: torch.Tensor, stop: int) -> tuple[list[list[int]], list[list[float]]]:
-    """Cut each row behind its first stop token."""
-    said, logps = [], []
-    for row, values in zip(tokens.tolist(), logprobs.tolist(), strict=True):
-        end = row.index(stop) + 1 if stop in row else len(row)
-        said.append(row[:end])
-        logps.append(values[:end])
-    return said, logps
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return LocalEngine(LoadedModel(inner, tokenizer, "in training", ""))

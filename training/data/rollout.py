@@ -104,6 +104,7 @@ def rollout(
     numbers: Sequence[int] | None = None,
     group_size: int = 1,
     opening_plies: int = 0,
+    illegal: str = "lose",
     illegal_penalty: float = -1.0,
     keep_actions: bool = False,
     starts: Any = None,
@@ -121,7 +122,8 @@ def rollout(
             is played with them: a thousand groups may be played in one call, or in many.
         group_size: games a group.
         opening_plies: each group starts after 0 to this many random plies.
-        illegal_penalty: what an illegal answer pays its player.
+        illegal: what an illegal answer does, as ``make_vec`` takes it.
+        illegal_penalty: what it pays its player.
         keep_actions: record what was played.
         starts: one row a group to begin from instead of the game's beginning; a group's seating goes round so that a
             learner moves first.
@@ -137,7 +139,7 @@ def rollout(
                 raise UsageError(f"No agent is called {name!r}; there are: {', '.join(agents)}.")
     groups = range(len(seatings)) if numbers is None else numbers
     total = len(seatings) * group_size
-    vec = vec_of(game, total, autoreset_mode="Disabled", illegal_reward=illegal_penalty)
+    vec = vec_of(game, total, autoreset_mode="Disabled", illegal=illegal, illegal_reward=illegal_penalty)
     deals = [stream(seed, number) for number in groups]
     vec.reset(seed=np.repeat(np.array(deals, np.uint64), group_size))
     openings = np.zeros(len(seatings), np.int64)

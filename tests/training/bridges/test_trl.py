@@ -14,6 +14,7 @@ peft = pytest.importorskip("peft")
 transformers = pytest.importorskip("transformers")
 
 from coterie.agents.core import Decision  # noqa: E402
+from coterie.agents.engines.mock import MockEngine  # noqa: E402
 from coterie.agents.llm.tokenizer import VOCAB_SIZE, byte_tokenizer  # noqa: E402
 from coterie.errors import UnknownName, UsageError  # noqa: E402
 from coterie.training.bridges.trl import HOUSEKEEPING, MAPPED, GameBridge, from_grpo_config, train_config  # noqa: E402
@@ -170,16 +171,14 @@ def make_trainer(bridge: GameBridge, folder: Path, **fields: Any) -> Any:
     )  # fmt: skip
 
 
-class Answering:
-    """Stands in for sampling: plays the lowest legal number, or nonsense."""
+def answering(monkeypatch: pytest.MonkeyPatch, bridge: GameBridge, answer: str | None = None) -> None:
+    """The model plays the lowest legal number, or nonsense."""
 
-    def __init__(self, answer: str | None = None) -> None:
-        self.answer = answer
+    def say(ask: Any) -> list[int]:
+        said = answer or min(set("012345678") - set(_played(ask.context.ids)))
+        return [*said.encode(), bridge.stop]
 
-    def __call__(self, trainer: Any, contexts: Any, limit: int, stop: int) -> Any:
-        said = [self.answer or min(set("012345678") - set(_played(ids))) for ids in contexts]
-        ids = [[*text.encode(), stop] for text in said]
-        return ids, [[-0.5] * len(row) for row in ids]
+    monkeypatch.setattr("coterie.training.bridges.trl._engine", lambda *trainer: MockEngine(say))
 
 
 def _played(ids: Any) -> str:
@@ -199,7 +198,7 @@ class Highest:
 
 def test_a_game_becomes_a_row_token_by_token(monkeypatch: pytest.MonkeyPatch) -> None:
     bridge = GameBridge("tictactoe", tokenizer=byte_tokenizer(), opponent=Highest(), opening_plies=0)
-    monkeypatch.setattr("coterie.training.bridges.trl._sample", Answering())
+    answering(monkeypatch, bridge)
     trainer = type("T", (), {"args": grpo_config(max_completion_length=64)})()
     out = bridge.rollout(["tictactoe-v0 opening 0 seat 0"] * 2, trainer)
     tokenizer, stop, bos = bridge.template.tokenizer, chr(0), "<bos>"
@@ -221,7 +220,7 @@ def _symbols(ids: list[int], bridge: GameBridge) -> list[str]:
 
 def test_an_illegal_answer_ends_the_game_and_pays_the_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
     bridge = GameBridge("tictactoe", tokenizer=byte_tokenizer(), illegal_penalty=-2.0)
-    monkeypatch.setattr("coterie.training.bridges.trl._sample", Answering("xyzzy"))
+    answering(monkeypatch, bridge, "xyzzy")
     trainer = type("T", (), {"args": grpo_config(max_completion_length=64)})()
     prompts = bridge.dataset(6)["prompt"]
     out = bridge.rollout(list(prompts), trainer)
@@ -232,7 +231,7 @@ def test_an_illegal_answer_ends_the_game_and_pays_the_penalty(monkeypatch: pytes
 
 def test_an_illegal_answer_may_be_replaced_so_that_games_last(monkeypatch: pytest.MonkeyPatch) -> None:
     bridge = GameBridge("tictactoe", tokenizer=byte_tokenizer(), opening_plies=0, illegal="resample")
-    monkeypatch.setattr("coterie.training.bridges.trl._sample", Answering("nonsense"))
+    answering(monkeypatch, bridge, "nonsense")
     trainer = type("T", (), {"args": grpo_config(max_completion_length=512)})()
     out = bridge.rollout(bridge.dataset(1)["prompt"][:] * 8, trainer)
     assert bridge.answers >= 3 * 8
@@ -310,6 +309,6 @@ def test_bad_bridges_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = type("T", (), {"args": grpo_config(max_completion_length=5)})()
     with pytest.raises(UsageError, match=r"'hello' is none of this bridge's"):
         bridge.rollout(["hello"], trainer)
-    monkeypatch.setattr("coterie.training.bridges.trl._sample", Answering("nonsense"))
-    with pytest.raises(UsageError, match=r"took 9 tokens.*max_completion_length is 5"):
+    answering(monkeypatch, bridge, "nonsense")
+    with pytest.raises(UsageError, match=r"took 8 tokens.*max_completion_length is 5"):
         bridge.rollout(["tictactoe-v0 opening 0 seat 0"], trainer)
