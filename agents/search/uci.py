@@ -110,7 +110,7 @@ class UCIAgent:
             try:
                 decisions.append(self._move(turn))
             except BaseException:  # Ctrl-C too: it would go on thinking
-                self._abandon()
+                self.close(ask=False)
                 raise
         return decisions
 
@@ -127,16 +127,11 @@ class UCIAgent:
             ) from None
         return Decision(action, answer, info=info)
 
-    def _abandon(self) -> None:
+    def close(self, *, ask: bool = True) -> None:
+        """End the engine, which is asked to leave first. Asked for a move again, it is started again."""
         engine, self._engine = self._engine, None
         if engine is not None:
-            engine._end()
-
-    def close(self) -> None:
-        """End the engine. Asked again, it is started again."""
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            engine.close()
+            engine.close(ask=ask)
 
 
 def _number(name: str, text: str) -> int:

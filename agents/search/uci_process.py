@@ -234,9 +234,9 @@ class Engine:
         how = "it closed its output" if code is None else f"its process ended with code {code}"
         return EngineError(f"The engine {self.path} {failing}: {how}.{self._last_words()}")
 
-    def close(self) -> None:
-        """End the process; politely, if it listens. Closing twice is fine."""
-        if self._end.alive and self._process.poll() is None:
+    def close(self, *, ask: bool = True) -> None:
+        """End the process; it is asked first, and may listen. Closing twice is fine."""
+        if ask and self._end.alive and self._process.poll() is None:
             with contextlib.suppress(EngineError, subprocess.TimeoutExpired):
                 self.send("quit")
                 self._process.wait(0.5)

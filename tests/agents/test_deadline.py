@@ -59,3 +59,43 @@ def test_a_language_model_gives_up_between_two_forward_passes(mini, decode):
     assert len(agent.act(turns)) == 3
     with pytest.raises(OutOfTime), over():
         agent.act(turns)
+
+
+@pytest.mark.parametrize("decode", ["choice", "free"])
+def test_an_update_ends_within_one_forward_pass_of_its_time(mini, monkeypatch, decode):
+    """By a clock that ticks once a forward pass; whatever an update does, it looks at the clock before the next."""
+    pytest.importorskip("torch")
+    from coterie.agents import deadline
+    from coterie.training.loop import Trainer
+    from coterie.training.runs.config import LossConfig, PolicyConfig, RolloutConfig, SchemeConfig, TrainConfig
+    from coterie.training.runs.state import put_back, taken
+
+    config = TrainConfig(
+        threads=1,
+        policy=PolicyConfig(model=str(mini), lora_r=4, decode=decode, max_completion_length=3, batch_tokens=256),
+        rollout=RolloutConfig(games=8, num_generations=2),
+        loss=LossConfig(num_iterations=2, num_mini_batches=4, entropy_coef=0.1),
+        scheme=SchemeConfig(opponents="random=1"),
+    )
+    trainer, passes = Trainer(config), [0]
+
+    class Clock:
+        @staticmethod
+        def monotonic():
+            return float(passes[0])
+
+    monkeypatch.setattr(deadline, "time", Clock)
+    trainer.policy.model.get_input_embeddings().register_forward_hook(lambda *_: passes.__setitem__(0, passes[0] + 1))
+    before = taken(trainer)
+    trainer.step()  # the first one also checks the model
+    put_back(trainer, *before)
+    checked = passes[0]
+    trainer.step()
+    whole = passes[0] - checked
+    assert whole > 8
+    for limit in range(0, whole - 1, whole // 6):
+        put_back(trainer, *before)
+        began = passes[0]
+        with pytest.raises(OutOfTime), until(began + limit):
+            trainer.step()
+        assert passes[0] - began == limit + 1

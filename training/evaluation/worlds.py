@@ -95,7 +95,8 @@ def play_worlds(
     asked = wrong = ticks = 0
     while True:
         may = vec.action_mask.any(-1)
-        if not may.any():
+        rows = may.any(1)
+        if not rows.any():
             break
         breathe()
         turns = [
@@ -105,8 +106,8 @@ def play_worlds(
         actions = np.zeros((worlds, game.info.players), np.int32)
         for turn, decision in zip(turns, ask(turns, [agent] * len(turns)), strict=True):
             actions[turn.row, turn.player] = -1 if decision.action is None else decision.action
-        _, rewards, _, _, info = vec.step(actions, rows=may.any(1))
-        total[may.any(1)] += rewards[may.any(1)]
+        _, rewards, _, _, info = vec.step(actions, rows=rows)
+        total[rows] += rewards[rows]
         asked += len(turns)
         wrong += int((info["illegal"] & may).sum())
         ticks += 1

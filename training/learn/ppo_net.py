@@ -29,11 +29,11 @@ from ...envs.vec import VecEnv
 from ..data.credit import gae
 from ..runs.net_config import PPOConfig
 
-__all__ = ["PPO", "PPOConfig", "Rollout", "ppo_loss"]
+__all__ = ["PPO", "PPOConfig", "Ticks", "ppo_loss"]
 
 
 @dataclass
-class Rollout:
+class Ticks:
     """T ticks of B rows.
 
     Attributes:
@@ -62,7 +62,7 @@ class Rollout:
 
 
 def ppo_loss(
-    logits: Tensor, values: Tensor, part: Rollout, advantage: Tensor, returns: Tensor, config: PPOConfig
+    logits: Tensor, values: Tensor, part: Ticks, advantage: Tensor, returns: Tensor, config: PPOConfig
 ) -> tuple[Tensor, dict[str, float]]:
     """The clipped objective, the value loss and the entropy bonus; means over rows that count."""
     logs = masked(logits, part.mask).log_softmax(-1)
@@ -148,7 +148,7 @@ class PPO:
         return (logits - (-uniform.log()).log()).argmax(-1)
 
     @torch.no_grad()
-    def play(self) -> Rollout:
+    def play(self) -> Ticks:
         """T ticks with the present net."""
         begun, ticks = self.memory, []
         for _ in range(self.config.ticks):
@@ -158,10 +158,10 @@ class PPO:
         columns = [torch.stack(column) for column in zip(*ticks, strict=True)]
         seen, mask, action, logprob, value, reward, fresh, ended, counts = columns
         self.agent_steps += int(counts.sum())
-        return Rollout(seen, mask, action, logprob, torch.cat([value, last[None]]), reward, fresh, ended, counts, begun)
+        return Ticks(seen, mask, action, logprob, torch.cat([value, last[None]]), reward, fresh, ended, counts, begun)
 
     def _tick(self) -> tuple[Tensor, ...]:
-        """Ask the net, play, and say what happened, in the order of ``Rollout``."""
+        """Ask the net, play, and say what happened, in the order of ``Ticks``."""
         vec, fresh = self.vec, self.fresh
         observation, mask = self._look()
         logits, value, self.memory = self.net.step(observation, self.memory * (~fresh).float()[:, None])
@@ -189,16 +189,16 @@ class PPO:
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def _parts(self, rollout: Rollout, extra: list[Tensor]) -> Iterator[tuple[Rollout, list[Tensor]]]:
+    def _parts(self, rollout: Ticks, extra: list[Tensor]) -> Iterator[tuple[Ticks, list[Tensor]]]:
         """Mini-batches: disjoint sets of rows, whole in time."""
         order = torch.randperm(self.rows, generator=self.generator)
         for rows in order.chunk(self.config.mini_batches):
             whole: dict[str, Any] = {
                 name: part[rows] if name == "memory" else part[:, rows] for name, part in vars(rollout).items()
             }
-            yield Rollout(**whole), [tensor[:, rows] for tensor in extra]
+            yield Ticks(**whole), [tensor[:, rows] for tensor in extra]
 
-    def learn(self, rollout: Rollout, learning_rate: float | None = None) -> dict[str, float]:
+    def learn(self, rollout: Ticks, learning_rate: float | None = None) -> dict[str, float]:
         """A few passes over a rollout; means of the losses and diagnostics."""
         config = self.config
         for group in self.optimizer.param_groups:

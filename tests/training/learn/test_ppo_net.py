@@ -9,7 +9,7 @@ import torch
 from coterie.agents.net import PolicyNet, masked
 from coterie.envs.gridworld.shaping import Dense, worth_of_means
 from coterie.envs.registry import make_vec
-from coterie.training.learn.ppo_net import PPO, PPOConfig, Rollout, ppo_loss
+from coterie.training.learn.ppo_net import PPO, PPOConfig, Ticks, ppo_loss
 from coterie.training.runs.nets import new_net
 
 WORLD = {"preset": "a3_11x11", "max_steps": 12}
@@ -20,9 +20,9 @@ def worlds(n: int = 4, **more: object) -> tuple[object, PolicyNet]:
     return vec, new_net(vec.game, 32, 0)
 
 
-def blank(ticks: int, rows: int) -> Rollout:
+def blank(ticks: int, rows: int) -> Ticks:
     zeros = torch.zeros(ticks, rows)
-    return Rollout(
+    return Ticks(
         observation=torch.zeros(ticks, rows, 1, 7, 7, dtype=torch.uint8),
         mask=torch.ones(ticks, rows, 3, dtype=torch.int8),
         action=torch.zeros(ticks, rows, dtype=torch.int64),
