@@ -24,9 +24,12 @@ Q questions, T longest answer, S sequences, D longest sequence.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -44,12 +47,9 @@ ROW_TOKENS = 4096
 MASK_BYTES = 1 << 26
 """The dense masks of one batch, at one byte a pair of tokens, unless one row alone takes more."""
 
-ATTENTION = 128
-"""Attending to so many tokens is taken to cost what one token costs in all other products: a low guess, which suits
-small models (by count of operations it is six times the hidden size)."""
-
-ROW = 64
-"""A row takes questions up to so many tokens, or up to the longest of them, however little they share."""
+ATTENTION = 512
+"""Attending to so many tokens is taken to cost what one token costs in all other products: 500 to 700 at a hidden size
+of 128, and more in larger models (by count of operations it is six times the hidden size)."""
 
 WORTH = 1024
 """A batch of fewer tokens is not closed because of its padding: another forward pass would cost more."""
@@ -113,21 +113,24 @@ class _Part(NamedTuple):
     """What of a question goes into one row: nearly always all of it.
 
     Attributes:
-        question: its number. first, last: its answers from the one to before the other. fresh: tokens the row grows by.
+        question: its number. first, last: its answers from the one to before the other.
     """
 
     question: int
     first: int
     last: int
-    fresh: int
 
 
-class _Row:
-    """The questions of one tree; ``tokens`` is an upper bound, since answers may share tokens too."""
+class _Row(NamedTuple):
+    """The questions of one tree.
 
-    def __init__(self, slot: int) -> None:
-        self.slot, self.tokens = slot, 0
-        self.parts: list[_Part] = []
+    Attributes:
+        slot: whose. parts: what it holds. tokens: an upper bound, since answers may share tokens too.
+    """
+
+    slot: int
+    parts: list[_Part]
+    tokens: int
 
 
 def pack_questions(
@@ -137,9 +140,9 @@ def pack_questions(
 
     Args:
         questions: distinct questions (equal ones waste work, but are scored right).
-        row_tokens: a row is closed before it would hold more tokens. None lets a row grow beyond ``ROW`` where sharing
-            a prefix saves more than the attention to a longer row costs, and splits the answers of a question that
-            doesn't fit into ``ROW_TOKENS`` over several rows.
+        row_tokens: a row is closed before it would hold more tokens. None lets rows grow beyond the longest question
+            where sharing prefixes saves more than the attention to longer rows costs, and splits the answers of a
+            question that doesn't fit into ``ROW_TOKENS`` over several rows.
         batch_tokens: R * L of one batch stays below this where a single question allows it.
 
     Returns:
@@ -168,45 +171,81 @@ def pack_questions(
 
 def _bundles(questions: Sequence[Question], row_tokens: int | None, most: int) -> list[list[_Row]]:
     """Rows, in lists of those that share a question, which one batch must hold."""
-    order = sorted(range(len(questions)), key=lambda q: (questions[q].slot, questions[q].prompt))
-    longest = max(len(q.prompt) + sum(len(answer) - 1 for answer in q.answers) for q in questions)
-    limit = min(max(ROW, longest), most)
-    if row_tokens is not None:
-        limit = most = row_tokens
+    whole = [len(prompt) - len(answers) + sum(map(len, answers)) for _, prompt, answers in questions]
     bundles: list[list[_Row]] = []
-    before: Ids = ()
-    for q in order:
-        slot, prompt, answers = questions[q]
-        row = bundles[-1][-1] if bundles else None
-        shared = alike(before, prompt) if row is not None and row.slot == slot else 0
-        behind = [len(answer) - 1 for answer in answers]
-        whole = len(prompt) + sum(behind)
-        fresh = whole - shared
-        before = prompt
-        fits = row is not None and row.slot == slot
-        if row and fits and (row.tokens + fresh <= limit or _joins(row.tokens, fresh, whole, most)):
-            row.parts.append(_Part(q, 0, len(answers), fresh))
-            row.tokens += fresh
-            continue
-        rows = [_Row(slot)]
-        bundles.append(rows)
-        first = 0
-        rows[0].tokens = len(prompt)
-        for k, more in enumerate(behind):
-            if row_tokens is None and k > first and rows[-1].tokens + more > ROW_TOKENS:
-                rows[-1].parts.append(_Part(q, first, k, rows[-1].tokens))
-                rows.append(_Row(slot))
-                rows[-1].tokens, first = len(prompt), k
-            rows[-1].tokens += more
-        rows[-1].parts.append(_Part(q, first, len(answers), rows[-1].tokens))
+    fitting: dict[int, list[int]] = defaultdict(list)
+    for q in sorted(range(len(questions)), key=lambda q: questions[q][:2]):
+        if row_tokens is None and whole[q] > most:
+            bundles.append(_split(q, questions[q]))
+        else:
+            fitting[questions[q].slot].append(q)
+    for slot, order in fitting.items():
+        shared = [0, *(alike(questions[a].prompt, questions[b].prompt) for a, b in pairwise(order))]
+        held = [whole[q] for q in order]
+        grown = list(accumulate(n - s for n, s in zip(held, shared, strict=True)))
+        bounds = _fill(held, grown, row_tokens) if row_tokens else _even(held, grown, most)
+        for first, last in bounds:
+            parts = [_Part(q, 0, len(questions[q].answers)) for q in order[first:last]]
+            bundles.append([_Row(slot, parts, _tokens(held, grown, first, last))])
     return bundles
 
 
-def _joins(held: int, fresh: int, whole: int, most: int) -> bool:
-    """Whether a question of ``whole`` tokens goes into a full row of ``held``, which then grows by ``fresh``."""
-    # A row's attention costs its square: what joining adds, against a row of the question's own.
-    together = fresh * ATTENTION + fresh * (2 * held + fresh)
-    return held + fresh <= most and 2 * together <= whole * (ATTENTION + whole)
+def _split(q: int, question: Question) -> list[_Row]:
+    """Rows for the answers of a question that one row can't hold."""
+    slot, prompt, answers = question
+    rows, first, tokens = [], 0, len(prompt)
+    for k, answer in enumerate(answers):
+        if k > first and tokens + len(answer) - 1 > ROW_TOKENS:
+            rows.append(_Row(slot, [_Part(q, first, k)], tokens))
+            first, tokens = k, len(prompt)
+        tokens += len(answer) - 1
+    return [*rows, _Row(slot, [_Part(q, first, len(answers))], tokens)]
+
+
+def _even(held: Sequence[int], grown: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """Rows of the length that costs least, then as short as so many rows can be: the longest pads all others.
+
+    Args:
+        held: tokens of each question. grown: how many a row of the questions up to each would have, all from the first.
+        most: no row holds more.
+
+    Returns:
+        (first question, last question + 1) of each row.
+    """
+    best, least, limit = [(0, len(held))], math.inf, max(held)
+    while True:
+        rows = _fill(held, grown, limit)
+        lengths = [_tokens(held, grown, *row) for row in rows]
+        cost = sum(length * (ATTENTION + length) for length in lengths)
+        if cost < least:
+            best, least, high = rows, cost, max(lengths)
+        if len(rows) == 1 or limit >= most:
+            break
+        limit = min(limit + limit // 4 + 1, most)
+    low = max(held)
+    while low < high:
+        middle = (low + high) // 2
+        rows = _fill(held, grown, middle)
+        if len(rows) > len(best):
+            low = middle + 1
+        else:
+            best, high = rows, middle
+    return best
+
+
+def _fill(held: Sequence[int], grown: Sequence[int], limit: int) -> list[tuple[int, int]]:
+    """As many questions a row as ``limit`` tokens take, and at least one; see ``_even``."""
+    rows, first = [], 0
+    while first < len(held):
+        last = max(first + 1, bisect_right(grown, limit - held[first] + grown[first]))
+        rows.append((first, last))
+        first = last
+    return rows
+
+
+def _tokens(held: Sequence[int], grown: Sequence[int], first: int, last: int) -> int:
+    """Tokens of a row, at most."""
+    return held[first] + grown[last - 1] - grown[first]
 
 
 def alike(a: Ids, b: Ids) -> int:
