@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .models import LoadedModel
 
 __all__ = ["LLMAgent", "LoraPolicy"]
+
+_Key: TypeAlias = tuple[int, str, bytes]
+"""A turn by what is asked: the game's identity, the text, the mask."""
 
 _CACHE = 200_000  # prompts remembered before the memory is emptied
 
@@ -89,7 +92,7 @@ class LoraPolicy:
         self.temperature = temperature
         self.stop = stop_token(loaded.tokenizer)
         self._free = Free(max_new_tokens, (self.stop,))
-        self._asked: dict[tuple[int, str, bytes], _Asked] = {}
+        self._asked: dict[_Key, _Asked] = {}
 
     @property
     def model(self) -> torch.nn.Module:
@@ -110,21 +113,8 @@ class LoraPolicy:
 
         If one legal answer begins another, every answer ends with the stop token, so that both can be told apart.
         """
-        known = self._ask(turn)
+        (known,) = self._ask_all([turn])
         return Question(slot, known.context.ids, _candidates(known.form))
-
-    def _ask(self, turn: Turn) -> _Asked:
-        text, mask = self.template.text(turn), turn.mask.tobytes()
-        key = (id(turn.game), text, mask)  # games may share words and differ in rules
-        known = self._asked.get(key)
-        if known is None:
-            actions = turn.legal_actions
-            texts = [] if self.decode == "free" else [turn.action_to_text(a) for a in actions]
-            context = Context(self.template.encode(turn, text))
-            if len(self._asked) >= _CACHE:
-                self._asked.clear()
-            known = self._asked[key] = _Asked(context, self._form(texts), actions, texts, turn.game)
-        return known
 
     def _form(self, texts: Sequence[str]) -> Form:
         if self.decode == "free":
@@ -139,18 +129,30 @@ class LoraPolicy:
 
         A group begins as so many copies of one position: its texts would cost more than the model.
         """
-        seen: dict[tuple[int, int, bytes], _Asked] = {}
-        out = []
+        if len(self._asked) >= _CACHE:
+            self._asked.clear()
+        seen: dict[tuple[int, int, bytes], _Key] = {}
+        keys: list[_Key] = []
+        fresh: dict[_Key, Turn] = {}
         for turn in turns:
-            if not isinstance(turn.state, np.ndarray):
-                out.append(self._ask(turn))
-                continue
-            key = (id(turn.game), turn.player, _bytes(turn.state[turn.row]))
-            known = seen.get(key)
-            if known is None:
-                known = seen[key] = self._ask(turn)
-            out.append(known)
-        return out
+            alike = None
+            if isinstance(turn.state, np.ndarray):
+                alike = (id(turn.game), turn.player, _bytes(turn.state[turn.row]))
+                if alike in seen:
+                    keys.append(seen[alike])
+                    continue
+            key = (id(turn.game), self.template.text(turn), turn.mask.tobytes())  # games may share words, not rules
+            if alike is not None:
+                seen[alike] = key
+            if key not in self._asked:
+                fresh[key] = turn
+            keys.append(key)
+        prompts = self.template.encode_all(list(fresh.values()), [text for _, text, _ in fresh])
+        for (key, turn), ids in zip(fresh.items(), prompts, strict=True):
+            actions = turn.legal_actions
+            texts = [] if self.decode == "free" else [turn.action_to_text(a) for a in actions]
+            self._asked[key] = _Asked(Context(ids), self._form(texts), actions, texts, turn.game)
+        return [self._asked[key] for key in keys]
 
     def asked(self) -> list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]]:
         """Prompt and legal answers of every different question so far (the memory is emptied when it is full)."""

@@ -24,7 +24,7 @@ from .objectives import Clipped
 
 __all__ = ["Learner"]
 
-SHARE, FEWEST, MOST = 4, 32, 256
+SHARE, FEWEST, MOST = 8, 32, 256
 """After an update one in ``SHARE`` of a player's decisions is scored again, within these bounds: what the figures of
 the new policy rest on. They are drawn by (seed, update)."""
 

@@ -206,7 +206,8 @@ def _even(held: Sequence[int], grown: Sequence[int], most: int) -> list[tuple[in
     """Rows of the length that costs least, then as short as so many rows can be: the longest pads all others.
 
     Args:
-        held: tokens of each question. grown: how many a row of the questions up to each would have, all from the first.
+        held: tokens of each question.
+        grown: of each question, how many a single row from the first question to it would have.
         most: no row holds more.
 
     Returns:
@@ -219,9 +220,9 @@ def _even(held: Sequence[int], grown: Sequence[int], most: int) -> list[tuple[in
         cost = sum(length * (ATTENTION + length) for length in lengths)
         if cost < least:
             best, least, high = rows, cost, max(lengths)
-        if len(rows) == 1 or limit >= most:
+        if len(rows) == 1 or limit >= most or cost > least:
             break
-        limit = min(limit + limit // 4 + 1, most)
+        limit = min(limit + limit // 2 + 1, most)
     low = max(held)
     while low < high:
         middle = (low + high) // 2

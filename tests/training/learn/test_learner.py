@@ -408,7 +408,7 @@ def test_the_look_after_an_update_is_bounded_and_follows_from_seed_and_update(mi
     nobody = np.zeros(len(made), np.bool_)
     for seed, update in ((0, 3), (0, 3), (1, 3), (0, 4)):
         step(policy, ONCE, made, advantages, nobody, update, seed=seed)
-    assert [sum(name == who for name, _ in looked[0]) for who in ("ann", "bob")] == [32, 75]
+    assert [sum(name == who for name, _ in looked[0]) for who in ("ann", "bob")] == [32, 37]
     assert [looked[0] == other for other in looked[1:]] == [True, False, False]
 
 
