@@ -44,7 +44,7 @@ class PolicyConfig:
         dtype: of the frozen base: float32, bfloat16, or auto: bfloat16 for models of more than 50 M weights.
         device: where the model computes: cpu, cuda or mps.
         gradient_checkpointing: keep no activations within layers, and compute them again in the backward pass: less
-            memory, a third more time.
+            memory, more time.
         batch_tokens: tokens of one forward pass at most; less needs less memory.
     """
 
