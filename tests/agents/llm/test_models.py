@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import importlib.util
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -189,16 +190,28 @@ def test_missing_packages_say_what_to_type(folder: Path, tmp_path: Path, monkeyp
         load_model(tmp_path / "x.gguf")
 
 
-def test_tiny_is_the_newest(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiny_is_the_one_that_ships(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COTERIE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(models, "WEIGHTS", tmp_path / "weights")
     assert "no built-in model" in sentence("tiny").lower()
-    for k in (0, 2, 10):
-        llama().save_pretrained(tmp_path / "weights" / f"tiny-v{k}")
-        byte_tokenizer().save_pretrained(tmp_path / "weights" / f"tiny-v{k}")
-    assert model_names() == ["tiny", "tiny-v0", "tiny-v2", "tiny-v10", "smollm2"]
+    for place in ("weights/tiny-v2", "weights/tiny-v10", "weights/older/tiny-v0", "cache/models/tiny-v11"):
+        llama().save_pretrained(tmp_path / place)
+        byte_tokenizer().save_pretrained(tmp_path / place)
+    assert model_names() == ["tiny", "tiny-v0", "tiny-v2", "tiny-v10", "tiny-v11", "smollm2"]
     assert load_model("tiny").id == "tiny-v10"
-    assert load_model("tiny-v2").id == "tiny-v2"
+    for name in ("tiny-v0", "tiny-v2", "tiny-v11"):
+        assert load_model(name).id == name
     assert "Did you mean 'tiny-v" in sentence("tiny-v3", UnknownName)
+
+
+def test_a_model_of_an_earlier_release_says_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COTERIE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(models, "WEIGHTS", tmp_path / "weights")  # a wheel has no ``older``
+    told = sentence("tiny-v1")
+    assert "agents/weights/older/tiny-v1" in told
+    assert str(tmp_path / "cache" / "models" / "tiny-v1") in told
+    shutil.copytree(Path(__file__).parents[3] / "agents/weights/older/tiny-v1", tmp_path / "cache/models/tiny-v1")
+    assert load_model("tiny-v1").id == "tiny-v1"
 
 
 def test_the_cache_lies_where_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
