@@ -18,8 +18,8 @@ from coterie.training.runs.config import preset
 UPDATES = 60  # where the curve is steep: what learns half as fast is far below the floor
 
 DRAWN = 0.6
-"""Floor after so many updates of what the sampled policy draws against perfect play, exactly; it begins at 0.15. Wins
-against random come later. Measured on four seeds with these settings or nearly: MEASURED."""
+"""Floor after so many updates of what the sampled policy draws against perfect play, exactly. Wins against random come
+later. Measured: 0.72 with seed 0, 0.72 to 0.76 in four runs with settings near these. At update 30: 0.44."""
 
 
 @pytest.mark.slow
