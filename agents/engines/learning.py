@@ -4,7 +4,8 @@ A learner hands over a ``Batch`` and an ``Objective``, then says who takes which
 training have them. All players of a batch may be trained by one backward pass; each one's loss is over its own
 decisions, so a mixed batch gives each player the gradient that a batch of its own would.
 
-Letters: D decisions, B decisions of one player in one pack, T tokens of an answer, Q questions of a pack, C answers.
+Letters: D decisions, B decisions of one player in one pack, T tokens of an answer, Q questions of a pack, C answers,
+H hidden size.
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ class Terms:
         question: [B] row of ``distributions``. chosen: [B] column of it.
         distributions: [Q, C] with gradient: log-probs of all answers of each question of the pack, -inf where there is
             none. A distribution in choice and constrained decoding; in free decoding just what was said.
+        hidden: [Q, H] with gradient: the last hidden state behind each question's prompt, for a value head to read.
         whole: sizes of the player's whole batch.
         weights: [B, T] factors on the policy term, without gradient; None: 1.
         reference: gives [B, T] log-probs of the base model, without gradient; computed when first asked for.
@@ -101,6 +103,7 @@ class Terms:
     question: torch.Tensor
     chosen: torch.Tensor
     distributions: torch.Tensor
+    hidden: torch.Tensor
     whole: Whole
     reference: Callable[[], torch.Tensor]
     weights: torch.Tensor | None = None

@@ -319,6 +319,7 @@ class LocalEngine:
             question=part.question,
             chosen=part.chosen,
             distributions=scores.by_question,
+            hidden=scores.hidden,
             whole=part.whole,
             reference=reference,
             weights=part.weights,

@@ -16,7 +16,7 @@ They differ as soon as an answer is longer than a token: ``choice`` weighs whole
 is 1.
 
 Letters: Q questions, C answers of a question, K answers in all, T tokens of the longest answer, E edges, U parents,
-V vocabulary.
+V vocabulary, H hidden size.
 """
 
 from __future__ import annotations
@@ -48,12 +48,14 @@ class Scores:
         by_question: [Q, C] log-probability of the whole answer, -inf where there is no answer.
         entropy: [K] nats. ``choice`` and ``constrained``: of the distribution over the answers of its question, alike
             for all of them. ``free``: mean entropy of the next-token distributions along the answer.
+        hidden: [Q, H] the model's last hidden state behind each question's prompt, in the model's dtype.
     """
 
     logprobs: torch.Tensor
     mask: torch.Tensor
     by_question: torch.Tensor
     entropy: torch.Tensor
+    hidden: torch.Tensor
 
 
 def check_kind(kind: str) -> str:
@@ -88,12 +90,13 @@ def score(
     check_kind(kind)
     hidden, head = parent_states(model, pack, bank=bank, base=base), Head(model)
     parent, token = pack.edge_parent.to(hidden.device), pack.edge_token.to(hidden.device)
+    behind = hidden[parent[pack.answer_edges[pack.question_answers[:, 0], 0].to(hidden.device)]]
     if kind == "constrained":  # normalised over the children alone: no other token's logit is needed
-        return _constrained(head.at(hidden[parent], token) / temperature, pack)
+        return _constrained(head.at(hidden[parent], token) / temperature, pack, behind)
     if kind == "choice":
-        return _choice(edge_logprobs(head, hidden, parent, token)[0], pack, temperature)
+        return _choice(edge_logprobs(head, hidden, parent, token)[0], pack, temperature, behind)
     edge, each = edge_logprobs(head, hidden, parent, token, temperature, spread=True)
-    return _free(edge, each[parent], pack)
+    return _free(edge, each[parent], pack, behind)
 
 
 def _paths(edge: torch.Tensor, pack: Pack) -> tuple[torch.Tensor, torch.Tensor]:
@@ -119,14 +122,14 @@ def _entropy_of_answers(table: torch.Tensor, pack: Pack) -> torch.Tensor:
     return _gather_answers(entropy(table)[:, None].expand_as(table), pack)
 
 
-def _choice(edge: torch.Tensor, pack: Pack, temperature: float) -> Scores:
+def _choice(edge: torch.Tensor, pack: Pack, temperature: float, behind: torch.Tensor) -> Scores:
     values, _ = _paths(edge, pack)
     table = torch.log_softmax(_spread(values.sum(1), pack) / temperature, -1)
     logprobs = _gather_answers(table, pack)[:, None]
-    return Scores(logprobs, torch.ones_like(logprobs), table, _entropy_of_answers(table, pack))
+    return Scores(logprobs, torch.ones_like(logprobs), table, _entropy_of_answers(table, pack), behind)
 
 
-def _constrained(edge_logits: torch.Tensor, pack: Pack) -> Scores:
+def _constrained(edge_logits: torch.Tensor, pack: Pack, behind: torch.Tensor) -> Scores:
     # A trie node is a parent *of this question*: two questions may share a parent token and yet allow different
     # children there.
     index = pack.answer_edges.to(edge_logits.device)
@@ -144,7 +147,7 @@ def _constrained(edge_logits: torch.Tensor, pack: Pack) -> Scores:
     values = torch.zeros(index.shape, dtype=edge_logits.dtype, device=index.device)
     values[taken] = normal[back]
     table = _spread(values.sum(1), pack)
-    return Scores(values, taken.to(values.dtype), table, _entropy_of_answers(table, pack))
+    return Scores(values, taken.to(values.dtype), table, _entropy_of_answers(table, pack), behind)
 
 
 def _segment_log_softmax(values: torch.Tensor, group: torch.Tensor) -> torch.Tensor:
@@ -157,8 +160,8 @@ def _segment_log_softmax(values: torch.Tensor, group: torch.Tensor) -> torch.Ten
     return shifted - total.log()[group]
 
 
-def _free(edge: torch.Tensor, each: torch.Tensor, pack: Pack) -> Scores:
+def _free(edge: torch.Tensor, each: torch.Tensor, pack: Pack, behind: torch.Tensor) -> Scores:
     values, mask = _paths(edge, pack)
     table = _spread(values.sum(1), pack)
     along, _ = _paths(each, pack)
-    return Scores(values, mask, table, along.sum(1) / mask.sum(1).clamp(min=1.0))
+    return Scores(values, mask, table, along.sum(1) / mask.sum(1).clamp(min=1.0), behind)

@@ -75,6 +75,33 @@ def test_a_batch_of_several_forms_has_the_gradients_of_its_parts(engine, close):
         close(row, alone[name], terms=256, depth=64)
 
 
+def test_a_value_head_reads_and_moves_what_the_model_knows_behind_a_prompt(engine):
+    records = said(engine)
+    head = torch.nn.Linear(engine.loaded.model.config.hidden_size, 1)
+    seen = {}
+
+    def squared(terms):
+        assert terms.hidden.shape[0] == terms.distributions.shape[0]
+        values = head(terms.hidden[terms.question].float())[:, 0]
+        for hidden, advantage in zip(terms.hidden[terms.question], terms.advantages.tolist(), strict=True):
+            seen[round(advantage, 4)] = hidden.detach()
+        loss = (values - terms.advantages).square().sum() / terms.whole.rows
+        return loss, {"value_loss": loss.item()}
+
+    learned = batch(records)
+    first = engine.forward_backward(learned, squared).metrics
+    assert head.weight.grad.abs().max() > 0
+    assert all(engine.bank.grads(name).abs().max() > 0 for name in ("ann", "bob"))
+    for record, advantage in zip(records, learned.advantages.tolist(), strict=True):
+        with torch.no_grad(), engine.bank.route(torch.tensor([engine.slot(record.lora)])):
+            alone = engine.loaded.model.base_model(input_ids=torch.tensor([record.prompt])).last_hidden_state[0, -1]
+        torch.testing.assert_close(seen[round(advantage, 4)], alone, atol=1e-4, rtol=1e-4)
+    for _ in range(3):
+        engine.optim_step({name: AdamParams(1e-2) for name in ("ann", "bob")})
+        last = engine.forward_backward(learned, squared).metrics
+    assert all(last[name]["value_loss"] < first[name]["value_loss"] for name in ("ann", "bob"))
+
+
 def test_without_a_backward_pass_gradients_stay(engine):
     records = said(engine)
     engine.forward_backward(batch(records), weighed)

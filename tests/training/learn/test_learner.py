@@ -181,6 +181,7 @@ def test_the_cover_pulls_by_the_distance_from_the_uniform_choice_however_sure_th
         question=rows,
         chosen=chosen,
         distributions=table,
+        hidden=torch.zeros(2, 4),
         whole=Whole(rows=3, kept=0, tokens=0),
         reference=lambda: taken,
     )
