@@ -41,7 +41,7 @@ __all__ = ["LoadedModel", "cache_folder", "devices", "load_model", "model_names"
 WEIGHTS = Path(__file__).parents[1] / "weights"
 """Where the built-in model lies; in a clone of the repository those of earlier releases lie in ``older``, beside it."""
 
-EARLIER = ("tiny-v0", "tiny-v1", "tiny-v2")
+EARLIER = ("tiny-v0", "tiny-v1")
 """Built-in models of earlier releases, which old runs name."""
 
 DTYPES = ("float32", "bfloat16", "float16")
