@@ -72,8 +72,8 @@ _CARDS = dataclasses.replace(
     rollout=RolloutConfig(games=1024, num_generations=1, opening_plies=0),
     credit=CreditConfig(credit="state"),
     loss=LossConfig(num_iterations=1, entropy_coef=0.2, entropy_final=0.05, entropy_decay_updates=400),
-    optimizer=OptimizerConfig(learning_rate=3e-4, decay_updates=600, beta1=0.0),
-    budget=BudgetConfig(updates=500, eval_every=20, exact=True),
+    optimizer=OptimizerConfig(learning_rate=3e-4, decay_updates=300, beta1=0.0),
+    budget=BudgetConfig(updates=400, eval_every=20, exact=True),
 )
 
 # Many agents in one world that pays on the way: copies of one map are compared, seat by seat and tick by tick. A text
