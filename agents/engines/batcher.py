@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import asyncio
 
-from .base import Answer, Ask, Engine
+from .base import Answer, Ask
+from .protocol import Engine
 
 __all__ = ["Batcher"]
 

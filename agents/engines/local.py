@@ -26,10 +26,11 @@ from ..llm.scoring.forest import Question, pack_questions
 from ..llm.scoring.generation import generate
 from ..llm.scoring.passes import checkpointed, checkpointed_layers, serving
 from ..seeds import uniforms
-from .base import KINDS, Answer, Ask, Datum, Description, Free
+from .base import KINDS, Answer, Ask, Datum, Free
 from .conversations import Conversations
 from .learning import AdamParams, Batch, Objective, Passed, Scored, Terms
 from .packing import Packed, Part, pack
+from .protocol import Description
 
 if TYPE_CHECKING:
     from ..bank.bank import LoraBank

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ...errors import UsageError
-from .base import Answer, Ask, Datum, Description, Free
+from .base import Answer, Ask, Datum, Free
 from .learning import AdamParams, Batch, Objective, Passed, Scored
+from .protocol import Description
 
 __all__ = ["MockEngine"]
 

@@ -23,7 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn, Protocol
 
 from ...errors import EngineError, UsageError
-from .base import Answer, Ask, Choice, Description, Free, Trie
+from .base import Answer, Ask, Choice, Free, Trie
+from .protocol import Description
 
 __all__ = ["OpenAIEngine", "Spelling", "Utf8"]
 

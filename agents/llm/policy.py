@@ -18,8 +18,9 @@ from ...envs.core import Game
 from ...envs.words import TextGame
 from ...errors import ActionError, UsageError
 from ..core import Decision, Turn
-from ..engines.base import Answer, Ask, Choice, Context, Datum, Engine, Form, Free, Trie
+from ..engines.base import Answer, Ask, Choice, Context, Datum, Form, Free, Trie
 from ..engines.local import LocalEngine
+from ..engines.protocol import Engine
 from .prompts import answer_text, make_template, stop_token
 from .scoring.decoding import check_kind
 from .scoring.forest import Question

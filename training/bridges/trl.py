@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...agents.baselines import make_baseline
 from ...agents.core import Agent, Decision, Turn
-from ...agents.engines.base import Ask, Context, Engine, Free
+from ...agents.engines.base import Ask, Context, Free
+from ...agents.engines.protocol import Engine
 from ...agents.llm.prompts import Template, answer_text, make_template, stop_token
 from ...envs.registry import make_game
 from ...errors import ActionError, MissingExtra, UsageError

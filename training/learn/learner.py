@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...agents.core import Tokens
-from ...agents.engines.base import Engine
 from ...agents.engines.learning import AdamParams, Batch, Objective
+from ...agents.engines.protocol import Engine
 from ...errors import CollapseError, UsageError
 from ..runs.config import LossConfig, OptimizerConfig
 from .objectives import Clipped
