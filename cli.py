@@ -60,6 +60,10 @@ EXTRAS = {
 }
 """Which extra brings which module."""
 
+SPINS = "20000"
+"""How often torch's OpenMP threads look for work before they sleep: about 50 us. Where other programs want the cores too,
+the usual number (a few ms) makes training several times slower; on an idle machine it gains nothing."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code.
@@ -68,6 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after ``coterie``; by default those of this process.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     debug = bool(os.environ.get("COTERIE_DEBUG"))
     try:
         return _dispatch(words)

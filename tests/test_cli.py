@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -82,6 +83,18 @@ def test_python_dash_m_is_the_same_command() -> None:
     done = subprocess.run([sys.executable, "-m", "coterie", "evns"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "Did you mean 'envs'?" in done.stderr
+
+
+def test_threads_that_wait_soon_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, kept in (({}, "20000"), ({"GOMP_SPINCOUNT": "5"}, "5"), ({"OMP_WAIT_POLICY": "ACTIVE"}, None)):
+        with monkeypatch.context() as now:
+            for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+                now.setenv(name, "")  # so that what the command sets goes at the end
+                now.delenv(name)
+            for name, value in given.items():
+                now.setenv(name, value)
+            assert main(["--version"]) == 0
+            assert os.environ.get("GOMP_SPINCOUNT") == kept
 
 
 # -- envs ------------------------------------------------------------------------------------------------------------
