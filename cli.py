@@ -61,8 +61,8 @@ EXTRAS = {
 """Which extra brings which module."""
 
 SPINS = "20000"
-"""How often torch's OpenMP threads look for work before they sleep: about 50 us. Where other programs want the cores too,
-the usual number (a few ms) makes training several times slower; on an idle machine it gains nothing."""
+"""How often OpenMP's threads look for work before they sleep: about 50 us. Where other programs want the cores too, the
+usual number (a few ms) makes training several times slower; on an idle machine it gains nothing."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -50,7 +50,8 @@ def train(words: list[str]) -> int:
             if is_large(asked.policy.model):
                 print(
                     f"{asked.policy.model} is large: games {asked.rollout.games}, learning_rate "
-                    f"{asked.optimizer.learning_rate:g}, eval_games {asked.budget.eval_games}; flags say otherwise."
+                    f"{asked.optimizer.learning_rate:g}, eval_games {asked.budget.eval_games}, minutes "
+                    f"{asked.budget.minutes:g}; flags say otherwise."
                 )
     chosen = {name: getattr(asked, name) for name in _fields(base)}
     if asked.preset:

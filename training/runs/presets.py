@@ -130,8 +130,9 @@ PRESETS: dict[str, TrainConfig] = {
 """Starting points; a game without one learns from random players and itself. Measured are those of docs/training.md."""
 
 
-LARGE_GAMES, LARGE_RATE, LARGE_EVAL = 256, 3e-4, 100
-"""What models of more than 50 M weights take where a preset says more; measured with smollm2 on tictactoe."""
+LARGE_GAMES, LARGE_RATE, LARGE_EVAL, LARGE_UPDATES, LARGE_MINUTES = 256, 3e-4, 100, 300, 90.0
+"""Limits for models of more than 50 M weights: games, learning rate, games to measure with, updates over which the rate
+falls (the entropy bonus: half of them); and the least time. Measured with smollm2 on tictactoe."""
 
 
 def is_large(model: str) -> bool:
@@ -146,14 +147,19 @@ def is_large(model: str) -> bool:
 
 def for_large(config: TrainConfig) -> TrainConfig:
     """A preset as it is for a large model: an update takes tens of seconds, and greater steps do harm."""
-    group = config.rollout.num_generations
+    group, optimizer, loss, budget = config.rollout.num_generations, config.optimizer, config.loss, config.budget
     games = min(config.rollout.games, max(1, LARGE_GAMES // group) * group)
-    rate = min(config.optimizer.learning_rate, LARGE_RATE)
+    minutes = budget.minutes and max(budget.minutes, LARGE_MINUTES)  # 0 is no limit
     return dataclasses.replace(
         config,
         rollout=dataclasses.replace(config.rollout, games=games),
-        optimizer=dataclasses.replace(config.optimizer, learning_rate=rate),
-        budget=dataclasses.replace(config.budget, eval_games=min(config.budget.eval_games, LARGE_EVAL)),
+        optimizer=dataclasses.replace(
+            optimizer,
+            learning_rate=min(optimizer.learning_rate, LARGE_RATE),
+            decay_updates=min(optimizer.decay_updates, LARGE_UPDATES),
+        ),
+        loss=dataclasses.replace(loss, entropy_decay_updates=min(loss.entropy_decay_updates, LARGE_UPDATES // 2)),
+        budget=dataclasses.replace(budget, eval_games=min(budget.eval_games, LARGE_EVAL), minutes=minutes),
     )
 
 

@@ -96,7 +96,9 @@ def test_large_models_take_smaller_updates_where_nothing_else_is_said(tmp_path):
     small, large = preset("tictactoe", model="tiny"), preset("tictactoe", model="smollm2")
     assert small == preset("tictactoe")
     assert (large.rollout.games, large.optimizer.learning_rate, large.budget.eval_games) == (256, 3e-4, 100)
+    assert (large.budget.minutes, large.optimizer.decay_updates, large.loss.entropy_decay_updates) == (90, 300, 150)
     assert preset("chess", "mate-in-1", "smollm2").rollout.games == 256
+    assert preset("chess", "", "smollm2").budget.minutes == 0  # which is no limit
     (tmp_path / "c.yaml").write_text("policy: {model: smollm2}\noptimizer: {learning_rate: 0.01}\n")
     read = load_config(tmp_path / "c.yaml")
     assert (read.rollout.games, read.optimizer.learning_rate) == (256, 0.01)
