@@ -7,7 +7,8 @@ our games.
 
 from __future__ import annotations
 
-from .envs.registry import list_envs, make, make_vec, register, register_with_pettingzoo
+from .envs.making import make, make_vec
+from .envs.registry import list_envs, register, register_with_pettingzoo
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .registry import list_envs, make, make_game, make_vec, register, spec
+from .making import make, make_vec
+from .registry import list_envs, make_game, register, spec
 
 __all__ = ["list_envs", "make", "make_game", "make_vec", "register", "spec"]
 

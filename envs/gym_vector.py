@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..aliases import RUNNING
 from ..errors import InvalidAction, UnknownName, UsageError
-from .registry import make_vec
+from .making import make_vec
 from .spaces import action_space, observation_space
 from .vec import VecEnv
 

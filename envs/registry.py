@@ -1,4 +1,4 @@
-"""Games by name: ``register``, ``spec``, ``presets``, ``list_envs``, ``make_game``, ``make``, ``make_vec``.
+"""Games by name: ``register``, ``spec``, ``presets``, ``list_envs``, ``make_game``. Environments: ``making.py``.
 
 Entry points are strings, so that a game's file is read when it is first made and ``import coterie`` stays light.
 """
@@ -10,17 +10,12 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, cast
 
 import yaml
 
 from ..errors import UnknownName, UsageError, did_you_mean
 from .core import Game
-
-if TYPE_CHECKING:
-    from .aec import AECGame
-    from .parallel import ParallelGame
-    from .vec import VecEnv
 
 __all__ = [
     "GameSpec",
@@ -28,9 +23,7 @@ __all__ = [
     "factory",
     "game_arguments",
     "list_envs",
-    "make",
     "make_game",
-    "make_vec",
     "presets",
     "register",
     "register_with_pettingzoo",
@@ -234,85 +227,6 @@ def _add(found: dict[str, Any], more: Mapping[str, Any], word: str) -> None:
             found[name] = value
 
 
-def make(
-    id: str,
-    api: Literal["aec", "parallel"] = "aec",
-    render_mode: str | None = None,
-    text: bool = False,
-    illegal: str | None = None,
-    illegal_reward: float | None = None,
-    max_cycles: int | None = None,
-    **config: Any,
-) -> AECGame | ParallelGame:
-    """A PettingZoo environment.
-
-    Args:
-        id: a registered game.
-        api: ``"aec"`` or ``"parallel"``.
-        render_mode: one of the environment's ``metadata["render_modes"]``.
-        text: observations and actions are strings.
-        illegal: what an illegal action leads to: ``"lose"``, ``"raise"``, ``"resample"`` or ``"noop"``; None: ``noop``
-            in games that have an action that does nothing, else ``lose``.
-        illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
-        max_cycles: truncate after that many turns (ticks).
-        **config: the game's own arguments.
-    """
-    faces = {"aec": ("aec", "AECGame"), "parallel": ("parallel", "ParallelGame")}
-    if api not in faces:
-        raise UnknownName("api", str(api), faces)
-    module, name = faces[api]
-    face = getattr(importlib.import_module(f".{module}", __package__), name)
-    return cast(
-        "AECGame | ParallelGame",
-        face(
-            make_game(id, **config),
-            render_mode=render_mode,
-            text=text,
-            illegal=illegal,
-            illegal_reward=illegal_reward,
-            max_cycles=max_cycles,
-            draw=spec(id).draw,
-        ),
-    )
-
-
-def make_vec(
-    id: str,
-    num_envs: int = 1,
-    num_threads: int = 1,
-    seed: int | None = None,
-    autoreset_mode: Any = "SameStep",
-    illegal: str | None = None,
-    illegal_reward: float | None = None,
-    max_cycles: int | None = None,
-    **config: Any,
-) -> VecEnv:
-    """N games side by side: arrays in, arrays out. See ``VecEnv`` for the meanings.
-
-    Raises:
-        UsageError: a game of words, whose messages stand in no array; see ``words.vec.TextVec``.
-    """
-    from .vec import VecEnv
-    from .words import TextGame
-
-    game = make_game(id, **config)
-    if isinstance(game, TextGame):
-        raise UsageError(
-            f"{game.info.id} is a game of words, whose messages stand in no array. Play it with coterie.make({id!r}), "
-            "or many at once with coterie.envs.words.vec.TextVec(make_game(...), num_envs)."
-        )
-    return VecEnv(
-        game,
-        num_envs,
-        num_threads=num_threads,
-        seed=seed,
-        autoreset_mode=autoreset_mode,
-        illegal=illegal,
-        illegal_reward=illegal_reward,
-        max_cycles=max_cycles,
-    )
-
-
 def register_with_pettingzoo() -> None:
     """Tell PettingZoo's registry our ids (``coterie/tictactoe-v0``), by string entry points: nothing heavy is imported.
 
@@ -349,3 +263,9 @@ register(
     draw=f"{_PACKAGE}.renderers.gridworld:draw",
     presets=f"{_PACKAGE}.envs.gridworld.presets:named",
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("make", "make_vec"):  # stood here once
+        return getattr(importlib.import_module(".making", __package__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,7 +11,8 @@ from functools import cache, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from .registry import list_envs, make, make_game, spec
+from .making import make
+from .registry import list_envs, make_game, spec
 
 if TYPE_CHECKING:
     from .aec import AECGame

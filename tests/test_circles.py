@@ -6,16 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("agents", "benchmarks", "envs", "games", "renderers", "training")
-KNOWN = {
-    "envs.gridworld.files envs.gridworld.presets",
-    "envs.gridworld.terrain envs.gridworld.world",
-    "envs.registry envs.vec",
-}
-"""Circles of imports that stand, outside agents/ and training/: none may be added. Modules with blanks between."""
 
 
 def modules() -> dict[str, Path]:
@@ -102,13 +94,6 @@ def test_imports_within_functions_count_and_those_for_types_do_not(tmp_path: Pat
     assert graph({"a": tmp_path / "a.py", "b": tmp_path / "b.py"}) == {"a": set(), "b": {"a"}}
 
 
-@pytest.mark.parametrize("room", ["agents", "training"])
-def test_there_is_none_within_a_room(room: str) -> None:
-    files = {name: path for name, path in modules().items() if name.split(".")[0] == room}
-    assert len(files) > 20
-    assert circles(graph(files)) == []
-
-
-def test_none_is_added_elsewhere() -> None:
-    found = {" ".join(circle) for circle in circles(graph(modules()))}
-    assert found == KNOWN, "remove the line where a circle has gone; a new one is to be broken"
+def test_there_is_none() -> None:
+    assert len(modules()) > 200
+    assert circles(graph(modules())) == []

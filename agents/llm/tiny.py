@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...envs.registry import list_envs, make_game, make_vec, spec
+from ...envs.making import make_vec
+from ...envs.registry import list_envs, make_game, spec
 from ...envs.words import TextGame
 from ...errors import UsageError
 from ..core import Turn

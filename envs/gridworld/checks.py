@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from ...errors import UnknownName, UsageError
 from .config import RANGES, GridworldConfig, KinshipRules, ObjectType, Sharing, Terrain
-from .terrain import check_terrain
+from .fitting import check_terrain
 from .world import plane_names, sizes
 
 __all__ = ["COSTS", "check"]

@@ -17,7 +17,7 @@ from ...errors import UnknownName, UsageError
 from ..registry import Presets
 from .checks import check
 from .config import GridworldConfig
-from .files import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict, to_yaml
+from .fields import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict, to_yaml
 from .world import all_regions, sizes
 
 __all__ = ["DEFAULT", "arguments", "configure", "configured", "list_presets", "named", "preset"]

@@ -10,7 +10,8 @@ import torch
 
 from coterie.agents.core import Turn, seeded
 from coterie.agents.net import NetAgent, PolicyNet, load_net, masked, save_net
-from coterie.envs.registry import make_game, make_vec
+from coterie.envs.making import make_vec
+from coterie.envs.registry import make_game
 from coterie.errors import ModelError, UsageError
 
 WORLD = {"preset": "a3_11x11", "max_steps": 10}

@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
+from coterie.envs.making import make, make_vec
 from coterie.envs.packing import checksum
 from coterie.envs.record import read_games, replay, write_json
 from coterie.envs.recording import Recorded, Recorder
-from coterie.envs.registry import make, make_game, make_vec
+from coterie.envs.registry import make_game
 from coterie.envs.state import take, to_bytes
 from coterie.errors import NotationError, UsageError
 

@@ -11,7 +11,8 @@ import pytest
 from coterie.envs.gridworld.config import GridworldConfig
 from coterie.envs.gridworld.layout import ATTACK, GONE, PAD, World
 from coterie.envs.gridworld.presets import configure, configured
-from coterie.envs.registry import make, make_game
+from coterie.envs.making import make
+from coterie.envs.registry import make_game
 from coterie.errors import UsageError
 from coterie.renderers.board import PALETTE
 from coterie.renderers.gridworld import Camera, around, boxes, config_of, draw, draw_world, look_of, paint, whole

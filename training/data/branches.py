@@ -24,7 +24,7 @@ from ...agents.core import Agent
 from ...agents.seeds import Seed, stream
 from ...envs.core import Game
 from ...envs.gridworld.shaping import Dense
-from ...envs.registry import make_vec
+from ...envs.making import make_vec
 from .records import Rollout
 from .rollout import Seating, opening_states, rollout
 

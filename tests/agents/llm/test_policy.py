@@ -16,7 +16,7 @@ from coterie.agents.core import Turn, seeded  # noqa: E402
 from coterie.agents.engines.mock import MockEngine  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LLMAgent, LoraPolicy  # noqa: E402
-from coterie.envs.registry import make_vec  # noqa: E402
+from coterie.envs.making import make_vec  # noqa: E402
 from coterie.errors import UnknownName, UsageError  # noqa: E402
 
 

@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 from coterie.agents.core import Turn
 from coterie.agents.llm.prompts import answer_text, make_template, stop_token
 from coterie.agents.llm.tokenizer import byte_tokenizer
-from coterie.envs.registry import make_vec
+from coterie.envs.making import make_vec
 from coterie.errors import UnknownName
 
 

@@ -22,7 +22,8 @@ from coterie.agents.llm.scoring.logprobs import Head, edge_logprobs  # noqa: E40
 from coterie.agents.llm.scoring.passes import parent_states  # noqa: E402
 from coterie.agents.llm.tiny import PRESETS, Recipe, Rehearsal, answer_shares, build, corpus, train  # noqa: E402
 from coterie.agents.llm.tokenizer import byte_tokenizer  # noqa: E402
-from coterie.envs.registry import list_envs, make_game, make_vec  # noqa: E402
+from coterie.envs.making import make_vec  # noqa: E402
+from coterie.envs.registry import list_envs, make_game  # noqa: E402
 from coterie.envs.words import TextGame  # noqa: E402
 from coterie.training.evaluation.match import play_match  # noqa: E402
 

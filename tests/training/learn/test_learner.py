@@ -20,7 +20,7 @@ from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LoraPolicy  # noqa: E402
 from coterie.agents.llm.scoring.decoding import KINDS, score  # noqa: E402
 from coterie.agents.llm.scoring.forest import Question, pack_questions  # noqa: E402
-from coterie.envs.registry import make_vec  # noqa: E402
+from coterie.envs.making import make_vec  # noqa: E402
 from coterie.errors import CollapseError  # noqa: E402
 from coterie.training.learn.learner import Learner  # noqa: E402
 from coterie.training.learn.objectives import Clipped  # noqa: E402

@@ -8,7 +8,7 @@ import torch
 
 from coterie.agents.net import PolicyNet, masked
 from coterie.envs.gridworld.shaping import Dense, worth_of_means
-from coterie.envs.registry import make_vec
+from coterie.envs.making import make_vec
 from coterie.training.learn.ppo_net import PPO, PPOConfig, Ticks, ppo_loss
 from coterie.training.runs.nets import new_net
 

@@ -1,0 +1,95 @@
+"""Environments by name: ``make`` and ``make_vec``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from ..errors import UnknownName, UsageError
+from .registry import make_game, spec
+
+if TYPE_CHECKING:
+    from .aec import AECGame
+    from .parallel import ParallelGame
+    from .vec import VecEnv
+
+__all__ = ["make", "make_vec"]
+
+
+def make(
+    id: str,
+    api: Literal["aec", "parallel"] = "aec",
+    render_mode: str | None = None,
+    text: bool = False,
+    illegal: str | None = None,
+    illegal_reward: float | None = None,
+    max_cycles: int | None = None,
+    **config: Any,
+) -> AECGame | ParallelGame:
+    """A PettingZoo environment.
+
+    Args:
+        id: a registered game.
+        api: ``"aec"`` or ``"parallel"``.
+        render_mode: one of the environment's ``metadata["render_modes"]``.
+        text: observations and actions are strings.
+        illegal: what an illegal action leads to: ``"lose"``, ``"raise"``, ``"resample"`` or ``"noop"``; None: ``noop``
+            in games that have an action that does nothing, else ``lose``.
+        illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
+        max_cycles: truncate after that many turns (ticks).
+        **config: the game's own arguments.
+    """
+    faces = {"aec": ("aec", "AECGame"), "parallel": ("parallel", "ParallelGame")}
+    if api not in faces:
+        raise UnknownName("api", str(api), faces)
+    module, name = faces[api]
+    face = getattr(importlib.import_module(f".{module}", __package__), name)
+    return cast(
+        "AECGame | ParallelGame",
+        face(
+            make_game(id, **config),
+            render_mode=render_mode,
+            text=text,
+            illegal=illegal,
+            illegal_reward=illegal_reward,
+            max_cycles=max_cycles,
+            draw=spec(id).draw,
+        ),
+    )
+
+
+def make_vec(
+    id: str,
+    num_envs: int = 1,
+    num_threads: int = 1,
+    seed: int | None = None,
+    autoreset_mode: Any = "SameStep",
+    illegal: str | None = None,
+    illegal_reward: float | None = None,
+    max_cycles: int | None = None,
+    **config: Any,
+) -> VecEnv:
+    """N games side by side: arrays in, arrays out. See ``VecEnv`` for the meanings.
+
+    Raises:
+        UsageError: a game of words, whose messages stand in no array; see ``words.vec.TextVec``.
+    """
+    from .vec import VecEnv
+    from .words import TextGame
+
+    game = make_game(id, **config)
+    if isinstance(game, TextGame):
+        raise UsageError(
+            f"{game.info.id} is a game of words, whose messages stand in no array. Play it with coterie.make({id!r}), "
+            "or many at once with coterie.envs.words.vec.TextVec(make_game(...), num_envs)."
+        )
+    return VecEnv(
+        game,
+        num_envs,
+        num_threads=num_threads,
+        seed=seed,
+        autoreset_mode=autoreset_mode,
+        illegal=illegal,
+        illegal_reward=illegal_reward,
+        max_cycles=max_cycles,
+    )
