@@ -55,7 +55,12 @@ class Trainer:
         assert self.policy.bank is not None
         assert self.policy.local.optimizer is not None
         self.bank, self.optimizer = self.policy.bank, self.policy.local.optimizer
-        self.pool = Pool(self.policy.engine, lambda name: LLMAgent(self.policy, name), config.scheme.max_past)
+        explore = dict.fromkeys(self.scheme.learners, config.rollout.explore)
+        self.pool = Pool(
+            self.policy.engine,
+            lambda name: LLMAgent(self.policy, name, explore=explore.get(name, 0.0)),
+            config.scheme.max_past,
+        )
         for name in self.scheme.learners:
             self.pool.add(name)
         for name, agent in opponents.items():

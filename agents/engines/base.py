@@ -212,6 +212,7 @@ class Datum:
         version: how often that player's weights had been updated.
         model: id of the base model.
         stop: why a free answer ended: ``"stop"`` or ``"length"``; ``""`` otherwise.
+        explored: drawn uniformly from the candidates, to try it; ``logprobs`` are the policy's all the same.
     """
 
     prompt: Ids
@@ -225,9 +226,10 @@ class Datum:
     version: int = 0
     model: str = ""
     stop: str = ""
+    explored: bool = False
 
     @classmethod
-    def of(cls, ask: Ask, answer: Answer) -> Datum:
+    def of(cls, ask: Ask, answer: Answer, explored: bool = False) -> Datum:
         """The record of an ask that was answered."""
         return cls(
             prompt=ask.context.ids,
@@ -241,4 +243,5 @@ class Datum:
             version=answer.version,
             model=answer.model,
             stop=answer.stop,
+            explored=explored,
         )

@@ -6,6 +6,7 @@ player of it. A rollout asks all agents of one policy in a single call, whoever 
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -159,18 +160,21 @@ class LoraPolicy:
         """Prompt and legal answers of every different question so far (the memory is emptied when it is full)."""
         return [(known.context.ids, _candidates(known.form)) for known in self._asked.values()]
 
-    def act(self, turns: Sequence[Turn], players: Sequence[str | None], *, greedy: bool = False) -> list[Decision]:
+    def act(
+        self, turns: Sequence[Turn], players: Sequence[str | None], *, greedy: bool = False, explore: float = 0.0
+    ) -> list[Decision]:
         """Answer all turns in one go.
 
         Args:
             turns: who is asked what.
             players: the bank's player that answers each (None: the base model).
             greedy: take the likeliest answer (free decoding: the likeliest token each time).
+            explore: choice decoding: the share of answers that are drawn uniformly from the legal ones instead.
         """
         known = self._ask_all(turns)
         asks = self._asks(turns, known, players, greedy)
         said = zip(turns, known, asks, self.engine.sample(asks), strict=True)
-        return [self._decision(turn, what, ask, answer) for turn, what, ask, answer in said]
+        return [self._decision(turn, what, ask, *_tried(ask, answer, explore)) for turn, what, ask, answer in said]
 
     def policy(self, turns: Sequence[Turn], player: str | None, *, greedy: bool = False) -> list[NDArray[np.float64]]:
         """For each turn the probability [A] of every action.
@@ -207,8 +211,8 @@ class LoraPolicy:
             for turn, what, player in zip(turns, known, players, strict=True)
         ]
 
-    def _decision(self, turn: Turn, what: _Asked, ask: Ask, answer: Answer) -> Decision:
-        record = Datum.of(ask, answer)
+    def _decision(self, turn: Turn, what: _Asked, ask: Ask, answer: Answer, explored: bool) -> Decision:
+        record = Datum.of(ask, answer, explored)
         if answer.chosen >= 0:
             return Decision(what.actions[answer.chosen], what.texts[answer.chosen], record)
         ids = answer.ids[:-1] if answer.stop == "stop" else answer.ids
@@ -229,20 +233,27 @@ class LLMAgent:
         player: the bank's player; None plays the base model.
         greedy: the likeliest answer instead of sampling.
         name: shown in tables; the player's name by default.
+        explore: see ``LoraPolicy.act``.
     """
 
     def __init__(
-        self, policy: LoraPolicy, player: str | None = None, *, greedy: bool = False, name: str | None = None
+        self,
+        policy: LoraPolicy,
+        player: str | None = None,
+        *,
+        greedy: bool = False,
+        name: str | None = None,
+        explore: float = 0.0,
     ) -> None:
         if player is not None and (policy.bank is None or player not in policy.bank.players):
             known = "none" if policy.bank is None else ", ".join(policy.bank.players)
             raise UsageError(f"The bank has no player {player!r}; it has: {known}. Add it first.")
-        self.backend, self.player, self.greedy = policy, player, greedy
+        self.backend, self.player, self.greedy, self.explore = policy, player, greedy, explore
         self.name = name or player or policy.loaded.id
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """Answer every turn."""
-        return self.backend.act(turns, [self.player] * len(turns), greedy=self.greedy)
+        return self.backend.act(turns, [self.player] * len(turns), greedy=self.greedy, explore=self.explore)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
         """The policy itself: for each turn the probability [A] of every action (greedy: all on one).
@@ -251,6 +262,17 @@ class LLMAgent:
             UsageError: free decoding; its distribution over actions can only be sampled.
         """
         return self.backend.policy(turns, self.player, greedy=self.greedy)
+
+
+def _tried(ask: Ask, answer: Answer, explore: float) -> tuple[Answer, bool]:
+    """The answer and False; or, as the ask's seed says, one drawn uniformly from the candidates and True."""
+    if ask.greedy or not isinstance(ask.form, Choice) or answer.distribution is None:
+        return answer, False
+    if ask.seed.uniform(1) >= explore:
+        return answer, False
+    k = int(ask.seed.uniform(2) * len(ask.form.candidates))
+    logprobs = (float(answer.distribution[k]),)
+    return dataclasses.replace(answer, ids=ask.form.candidates[k], chosen=k, logprobs=logprobs), True
 
 
 def _bytes(row: Any) -> bytes:

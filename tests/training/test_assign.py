@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,12 @@ def test_two_learners_at_one_table_have_a_baseline_each():
     assert baseline.means == {"a/toy-v0/0": 0.5, "b/toy-v0/0": 0.0, "a/toy-v0/1": 0.0, "b/toy-v0/1": -0.5}
     assert credit.advantages.tolist() == [1.0, -1.0, 0.0, 0.0]
     assert advantages(played, credit="group") == [0.0] * 4  # other people sat there: nothing to compare with
+
+
+def test_what_was_tried_by_chance_teaches_only_where_it_was_better():
+    played = batch(*[(0, (pay, -pay), [(0, 0.0)]) for pay in (1.0, 1.0, -1.0, -1.0)])
+    for d in (0, 2):
+        played.visits[d].tokens = dataclasses.replace(RECORD, explored=True)
+    found = assign(played, CreditConfig(credit="group"), RoleBaseline(), "toy-v0")
+    assert found.advantages.tolist() == [1.0, 1.0, -1.0, -1.0]
+    assert found.keep.tolist() == [True, True, False, True]

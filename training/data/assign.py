@@ -24,6 +24,7 @@ def assign(
 ) -> credits.Credit:
     """Advantages of all D decisions of a batch, which stand in order of time within an episode.
 
+    What was tried by chance and turned out worse isn't kept: pushed down without end, an unlikely answer is lost.
     The running means of ``rae``, ``baseline``, move; the ``memory`` of positions, for ``state``, takes the batch in.
     The game's id is part of a role's name.
     """
@@ -36,7 +37,8 @@ def assign(
         found = _of_one(part, config, baseline, f"{learner}/{game}", memory)
         advantages[rows], keep[rows] = found.advantages, found.keep
         groups, flat = groups + found.groups, flat + found.flat_groups
-    return credits.Credit(advantages, keep, groups, flat)
+    in_vain = np.array([v.tokens.explored for v in batch.visits], np.bool_) & (advantages < 0)
+    return credits.Credit(advantages, keep & ~in_vain, groups, flat)
 
 
 def _of_one(

@@ -48,19 +48,24 @@ _WORDS = TrainConfig(
     budget=BudgetConfig(updates=300, eval_every=20, eval_games=100),
 )
 
-# One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one.
+# One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one. Half
+# are drawn uniformly, so that the right one is met however unlikely the policy thinks it; rank 64, since there is much to
+# be learned; packs that stay in a processor's cache.
 _PUZZLE = TrainConfig(
-    rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0),
+    policy=PolicyConfig(lora_r=64, lora_alpha=128, batch_tokens=4096),
+    rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0, explore=0.5),
+    credit=CreditConfig(credit="group", scale_rewards="group"),
+    loss=LossConfig(num_iterations=1, entropy_coef=0.15, entropy_final=0.01, entropy_decay_updates=800),
+    optimizer=OptimizerConfig(learning_rate=1e-3, decay_updates=2600, warmup_updates=10),
+    scheme=SchemeConfig(scheme="fixed", opponents="random"),
+    budget=BudgetConfig(updates=2600, minutes=90.0, eval_vs="random", eval_every=20, eval_games=500),
+)
+
+_ENDGAME = TrainConfig(
+    rollout=RolloutConfig(games=256, num_generations=16, opening_plies=0),
     credit=CreditConfig(credit="group", scale_rewards="group"),
     loss=LossConfig(num_iterations=1, entropy_coef=0.15, entropy_final=0.03, entropy_decay_updates=400),
     optimizer=OptimizerConfig(learning_rate=2e-3, decay_updates=600, warmup_updates=10),
-    scheme=SchemeConfig(scheme="fixed", opponents="random"),
-    budget=BudgetConfig(updates=600, minutes=25.0, eval_vs="random", eval_every=20, eval_games=500),
-)
-
-_ENDGAME = dataclasses.replace(
-    _PUZZLE,
-    rollout=RolloutConfig(games=256, num_generations=16, opening_plies=0),
     scheme=SchemeConfig(scheme="fixed", opponents="alphabeta:2=1"),
     budget=BudgetConfig(updates=500, eval_vs="alphabeta:2", eval_every=25, eval_games=100),
 )

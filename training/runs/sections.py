@@ -80,6 +80,9 @@ class RolloutConfig:
         shaping: gridworlds: learners are paid for what they come to hold, so much of its worth in rewards (0 to below
             1); evaluations never count it.
         novelty: gridworlds: learners are paid this for each cell that they enter for the first time; nor this.
+        explore: choice decoding: learners draw this share of their answers uniformly from the legal ones. Such an
+            answer teaches in full where it was better than expected, however unlikely it was, and nothing where it was
+            worse. `reward` counts these games too; evaluations have none.
     """
 
     games: int = 1024
@@ -90,6 +93,7 @@ class RolloutConfig:
     max_plies: int = 0
     shaping: float = 0.0
     novelty: float = 0.0
+    explore: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -325,6 +329,10 @@ class TrainConfig(Configuration):
         for name in optimizer.own:
             if name not in self.scheme.names:
                 raise UnknownName("learner", name, self.scheme.names)
+        if self.rollout.explore and self.policy.decode != "choice":
+            raise UsageError(
+                f"explore is {self.rollout.explore}; in {self.policy.decode} decoding there is none: say 0."
+            )
         _ = self.game_arguments
 
     @property
@@ -344,7 +352,7 @@ _BOUNDS = {
     "optimizer.warmup_updates optimizer.decay_updates optimizer.weight_decay optimizer.max_grad_norm budget.minutes",
     "more than 0": "policy.temperature optimizer.learning_rate",
     "between 0 and 1": "loss.epsilon",
-    "from 0 to 1": "credit.lam credit.gamma",
+    "from 0 to 1": "credit.lam credit.gamma rollout.explore",
     "at least 0 and below 1": "rollout.shaping credit.memory credit.rae_decay optimizer.beta1 optimizer.beta2",
 }
 """What must hold -> fields."""

@@ -129,6 +129,27 @@ def test_free_logprobs_are_those_that_the_loss_computes(mini):
     assert scores.logprobs[0].tolist() == pytest.approx(list(record.logprobs), abs=1e-4)
 
 
+def test_explored_answers_are_drawn_uniformly_and_have_the_policys_logprobs(mini):
+    policy = make_policy(mini, temperature=0.2)  # far from uniform
+    turns = turns_of("tictactoe", 900)
+    own = LLMAgent(policy, "ann").policy(turns[:1])[0]
+    assert own.max() > 0.2
+    tried = LLMAgent(policy, "ann", explore=1.0).act(seeded(turns))
+    assert np.bincount([d.action for d in tried], minlength=9) == pytest.approx(np.full(9, 100), abs=40)  # 4 sigma
+    for decision in tried[:50]:
+        record = decision.tokens
+        assert record.explored
+        assert record.completion == record.candidates[record.chosen]
+        assert np.exp(record.logprobs) == pytest.approx([own[decision.action]], rel=1e-4)
+    some = LLMAgent(policy, "ann", explore=0.25).act(seeded(turns))
+    assert sum(d.tokens.explored for d in some) == pytest.approx(225, abs=52)  # 4 sigma
+    never = LLMAgent(policy, "ann").act(seeded(turns))
+    assert [d.action for d in never if not d.tokens.explored] == [d.action for d in never]
+    kept = [(a.action, b.action) for a, b in zip(never, some, strict=True) if not b.tokens.explored]
+    assert all(a == b for a, b in kept)
+    assert not any(d.tokens.explored for d in LLMAgent(policy, "ann", greedy=True, explore=1.0).act(seeded(turns[:20])))
+
+
 def test_the_same_prompt_is_computed_once(mini):
     policy = make_policy(mini)
     turns = turns_of("tictactoe", 100)  # a hundred empty boards

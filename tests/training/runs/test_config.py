@@ -85,6 +85,14 @@ def test_schedules_are_those_of_transformers(name, warmup):
     assert ours.rate(1000) == (0.0 if name in ("linear", "cosine") else 0.5)
 
 
+def test_only_choices_are_explored():
+    assert from_dict({"rollout": {"explore": 0.5}}).rollout.explore == 0.5
+    with pytest.raises(UsageError, match=r"explore is 0\.5.*constrained"):
+        from_dict({"rollout": {"explore": 0.5}, "policy": {"decode": "constrained"}})
+    with pytest.raises(UsageError, match="explore"):
+        from_dict({"rollout": {"explore": 1.5}})
+
+
 def test_a_rate_that_falls_needs_to_know_over_what():
     with pytest.raises(UsageError, match=r"lr_scheduler_type is cosine.*decay_updates"):
         from_dict({"optimizer": {"lr_scheduler_type": "cosine", "decay_updates": 0}})
