@@ -139,7 +139,8 @@ def ask(turns: Sequence[Turn], agents: Sequence[Agent]) -> list[Decision]:
         first: Any = agents[members[0]]
         if hasattr(first, "backend"):
             players = [agents[k].player for k in members]  # type: ignore[attr-defined]
-            answers = first.backend.act(asked, players, greedy=greedy)
+            explore = [getattr(agents[k], "explore", 0.0) for k in members]
+            answers = first.backend.act(asked, players, greedy=greedy, explore=explore)
         else:
             answers = first.act(asked)
         if len(answers) != len(asked) or not all(isinstance(answer, Decision) for answer in answers):

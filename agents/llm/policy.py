@@ -161,7 +161,12 @@ class LoraPolicy:
         return [(known.context.ids, _candidates(known.form)) for known in self._asked.values()]
 
     def act(
-        self, turns: Sequence[Turn], players: Sequence[str | None], *, greedy: bool = False, explore: float = 0.0
+        self,
+        turns: Sequence[Turn],
+        players: Sequence[str | None],
+        *,
+        greedy: bool = False,
+        explore: Sequence[float] = (),
     ) -> list[Decision]:
         """Answer all turns in one go.
 
@@ -169,12 +174,12 @@ class LoraPolicy:
             turns: who is asked what.
             players: the bank's player that answers each (None: the base model).
             greedy: take the likeliest answer (free decoding: the likeliest token each time).
-            explore: choice decoding: the share of answers that are drawn uniformly from the legal ones instead.
+            explore: choice decoding: how likely each answer is drawn uniformly from the legal ones instead; empty: 0.
         """
         known = self._ask_all(turns)
         asks = self._asks(turns, known, players, greedy)
-        said = zip(turns, known, asks, self.engine.sample(asks), strict=True)
-        return [self._decision(turn, what, ask, *_tried(ask, answer, explore)) for turn, what, ask, answer in said]
+        said = zip(turns, known, asks, self.engine.sample(asks), explore or [0.0] * len(asks), strict=True)
+        return [self._decision(turn, what, ask, *_tried(ask, answer, p)) for turn, what, ask, answer, p in said]
 
     def policy(self, turns: Sequence[Turn], player: str | None, *, greedy: bool = False) -> list[NDArray[np.float64]]:
         """For each turn the probability [A] of every action.
@@ -233,7 +238,7 @@ class LLMAgent:
         player: the bank's player; None plays the base model.
         greedy: the likeliest answer instead of sampling.
         name: shown in tables; the player's name by default.
-        explore: see ``LoraPolicy.act``.
+        explore: choice decoding: the share of answers that are drawn uniformly from the legal ones instead.
     """
 
     def __init__(
@@ -253,7 +258,8 @@ class LLMAgent:
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """Answer every turn."""
-        return self.backend.act(turns, [self.player] * len(turns), greedy=self.greedy, explore=self.explore)
+        players, explore = [self.player] * len(turns), [self.explore] * len(turns)
+        return self.backend.act(turns, players, greedy=self.greedy, explore=explore)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
         """The policy itself: for each turn the probability [A] of every action (greedy: all on one).

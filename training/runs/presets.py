@@ -49,8 +49,7 @@ _WORDS = TrainConfig(
 )
 
 # One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one. Half
-# are drawn uniformly, so that the right one is met however unlikely the policy thinks it; rank 64, since there is much to
-# be learned; packs that stay in a processor's cache.
+# are drawn uniformly, so that the right one is met however unlikely the policy thinks it.
 _PUZZLE = TrainConfig(
     policy=PolicyConfig(lora_r=64, lora_alpha=128, batch_tokens=4096),
     rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0, explore=0.5),

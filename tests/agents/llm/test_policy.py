@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from peft import LoraConfig  # noqa: E402
 
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
-from coterie.agents.core import Turn, seeded  # noqa: E402
+from coterie.agents.core import Turn, ask, seeded  # noqa: E402
 from coterie.agents.engines.mock import MockEngine  # noqa: E402
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.agents.llm.policy import LLMAgent, LoraPolicy  # noqa: E402
@@ -148,6 +148,13 @@ def test_explored_answers_are_drawn_uniformly_and_have_the_policys_logprobs(mini
     kept = [(a.action, b.action) for a, b in zip(never, some, strict=True) if not b.tokens.explored]
     assert all(a == b for a, b in kept)
     assert not any(d.tokens.explored for d in LLMAgent(policy, "ann", greedy=True, explore=1.0).act(seeded(turns[:20])))
+
+
+def test_who_explores_is_each_agents_own_affair_where_many_are_asked_at_once(mini):
+    policy = make_policy(mini)
+    turns = seeded(turns_of("tictactoe", 40))
+    who = [LLMAgent(policy, "ann", explore=1.0), LLMAgent(policy, "bob")] * 20
+    assert [d.tokens.explored for d in ask(turns, who)] == [True, False] * 20
 
 
 def test_the_same_prompt_is_computed_once(mini):
