@@ -272,7 +272,7 @@ class LLMAgent:
 
 def _tried(ask: Ask, answer: Answer, explore: float) -> tuple[Answer, bool]:
     """The answer and False; or, as the ask's seed says, one drawn uniformly from the candidates and True."""
-    if ask.greedy or not isinstance(ask.form, Choice) or answer.distribution is None:
+    if not explore or ask.greedy or not isinstance(ask.form, Choice) or answer.distribution is None:
         return answer, False
     if ask.seed.uniform(1) >= explore:
         return answer, False
