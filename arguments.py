@@ -61,7 +61,7 @@ class Play:
         window: play with the mouse, in a window; worlds: watch, look into agents and take one over (h: all keys).
         save: add the games to this file: .json, and what else the game can be written in (chess .pgn, go .sgf).
         start: where the games begin, if not at the beginning, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".
-        from_: go on with the last game of a file that --save or a closed window has left.
+        from_: continue the last game in a file left by --save or by a closed window.
         replay: play the games of such a file again and see that they lead where they led; with --window, --gif or
             --mp4 the last of them is shown.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
@@ -94,7 +94,7 @@ class Train:
         game: what is learned; `coterie envs` lists the names. A run and a file know.
         config: a YAML file with fields that differ from the game's preset, as in a run's own config.yaml.
         run: the run's folder; runs/GAME-TIME by default.
-        resume: go on with the run in --run, or with the newest one of this game.
+        resume: continue the run in --run, or the newest run of this game.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
         report_to: where the numbers go besides metrics.jsonl: tensorboard (files in the run), wandb or none.
     """

@@ -39,7 +39,7 @@ Agents that learn by playing each other.
   coterie play tictactoe --players minimax random --gif game.gif
   coterie play chess --window                       you in a window, with the mouse
   coterie train tictactoe                           the built-in model learns it, in minutes on two cores
-  coterie train --run RUN --resume                  goes on where it stopped
+  coterie train --run RUN --resume                  continue where it stopped
   coterie train gridworld --policy net              a small net instead of a language model, by PPO
   coterie eval RUN --vs random minimax              how good it is
   coterie play tictactoe --players human RUN        you against it

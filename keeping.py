@@ -56,7 +56,7 @@ class Keeper:
                 self.path.unlink()
 
     def keep(self, match: Match) -> None:
-        """Write a game, and say so; one that was left in the middle always in a form in which it can be gone on with.
+        """Write a game, and say where; unfinished games are always saved in a resumable format too.
 
         Where the file cannot be written any more, the game goes to the folder for temporary files.
 
@@ -84,7 +84,7 @@ class Keeper:
                 print(f"Saved: {path}")
         self._told.update(paths)
         if match.status == RUNNING:
-            print(f"Go on with it: coterie play {self.game.info.name} --from {paths[-1]}")
+            print(f"Continue it: coterie play {self.game.info.name} --from {paths[-1]}")
 
 
 def _append(path: Path, text: str) -> None:

@@ -173,7 +173,7 @@ def _saved(asked: Play) -> SavedGame:
         flag = "--set" if asked.set else "--preset"
         raise UsageError(f"{flag} cannot go with --from: {asked.from_} says how its game is configured.")
     if asked.from_.suffix.lower() not in JSON:
-        raise UsageError(f"{asked.from_} cannot be gone on with: --from reads the .json files that --save writes.")
+        raise UsageError(f"{asked.from_} cannot be resumed: --from reads the .json files that --save writes.")
     games = read_games(asked.from_)
     if not games:
         raise UsageError(f"{asked.from_} holds no game.")

@@ -57,7 +57,7 @@ class Turn:
         return [int(a) for a in np.flatnonzero(self.mask)]
 
     def describe(self) -> str:
-        """The position as a person would be told it."""
+        """The position in words."""
         return self.game.describe(self.state, self.row, self.player)
 
     def compact(self) -> str:

@@ -280,7 +280,7 @@ def test_closing_the_window_keeps_the_game(capsys: pytest.CaptureFixture[str], m
     (path,) = Path().iterdir()
     assert path.name.startswith("tictactoe-")
     said = capsys.readouterr().out
-    assert f"Saved: {path}\nGo on with it: coterie play tictactoe --from {path}\n" in said
+    assert f"Saved: {path}\nContinue it: coterie play tictactoe --from {path}\n" in said
     (saved,) = read_games(path)
     assert (saved.record.status, len(saved.record.actions), saved.words) == (RUNNING, 2, ("human", "random"))
     assert saved.record.actions[0][0] == 4
@@ -336,7 +336,7 @@ def test_an_agent_that_breaks_does_not_lose_the_game(
     assert main(["play", "tictactoe", "--window", "--players", "human", "broken"]) == 2
     said = capsys.readouterr()
     assert "The engine has died." in said.err
-    assert "Go on with it" in said.out
+    assert "Continue it" in said.out
 
 
 def test_without_pygame_nothing_is_loaded_first() -> None:

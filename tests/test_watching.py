@@ -278,7 +278,7 @@ def test_a_world_in_which_a_person_played_is_kept(
     assert main(["play", "gridworld", "human", *WORLD[1:], "--window", "--mp4", "a.mp4"]) == 0
     (path,) = Path().glob("gridworld-*.json")
     said = capsys.readouterr().out
-    assert f"Go on with it: coterie play gridworld --from {path}" in said
+    assert f"Continue it: coterie play gridworld --from {path}" in said
     assert "human x 1: mean return" in said
     (saved,) = read_games(path)
     assert saved.record.actions[0][0] == 2, "a step back"

@@ -1,7 +1,7 @@
 """The main loop: who sits where -> roll out -> credit -> one learner step -> look after players and pool -> look, save.
 
-Everything random in update u follows from (seed, u), so that a resumed run goes on as if nothing had happened; nothing
-that changes weights reads the clock.
+Everything random in update u follows from (seed, u), and nothing that changes weights reads the clock: a resumed run
+continues as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def train(
     Args:
         config: what to do; with ``resume`` it must agree with the run's own but for budget and threads.
         run: folder; ``runs/GAME-TIME`` by default.
-        resume: go on with the run in that folder.
+        resume: continue the run in that folder.
         watcher: is shown every update; "lines" prints a line for each, None is silent.
 
     Returns:

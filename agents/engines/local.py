@@ -51,7 +51,7 @@ class LocalEngine:
             pass.
 
     Raises:
-        ModelError: a model whose log-probs can't be told rightly, or whose layers can't be computed again.
+        ModelError: a model whose log-probs would be wrong, or whose layers can't be computed again.
 
     Attributes:
         forward_tokens: how many tokens went through the model for answers so far: what sharing saves shows here.

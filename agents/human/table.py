@@ -1,6 +1,6 @@
 """One game between agents, moment by moment, for who wants to watch; matches of many games are elsewhere.
 
-A ``Match`` is a game in progress and all that has been: it can be taken back, recorded, left and gone on with. It asks
+A ``Match`` is a game in progress and all that has been: it can be undone, recorded, left and resumed. It asks
 nobody: ``follow`` and ``watch`` let agents play it, and the window lets a person.
 
 Worlds, the games whose rules let any action be tried, last thousands of ticks: their matches keep what was done and a

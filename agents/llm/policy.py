@@ -198,7 +198,7 @@ class LoraPolicy:
             strict=True,
         ):
             if answer.distribution is None:
-                raise UsageError(f"{answer.model} tells its answers without their probabilities; sample games.")
+                raise UsageError(f"{answer.model} gives no probabilities with its answers; sample games.")
             probabilities = np.zeros(turn.game.info.num_actions)
             if greedy:
                 probabilities[what.actions[int(answer.distribution.argmax())]] = 1.0

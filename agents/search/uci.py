@@ -1,4 +1,4 @@
-"""Any chess engine that speaks UCI, as a player: told positions and asked for moves.
+"""Any chess engine that speaks UCI, as a player: it is sent positions and asked for moves.
 
 An engine is started when the player is made, so a wrong path or option is told before the first game. Whatever goes
 wrong (it crashes, hangs, answers nonsense or an illegal move) is an ``EngineError``, and the process is ended: by

@@ -159,7 +159,7 @@ class Engine:
         self.send(f"setoption name {option.name}" + ("" if option.kind == "button" else f" value {checked}"))
 
     def ready(self) -> None:
-        """Wait until it has done what it was told."""
+        """Wait until it has carried out its commands."""
         self.send("isready")
         for _ in self.until("readyok", self.timeout, "did not get ready"):
             pass
@@ -194,7 +194,7 @@ class Engine:
             pipe.write(line + "\n")
             pipe.flush()
         except OSError:
-            raise self._dead(f"cannot be told {line!r}") from None
+            raise self._dead(f"cannot be sent {line!r}") from None
 
     def until(self, last: str, seconds: float, failing: str) -> list[str]:
         """The lines before the one that begins with the word ``last``.

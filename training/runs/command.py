@@ -126,5 +126,5 @@ def _newest(game: str) -> Path:
     left = sorted(Path("runs").glob(pattern), key=lambda path: path.stat().st_mtime)
     if not left:
         what = f"No run of {spec(game).name}" if game else "No run"
-        raise UsageError(f"{what} lies in runs/; name the one to go on with: --run DIR --resume.")
+        raise UsageError(f"{what} lies in runs/; name the one to resume: --run DIR --resume.")
     return left[-1]

@@ -153,6 +153,6 @@ def save_config(config: AnyConfig, path: Path) -> None:
 
 
 def new_folder(config: AnyConfig) -> Path:
-    """``runs/GAME-TIME``, where a run goes that is told no folder."""
+    """``runs/GAME-TIME``, the folder of a run for which none is named."""
     kind = "-net" if isinstance(config, NetConfig) else ""
     return Path("runs") / f"{spec(config.game).name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -45,7 +45,7 @@ class Run:
             RunError: the folder holds something already, or can't be written.
         """
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            hint = "Add --resume to go on with it, or" if (folder / "config.yaml").exists() else "Please"
+            hint = "Add --resume to continue it, or" if (folder / "config.yaml").exists() else "Please"
             raise RunError(f"{folder} isn't empty. {hint} name another folder with --run.")
         run = cls(folder, config)
         run.write_config()
@@ -184,7 +184,7 @@ class Run:
         wrong: list[str] = []
         if not self.checkpoints() and list((self.folder / "checkpoints").glob("[0-9]*.pt")):
             raise RunError(
-                f"{self.folder} was made by an earlier version, whose checkpoints can't be gone on with. "
+                f"{self.folder} was made by an earlier version, whose checkpoints cannot be resumed. "
                 f"Begin a new run with its weights: --init {self.folder}"
             )
         for update in reversed(self.checkpoints()):
@@ -251,7 +251,7 @@ def saved_version(folder: Path, player: str, version: str | None) -> Path:
 def check_same(saved: AnyConfig, now: AnyConfig, where: str) -> None:
     """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts.
 
-    The settings were saved in ``where``, and the run would go on with those of ``now``.
+    The settings were saved in ``where``, and the run would continue with those of ``now``.
     """
     before, after = to_dict(saved), to_dict(now)
     for section, value in after.items():

@@ -1,4 +1,4 @@
-"""What a run of a net is told to do; ``config.py`` reads and writes it."""
+"""The configuration of a net's run; ``config.py`` reads and writes it."""
 
 from __future__ import annotations
 

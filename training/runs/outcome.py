@@ -73,4 +73,4 @@ class Watcher(Protocol):
 
 def how_to_resume(run: Run, update: int) -> str:
     """What to tell who stopped a run."""
-    return f"Stopped; update {update} is saved. Go on with: coterie train --run {run.folder} --resume"
+    return f"Stopped; update {update} is saved. Continue with: coterie train --run {run.folder} --resume"

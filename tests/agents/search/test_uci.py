@@ -309,7 +309,7 @@ def test_an_engine_that_was_killed(game: Game, fake: Callable[[str], str]) -> No
     assert isinstance(agent, UCIAgent)
     assert agent.pid is not None
     os.kill(agent.pid, signal.SIGKILL)
-    with pytest.raises(EngineError, match=r"ended with code -9|cannot be told"):
+    with pytest.raises(EngineError, match=r"ended with code -9|cannot be sent"):
         act(agent, turn_at(game))
     assert act(agent, turn_at(game))  # started again
     agent.close()

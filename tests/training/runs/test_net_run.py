@@ -95,7 +95,7 @@ def test_stopped_and_resumed_is_as_if_it_had_never_stopped(
         return found
 
     monkeypatch.setattr(PPO, where, interrupted)
-    assert "Go on with" in train_net(TINY, folder).message
+    assert "Continue with" in train_net(TINY, folder).message
     assert len(rows(folder)) == 2
     train_net(TINY, folder, resume=True)
     for name, part in weights(whole).items():
