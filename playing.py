@@ -91,7 +91,7 @@ def _check(asked: Play) -> None:
     if not asked.game and not asked.replay:
         raise UsageError("Which game? For example: coterie play tictactoe; `coterie envs` lists them.")
     if asked.who and asked.players:
-        raise UsageError(f"{' '.join(asked.who)} and --players both say who plays; leave one of them away.")
+        raise UsageError(f"{' '.join(asked.who)} and --players both say who plays; remove one.")
     found = spec(asked.game) if asked.game else None
     for flag, path in (("gif", asked.gif), ("mp4", asked.mp4)):
         if path and found and not found.draw:

@@ -149,7 +149,7 @@ def _settings(spec: str, name: str, rest: str) -> dict[str, Any]:
             names = ", ".join(known)
             raise UsageError(f"{spec!r}: {name} has no setting {key!r}.{did_you_mean(key, known)} It has: {names}.")
         if key in settings:
-            raise UsageError(f"{spec!r}: {key} stands there twice.")
+            raise UsageError(f"{spec!r}: {key} is named twice.")
         try:
             settings[key] = known[key](value)
         except ValueError:

@@ -46,7 +46,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
         if not (equals and name):
             raise UsageError(f"{spec!r}: {part!r} isn't NAME=VALUE; write uci:PATH?Name=value&Name=value.")
         if name in settings:
-            raise UsageError(f"{spec!r}: {name!r} stands there twice.")
+            raise UsageError(f"{spec!r}: {name!r} is named twice.")
         settings[name] = unquote(value)
     return unquote(path), settings
 

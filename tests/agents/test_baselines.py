@@ -212,7 +212,7 @@ def test_settings_behind_a_name(spec: str, expected: dict[str, object]) -> None:
         ("mcts:0", "0 playouts"),
         ("mcts:playout=3", "no setting 'playout'. Did you mean 'playouts'"),
         ("mcts:3:5", "no setting '5'"),
-        ("mcts:3:playouts=5", "stands there twice"),
+        ("mcts:3:playouts=5", "is named twice"),
         ("mcts:exploration=x", "exploration is a number"),
         ("alphabeta:0", "depth=0"),
         ("alphabeta:node=5", "Did you mean 'nodes'"),

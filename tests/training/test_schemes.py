@@ -59,7 +59,7 @@ def test_weights_are_read():
         ("random=inf", "isn't NAME"),
         ("random=much", "'random=much' isn't NAME or NAME=WEIGHT"),
         ("=1", "isn't NAME"),
-        ("random=1,random=2", "'random' stands there twice"),
+        ("random=1,random=2", "'random' is named twice"),
     ],
 )
 def test_weights_that_make_no_sense(text, complaint):

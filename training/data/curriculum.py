@@ -52,7 +52,7 @@ def find_curriculum(game: Game, text: str) -> Source:
     if known is not None:
         return Source(text, known.option, known.train, known.test, known.max_plies)
     if not game.options:
-        raise UsageError(f"{game.info.id} always starts from its beginning: it has no curricula. Leave it away.")
+        raise UsageError(f"{game.info.id} always starts from its beginning: it has no curricula. Remove --curriculum.")
     option, files = _split(text)
     paths = [Path(name.strip()) for name in files.split(",")]
     if not option and not any(mark in files for mark in "/\\.,") and not paths[0].is_file():

@@ -142,7 +142,7 @@ def compare_worlds(
         UsageError: nobody to compare, no worlds, or a turn-based game.
     """
     if not agents:
-        raise UsageError("Nobody came to be compared; name at least one player.")
+        raise UsageError("There is nobody to compare; name at least one player.")
     scores = {
         name: play_worlds(
             game,

@@ -38,7 +38,7 @@ def parse_weights(text: str) -> dict[str, float]:
                 f"opponents: {part!r} isn't NAME or NAME=WEIGHT with a weight > 0, such as random=1,minimax=0.5."
             )
         if name in weights:
-            raise UsageError(f"opponents: {name!r} stands there twice.")
+            raise UsageError(f"opponents: {name!r} is named twice.")
         weights[name] = value
     if not weights:
         raise UsageError("opponents is empty; name at least one, such as random=1,minimax=1.")

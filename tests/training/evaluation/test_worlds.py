@@ -115,7 +115,7 @@ def test_what_is_refused(game):
         play_worlds(game, Idle(), 0, 0)
     with pytest.raises(UsageError, match="turn-based"):
         play_worlds(make_game("tictactoe"), Idle(), 1, 0)
-    with pytest.raises(UsageError, match="Nobody came"):
+    with pytest.raises(UsageError, match="nobody to compare"):
         compare_worlds(game, {}, 2, 0)
 
 
