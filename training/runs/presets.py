@@ -84,6 +84,7 @@ _CARDS = dataclasses.replace(
 # costs more than a tick, so there are few games and many steps.
 _WORLDS = TrainConfig(
     set=("preset=a3_9x9",),
+    policy=PolicyConfig(batch_tokens=4096),  # stays in the cache: learning takes an eighth less time
     rollout=RolloutConfig(games=16, num_generations=8, opening_plies=0, illegal_penalty=0.0, shaping=0.3),
     credit=CreditConfig(credit="turn", scale_rewards="batch", gamma=0.9),
     loss=LossConfig(num_iterations=1, num_mini_batches=8, target_kl=0.1, entropy_coef=0.01, entropy_final=0.01),
