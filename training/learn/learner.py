@@ -216,7 +216,11 @@ class Learner:
     def _look(
         self, records: Sequence[Tokens], advantages: NDArray[np.float64], rows: NDArray[np.int64], update: int
     ) -> dict[str, dict[str, float]]:
-        """Statistics of the policy as it now is, over some of the decisions that were not stale, kept or not."""
+        """Statistics of the policy as it now is, over some of the decisions that were not stale, kept or not.
+
+        Answers that were tried by chance are left out: over them the estimate of the KL isn't one.
+        """
+        rows = np.array([d for d in rows.tolist() if not records[d].explored], np.int64)
         owner = np.array([records[d].lora for d in rows.tolist()], np.str_)
         chosen = []
         for name in np.unique(owner).tolist():

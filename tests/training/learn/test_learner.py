@@ -413,6 +413,18 @@ def test_the_look_after_an_update_is_bounded_and_follows_from_seed_and_update(mi
     assert [looked[0] == other for other in looked[1:]] == [True, False, False]
 
 
+def test_the_look_leaves_out_what_was_tried_by_chance(mini):
+    policy = make(mini)
+    made, advantages = several(policy, 40)
+    made = [dataclasses.replace(r, lora="ann", version=policy.bank.versions["ann"]) for r in made]
+    # As if the policy had thought them next to impossible: the estimate of the KL would be in the thousands.
+    made[::2] = [dataclasses.replace(r, explored=True, logprobs=(-12.0,)) for r in made[::2]]
+    shown = step(policy, ONCE, made, advantages, np.zeros(len(made), np.bool_), 0)["ann"]
+    assert 0 <= shown["approx_kl"] < 0.1
+    made = [dataclasses.replace(r, explored=True) for r in made]
+    assert "approx_kl" not in step(policy, ONCE, made, advantages, np.zeros(len(made), np.bool_), 0)["ann"]
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_mini_batches_follow_from_seed_and_update(mini, count):
     policy = make(mini)
