@@ -114,7 +114,9 @@ def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
         table, _ = ask()
         plain = _one_by_one(policy, questions[:2])
         for row, other in zip(table, plain, strict=False):
-            assert np.allclose(np.exp(row[: len(other)]), np.exp(other), atol=0.03 if name == "smollm2" else 1e-3)
+            # In bfloat16 each logit has 8 bits, and an answer several tokens; processors add up in different orders.
+            near = {"rtol": 0.2, "atol": 0.03} if name == "smollm2" else {"rtol": 0.0, "atol": 1e-3}
+            assert np.allclose(np.exp(row[: len(other)]), np.exp(other), **near)
         few = questions[: max(2, count // 8)]
         ours, theirs = _in_turns(
             [

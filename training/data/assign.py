@@ -24,7 +24,7 @@ def assign(
 ) -> credits.Credit:
     """Advantages of all D decisions of a batch, which stand in order of time within an episode.
 
-    What was tried by chance and turned out worse isn't kept: pushed down without end, an unlikely answer is lost.
+    What was tried by chance and turned out worse isn't kept: unlikely answers would be pushed down without end.
     The running means of ``rae``, ``baseline``, move; the ``memory`` of positions, for ``state``, takes the batch in.
     The game's id is part of a role's name.
     """
