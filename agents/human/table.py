@@ -102,7 +102,7 @@ class Match:
         info = game.info
         if len(names) != info.players:
             came = ", ".join(names) or "nobody"
-            raise UsageError(f"{info.name} has {info.players} players, and {len(names)} are named: {came}.")
+            raise UsageError(f"{info.name} has {info.players} players, but {len(names)} came: {came}.")
         self.game, self.names, self.penalty = game, tuple(names), penalty
         self.world = is_packed(game)
         self.seed = seed % 2**64

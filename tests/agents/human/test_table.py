@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_game() -> None:
 
 
 def test_the_number_of_agents_must_fit() -> None:
-    with pytest.raises(UsageError, match="2 players, and 1 are named: a"):
+    with pytest.raises(UsageError, match="2 players, but 1 came: a"):
         next(watch(GAME, [Script("a")], 0))
 
 
