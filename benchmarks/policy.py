@@ -115,8 +115,8 @@ def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
         plain = _one_by_one(policy, questions[:2])
         for row, other in zip(table, plain, strict=False):
             # In bfloat16 each logit has 8 bits, and an answer several tokens; processors add up in different orders.
-            near = {"rtol": 0.2, "atol": 0.03} if name == "smollm2" else {"rtol": 0.0, "atol": 1e-3}
-            assert np.allclose(np.exp(row[: len(other)]), np.exp(other), **near)
+            rtol, atol = (0.2, 0.03) if name == "smollm2" else (0.0, 1e-3)
+            assert np.allclose(np.exp(row[: len(other)]), np.exp(other), rtol, atol)
         few = questions[: max(2, count // 8)]
         ours, theirs = _in_turns(
             [
