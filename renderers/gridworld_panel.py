@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
-from ..aliases import Player
+from ..aliases import Player, State
 from ..envs.core import Game
 from ..envs.gridworld.config import GridworldConfig
 from ..envs.gridworld.layout import WALL, World
@@ -18,16 +19,40 @@ from .gridworld_keys import INTENTIONS, KEYS
 from .gridworld_sprites import ICONS, ITEM_COLORS, mixed, sprite
 from .sheet import Sheet, Spot
 
-if TYPE_CHECKING:
-    from .gridworld_window import Scene
-
-__all__ = ["GOOD", "Panel", "draw_keys"]
+__all__ = ["GOOD", "Panel", "Scene", "draw_keys"]
 
 GOOD: Final[Color] = (110, 226, 128)
 BAD: Final[Color] = (255, 96, 88)
 DIM: Final[Color] = (150, 160, 184)
 MOST_KIN: Final = 6
 MOST_AGENTS: Final = 14
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What is to be seen.
+
+    Attributes:
+        state: one world.
+        version: rises whenever the state is another one.
+        names: who sits in each slot.
+        returns: [S] what each was paid so far.
+        own: the agent that was taken over.
+        status: a line about how it stands.
+        controls: (name, label) of the buttons.
+        replay: whether what is shown was played before: nobody can be taken over, and there is a timeline.
+        ticks: how many the replay has.
+    """
+
+    state: State
+    version: int
+    names: tuple[str, ...]
+    returns: Any
+    own: Player | None = None
+    status: str = ""
+    controls: tuple[tuple[str, str], ...] = ()
+    replay: bool = False
+    ticks: int = 0
 
 
 class Panel:

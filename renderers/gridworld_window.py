@@ -6,12 +6,11 @@ asked for. What is looked at and how (agent, camera, zoom, plane) is its own aff
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..aliases import Player, State
+from ..aliases import Player
 from ..envs.core import Game
 from ..envs.gridworld.layout import GONE
 from ..errors import UsageError
@@ -19,7 +18,7 @@ from .board import PALETTE
 from .gridworld import Camera, around, config_of, look_of, paint, whole
 from .gridworld_facts import at_cell
 from .gridworld_keys import control_of, intention_of
-from .gridworld_panel import Panel, draw_keys
+from .gridworld_panel import Panel, Scene, draw_keys
 from .screen import Screen
 from .sheet import Sheet, Spot
 
@@ -47,33 +46,6 @@ class Asked(NamedTuple):
     name: str
     value: int = 0
     intention: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """What is to be seen.
-
-    Attributes:
-        state: one world.
-        version: rises whenever the state is another one.
-        names: who sits in each slot.
-        returns: [S] what each was paid so far.
-        own: the agent that was taken over.
-        status: a line about how it stands.
-        controls: (name, label) of the buttons.
-        replay: whether what is shown was played before: nobody can be taken over, and there is a timeline.
-        ticks: how many the replay has.
-    """
-
-    state: State
-    version: int
-    names: tuple[str, ...]
-    returns: Any
-    own: Player | None = None
-    status: str = ""
-    controls: tuple[tuple[str, str], ...] = ()
-    replay: bool = False
-    ticks: int = 0
 
 
 class GridworldWindow:

@@ -1,17 +1,15 @@
-"""What stands below the board: who plays, whose turn it is, buttons; and the chooser over the board."""
+"""What a window shows, and what stands below its board: who plays, whose turn it is, buttons; and the chooser."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..aliases import Action
+from ..aliases import Action, Player, State
 from .board import PALETTE, Canvas, Color, Frame
 
-if TYPE_CHECKING:
-    from .window import View
-
-__all__ = ["MOST", "Chooser", "Event", "Panel", "chooser_frame"]
+__all__ = ["MOST", "Chooser", "Event", "Panel", "View", "chooser_frame"]
 
 Event: TypeAlias = Action | str
 """What a person asks for: an action, or a control by its name."""
@@ -48,6 +46,41 @@ class Chooser(NamedTuple):
     def at(self, x: float, y: float) -> Event | None:
         """The button at a point of the picture."""
         return next((spot.name for spot in self.spots if spot.holds(x, y)), None)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is to be seen.
+
+    Attributes:
+        state: one game.
+        player: from whose side, and with whose eyes; None: a spectator's.
+        cells: the actions that the person may choose now, each with its cells; empty where it isn't asked.
+        labels: what is written on the buttons of actions, and in a chooser.
+        last: cells of the last move.
+        names: who sits in seats 0..P-1.
+        active: seats that are to move.
+        status: whose turn it is, or how the game ended.
+        controls: name -> label of the buttons below.
+        cover: words that hide the board until somebody clicks ("uncover"); "" shows it.
+        version: rises whenever the state is another one, so that it need not be compared.
+    """
+
+    state: State
+    player: Player | None = None
+    cells: Mapping[Action, tuple[int, ...]] = field(default_factory=dict)
+    labels: Mapping[Action, str] = field(default_factory=dict)
+    last: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    active: tuple[Player, ...] = ()
+    status: str = ""
+    controls: Mapping[str, str] = field(default_factory=dict)
+    cover: str = ""
+    version: int = 0
+
+    def seen(self) -> tuple[Any, ...]:
+        """Everything but the state, for which its version stands."""
+        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "state")
 
 
 class Panel:

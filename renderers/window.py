@@ -12,18 +12,16 @@ what is selected, where a click leads, where the pointer is, and the last move. 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from types import ModuleType
 from typing import Any, Final
 
 import numpy as np
 
-from ..aliases import Action, Player, State
+from ..aliases import Action
 from ..envs.core import Game
 from ..errors import UsageError
 from .board import PALETTE, Color, Frame
-from .panel import MOST, Chooser, Event, Panel, chooser_frame
+from .panel import MOST, Chooser, Event, Panel, View, chooser_frame
 from .picking import Box, Picker, nearest
 from .screen import Screen
 
@@ -48,41 +46,6 @@ MANY: Final = 48
 
 START: Final = 560  # pixels of a square board's side at first; other boards are as large
 WIDEST: Final = 800
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """What is to be seen.
-
-    Attributes:
-        state: one game.
-        player: from whose side, and with whose eyes; None: a spectator's.
-        cells: the actions that the person may choose now, each with its cells; empty where it isn't asked.
-        labels: what is written on the buttons of actions, and in a chooser.
-        last: cells of the last move.
-        names: who sits in seats 0..P-1.
-        active: seats that are to move.
-        status: whose turn it is, or how the game ended.
-        controls: name -> label of the buttons below.
-        cover: words that hide the board until somebody clicks ("uncover"); "" shows it.
-        version: rises whenever the state is another one, so that it need not be compared.
-    """
-
-    state: State
-    player: Player | None = None
-    cells: Mapping[Action, tuple[int, ...]] = field(default_factory=dict)
-    labels: Mapping[Action, str] = field(default_factory=dict)
-    last: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-    active: tuple[Player, ...] = ()
-    status: str = ""
-    controls: Mapping[str, str] = field(default_factory=dict)
-    cover: str = ""
-    version: int = 0
-
-    def seen(self) -> tuple[Any, ...]:
-        """Everything but the state, for which its version stands."""
-        return tuple(getattr(self, f.name) for f in fields(self) if f.name != "state")
 
 
 class Window:
