@@ -23,8 +23,8 @@ import numba
 import numpy as np
 
 from ..envs import make, make_vec
-from ..envs.gridworld.presets import preset
-from ..envs.gridworld.world import new_world
+from ..envs.gridworld.config.presets import preset
+from ..envs.gridworld.config.world import new_world
 from . import Measurement, starting
 from .envs import _duel
 

@@ -20,7 +20,7 @@ import numpy as np
 from ..envs.core import Game
 from ..envs.gridworld.config import GridworldConfig
 from ..envs.gridworld.game import gridworld
-from ..envs.gridworld.layout import World
+from ..envs.gridworld.state import World
 from .gridworld_reference import Reference, close
 from .gridworld_worlds import MOODS, Players, varied_config
 

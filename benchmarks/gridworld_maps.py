@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..envs.gridworld.layout import World
-from ..envs.gridworld.presets import configure
-from ..envs.gridworld.reset import reset
-from ..envs.gridworld.terrain import OPTIONS
-from ..envs.gridworld.world import new_world
+from ..envs.gridworld.config.presets import configure
+from ..envs.gridworld.config.world import new_world
+from ..envs.gridworld.maps.options import OPTIONS
+from ..envs.gridworld.rules.reset import reset
+from ..envs.gridworld.state import World
 from ..envs.jit import kernel
 
 __all__ = ["cost", "main"]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED
 from ..envs.gridworld.config import GridworldConfig
-from ..envs.gridworld.layout import AGENT, OBJECT, World
+from ..envs.gridworld.state import AGENT, OBJECT, World
 
 __all__ = ["Reference", "close", "plane_list"]
 

@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from ..envs.gridworld.config import RANGES, GridworldConfig
-from ..envs.gridworld.presets import configure, list_presets
-from ..envs.gridworld.world import sizes
+from ..envs.gridworld.config.presets import configure, list_presets
+from ..envs.gridworld.config.world import sizes
 from .gridworld_reference import Reference, plane_list
 
 __all__ = ["MOODS", "Players", "varied_config"]

@@ -261,7 +261,7 @@ register(
     "gridworld-v0",
     f"{_PACKAGE}.envs.gridworld.game:gridworld",
     draw=f"{_PACKAGE}.renderers.gridworld:draw",
-    presets=f"{_PACKAGE}.envs.gridworld.presets:named",
+    presets=f"{_PACKAGE}.envs.gridworld.config.presets:named",
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 
 import coterie
-from coterie.envs.gridworld.presets import list_presets
+from coterie.envs.gridworld.config.presets import list_presets
 
 
 def picture(preset: str, ticks: int = 60, seed: int = 2) -> Image.Image:

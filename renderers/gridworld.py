@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from ..aliases import Action, Player, State
 from ..envs.core import Game
 from ..envs.gridworld.config import GridworldConfig
-from ..envs.gridworld.layout import (
+from ..envs.gridworld.config.presets import configured
+from ..envs.gridworld.state import (
     AGENT_KIND,
     ATTACK,
     EMPTY,
@@ -32,7 +33,6 @@ from ..envs.gridworld.layout import (
     WALL,
     World,
 )
-from ..envs.gridworld.presets import configured
 from .board import PALETTE, Color, Frame, load_pygame
 from .gridworld_keys import target
 from .gridworld_sprites import FLOOR, ICONS, WALL_COLOR, agent_color, mixed, sprite, type_color

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ..aliases import Player
 from ..envs.core import Game
-from ..envs.gridworld.answers import action_names
 from ..envs.gridworld.config import GridworldConfig, ObjectType
-from ..envs.gridworld.layout import AGENT_KIND, EMPTY, GONE, OUTSIDE, PAD, World
-from ..envs.gridworld.planes import relatedness
-from ..envs.gridworld.world import plane_names
+from ..envs.gridworld.config.world import plane_names
+from ..envs.gridworld.seen.answers import action_names
+from ..envs.gridworld.seen.planes import relatedness
+from ..envs.gridworld.state import AGENT_KIND, EMPTY, GONE, OUTSIDE, PAD, World
 
 __all__ = ["AgentFacts", "ThingFacts", "agent_facts", "at_cell", "kin_in_sight", "planes_of", "recipe", "thing_facts"]
 

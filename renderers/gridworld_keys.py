@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from ..aliases import Action, Mask
-from ..envs.gridworld.layout import (
+from ..envs.gridworld.state import (
     AGENT_KIND,
     ATTACK,
     BACK,

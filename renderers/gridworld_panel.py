@@ -10,8 +10,8 @@ import numpy as np
 from ..aliases import Player, State
 from ..envs.core import Game
 from ..envs.gridworld.config import GridworldConfig
-from ..envs.gridworld.layout import WALL, World
-from ..envs.gridworld.world import plane_names
+from ..envs.gridworld.config.world import plane_names
+from ..envs.gridworld.state import WALL, World
 from .board import PALETTE, Color
 from .gridworld import Look, color_of
 from .gridworld_facts import agent_facts, planes_of, recipe, thing_facts

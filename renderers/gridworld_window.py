@@ -12,7 +12,7 @@ import numpy as np
 
 from ..aliases import Player
 from ..envs.core import Game
-from ..envs.gridworld.layout import GONE
+from ..envs.gridworld.state import GONE
 from ..errors import UsageError
 from .board import PALETTE
 from .gridworld import Camera, around, config_of, look_of, paint, whole

@@ -117,7 +117,7 @@ def test_envs_tells_about_one(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_envs_lists_presets(capsys: pytest.CaptureFixture[str]) -> None:
-    from coterie.envs.gridworld.presets import list_presets
+    from coterie.envs.gridworld.config.presets import list_presets
 
     assert main(["envs", "gridworld", "--presets"]) == 0
     said = capsys.readouterr().out
@@ -130,7 +130,7 @@ def test_envs_lists_presets(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_envs_prints_a_world_that_can_be_edited_and_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import coterie
-    from coterie.envs.gridworld.presets import configure
+    from coterie.envs.gridworld.config.presets import configure
 
     words = ["--preset", "a5_25x25", "--set", "map.height=30", "--set", "objects.altar.cooldown=5"]
     assert main(["envs", "gridworld", *words, "--yaml"]) == 0

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.gridworld.layout import (
+from ...envs.gridworld.state import (
     AGENT_KIND,
     ATTACK,
     BACK,

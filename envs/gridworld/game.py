@@ -10,18 +10,18 @@ from ...aliases import Player
 from ..core import Game, GameInfo, Kernels
 from ..jit import kernel
 from .config import GridworldConfig
-from .drawing import put_map
-from .key import key
-from .layout import World
-from .legal import alive, legal
-from .planes import observe_planes
-from .presets import arguments, configure
-from .reset import reset, reset_open
-from .rules import step
-from .text import action_to_text, compact, describe, parse_action, rules
-from .tokens import observe_tokens
-from .whole import whole
-from .world import new_world, sizes, verbs
+from .config.presets import arguments, configure
+from .config.world import new_world, sizes, verbs
+from .maps.drawing import put_map
+from .rules.key import key
+from .rules.legal import alive, legal
+from .rules.reset import reset, reset_open
+from .rules.tick import step
+from .seen.planes import observe_planes
+from .seen.text import action_to_text, compact, describe, parse_action, rules
+from .seen.tokens import observe_tokens
+from .seen.whole import whole
+from .state import World
 
 __all__ = ["gridworld"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from coterie.envs.gridworld.config import GridworldConfig
-from coterie.envs.gridworld.layout import ATTACK, GONE, PAD, World
-from coterie.envs.gridworld.presets import configure, configured
+from coterie.envs.gridworld.config.presets import configure, configured
+from coterie.envs.gridworld.state import ATTACK, GONE, PAD, World
 from coterie.envs.making import make
 from coterie.envs.registry import make_game
 from coterie.errors import UsageError

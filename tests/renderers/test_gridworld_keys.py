@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from coterie.envs.core import Game
-from coterie.envs.gridworld.layout import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
-from coterie.envs.gridworld.world import plane_names
+from coterie.envs.gridworld.config.world import plane_names
+from coterie.envs.gridworld.state import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
 from coterie.envs.registry import make_game
 from coterie.renderers.gridworld import config_of
 from coterie.renderers.gridworld_facts import agent_facts, at_cell, kin_in_sight, planes_of, recipe, thing_facts

@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 from coterie.agents.baselines import make_baseline  # noqa: E402
 from coterie.agents.core import Decision, Tokens  # noqa: E402
 from coterie.cli import main  # noqa: E402
-from coterie.envs.gridworld.layout import USE  # noqa: E402
-from coterie.envs.gridworld.shaping import Dense  # noqa: E402
+from coterie.envs.gridworld.rules.shaping import Dense  # noqa: E402
+from coterie.envs.gridworld.state import USE  # noqa: E402
 from coterie.envs.registry import make_game  # noqa: E402
 from coterie.errors import UsageError  # noqa: E402
 from coterie.training.data.rollout import Seating, rollout  # noqa: E402

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ...agents.core import Agent
 from ...agents.seeds import Seed, stream
 from ...envs.core import Game
-from ...envs.gridworld.shaping import Dense
+from ...envs.gridworld.rules.shaping import Dense
 from ...envs.making import make_vec
 from .records import Rollout
 from .rollout import Seating, opening_states, rollout

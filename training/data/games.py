@@ -7,7 +7,7 @@ from typing import Any
 
 from ...agents.core import Agent
 from ...agents.seeds import stream
-from ...envs.gridworld.shaping import Dense
+from ...envs.gridworld.rules.shaping import Dense
 from ...envs.registry import make_game
 from ...envs.state import take
 from ...errors import UsageError

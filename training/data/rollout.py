@@ -18,7 +18,7 @@ from ...agents.deadline import breathe
 from ...agents.seeds import Seed, pick, stream, uniforms
 from ...aliases import RUNNING
 from ...envs.core import Game
-from ...envs.gridworld.shaping import Dense
+from ...envs.gridworld.rules.shaping import Dense
 from ...envs.state import take
 from ...envs.words.vec import TextVec, vec_of
 from ...errors import UsageError

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from ...agents.net import PolicyNet, masked
-from ...envs.gridworld.shaping import Dense
+from ...envs.gridworld.rules.shaping import Dense
 from ...envs.vec import VecEnv
 from ..data.credit import gae
 from ..runs.net_config import PPOConfig

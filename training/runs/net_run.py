@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 
 from ...agents.net import NetAgent, load_net, save_net
-from ...envs.gridworld.shaping import Dense
+from ...envs.gridworld.rules.shaping import Dense
 from ...envs.registry import make_game
 from ...envs.vec import VecEnv
 from ...errors import UsageError

@@ -8,8 +8,8 @@ import torch
 
 from ...agents.net import NetAgent, PolicyNet, load_net
 from ...envs.core import Game
-from ...envs.gridworld.presets import configured
-from ...envs.gridworld.world import plane_names
+from ...envs.gridworld.config.presets import configured
+from ...envs.gridworld.config.world import plane_names
 from ...errors import RunError, UsageError
 from .config import is_net_run
 from .folder import saved_version

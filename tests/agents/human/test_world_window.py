@@ -18,7 +18,7 @@ from coterie.agents.human.table import Match, follow
 from coterie.agents.human.world_window import RATES, Replayed, WorldSession
 from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
 from coterie.envs.core import Game
-from coterie.envs.gridworld.layout import FORWARD, NOOP, PAD, ROTATE, USE
+from coterie.envs.gridworld.state import FORWARD, NOOP, PAD, ROTATE, USE
 from coterie.envs.registry import make_game
 from coterie.envs.state import to_bytes
 from coterie.errors import ModelError, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from coterie.envs import make_game
-from coterie.envs.gridworld.presets import configured
+from coterie.envs.gridworld.config.presets import configured
 
 CROWD = {"height": 14, "width": 13, "agents": 8, "objects": {"wall": 14, "generator": 12, "converter": 8, "altar": 6}}
 EVERYTHING = {"kinship": True, "last_action": True, "last_reward": True}

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
 from coterie.envs.gridworld.config import GridworldConfig
-from coterie.envs.gridworld.drawing import draw_map
-from coterie.envs.gridworld.layout import World
-from coterie.envs.gridworld.presets import configure
-from coterie.envs.gridworld.reset import reset
-from coterie.envs.gridworld.terrain import OPTIONS, minimum
-from coterie.envs.gridworld.world import new_world
+from coterie.envs.gridworld.config.presets import configure
+from coterie.envs.gridworld.config.world import new_world
+from coterie.envs.gridworld.maps.drawing import draw_map
+from coterie.envs.gridworld.maps.options import OPTIONS, minimum
+from coterie.envs.gridworld.rules.reset import reset
+from coterie.envs.gridworld.state import World
 from coterie.envs.jit import disabled
 from coterie.errors import UsageError
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from coterie.aliases import RUNNING
 from coterie.envs import make_game
-from coterie.envs.gridworld.layout import DOWN, LEFT, PAD, RIGHT, UP
+from coterie.envs.gridworld.state import DOWN, LEFT, PAD, RIGHT, UP
 
 NOOP, FORWARD, BACK, USE, SHIELD, SWAP = 0, 1, 2, 7, 17, 18
 NAMES = (UP, DOWN, LEFT, RIGHT)

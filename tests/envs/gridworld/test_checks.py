@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coterie.envs.gridworld.config import GridworldConfig
-from coterie.envs.gridworld.files import dump, load, to_dict
-from coterie.envs.gridworld.presets import configure, preset
-from coterie.envs.gridworld.terrain import OPTIONS
-from coterie.envs.gridworld.world import new_world
+from coterie.envs.gridworld.config.files import dump, load, to_dict
+from coterie.envs.gridworld.config.presets import configure, preset
+from coterie.envs.gridworld.config.world import new_world
+from coterie.envs.gridworld.maps.options import OPTIONS
 from coterie.errors import CoterieError, UsageError
 
 from .strategies import CONFIGS, COUNTS, LINES, PART, TEXTS

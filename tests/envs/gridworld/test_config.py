@@ -13,9 +13,9 @@ import yaml
 from hypothesis import given, settings
 
 from coterie.envs.gridworld.config import GridworldConfig, MapRules
-from coterie.envs.gridworld.files import dump, from_dict, load, merge, to_dict, to_yaml
-from coterie.envs.gridworld.presets import arguments, configure, list_presets, preset
-from coterie.envs.gridworld.world import new_world, plane_names, sizes
+from coterie.envs.gridworld.config.files import dump, from_dict, load, merge, to_dict, to_yaml
+from coterie.envs.gridworld.config.presets import arguments, configure, list_presets, preset
+from coterie.envs.gridworld.config.world import new_world, plane_names, sizes
 from coterie.errors import UnknownName, UsageError
 
 from .strategies import CONFIGS

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from coterie.envs.gridworld.drawing import draw_map
-from coterie.envs.gridworld.files import from_dict
-from coterie.envs.gridworld.layout import GONE, WALL
-from coterie.envs.gridworld.presets import configure
+from coterie.envs.gridworld.config.files import from_dict
+from coterie.envs.gridworld.config.presets import configure
+from coterie.envs.gridworld.maps.drawing import draw_map
+from coterie.envs.gridworld.state import GONE, WALL
 
 from .map_reading import Cell, Lines, build, cells_of, inside, lines_of
 

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 
 import coterie
 from coterie.envs import make_game
-from coterie.envs.gridworld.drawing import draw_map, put_map, read_map
-from coterie.envs.gridworld.layout import OBJECT_KIND, PAD
-from coterie.envs.gridworld.presets import configure
-from coterie.envs.gridworld.reset import reset
-from coterie.envs.gridworld.world import new_world
+from coterie.envs.gridworld.config.presets import configure
+from coterie.envs.gridworld.config.world import new_world
+from coterie.envs.gridworld.maps.drawing import draw_map, put_map, read_map
+from coterie.envs.gridworld.rules.reset import reset
+from coterie.envs.gridworld.state import OBJECT_KIND, PAD
 from coterie.errors import NotationError, UsageError
 
 from .map_reading import EXAMPLES, SEEDS, any_map, build, built, world_of

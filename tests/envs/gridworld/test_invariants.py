@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coterie.aliases import RUNNING
 from coterie.envs import make_game
-from coterie.envs.gridworld.layout import AGENT_KIND, ATTACK, EMPTY, GONE, OBJECT_KIND, OUTSIDE, PAD, SHIELD, USE
+from coterie.envs.gridworld.state import AGENT_KIND, ATTACK, EMPTY, GONE, OBJECT_KIND, OUTSIDE, PAD, SHIELD, USE
 from coterie.envs.state import take, to_bytes
 from coterie.envs.vec import VecEnv
 

@@ -19,13 +19,13 @@ from hypothesis import given
 
 import coterie
 from coterie.envs.gridworld.config import Terrain
-from coterie.envs.gridworld.drawing import draw_map
-from coterie.envs.gridworld.fitting import open_cells
-from coterie.envs.gridworld.layout import PAD
-from coterie.envs.gridworld.presets import configure
-from coterie.envs.gridworld.reset import reset
-from coterie.envs.gridworld.terrain import OPTIONS, minimum, terrain_regions
-from coterie.envs.gridworld.world import new_world
+from coterie.envs.gridworld.config.fitting import open_cells
+from coterie.envs.gridworld.config.presets import configure
+from coterie.envs.gridworld.config.world import new_world
+from coterie.envs.gridworld.maps.drawing import draw_map
+from coterie.envs.gridworld.maps.options import OPTIONS, minimum, terrain_regions
+from coterie.envs.gridworld.rules.reset import reset
+from coterie.envs.gridworld.state import PAD
 from coterie.envs.jit import disabled
 from coterie.errors import UsageError
 

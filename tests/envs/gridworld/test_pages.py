@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from coterie.envs.gridworld.config import GridworldConfig, ObjectType
-from coterie.envs.gridworld.presets import list_presets, named
-from coterie.envs.gridworld.world import plane_names
+from coterie.envs.gridworld.config.presets import list_presets, named
+from coterie.envs.gridworld.config.world import plane_names
 from coterie.envs.registry import make_game
 
 DOCS = Path(__file__).parents[3] / "docs"

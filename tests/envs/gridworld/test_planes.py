@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coterie.envs.gridworld.layout import DOWN, LEFT, RIGHT, UP
+from coterie.envs.gridworld.state import DOWN, LEFT, RIGHT, UP
 
 from .scenes import NAMES, SHIELD, USE, Scene
 

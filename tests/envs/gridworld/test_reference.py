@@ -10,9 +10,9 @@ from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
 from coterie.benchmarks import gridworld_differential as differential
 from coterie.benchmarks.gridworld_reference import Reference, close
 from coterie.benchmarks.gridworld_worlds import Players, varied_config
+from coterie.envs.gridworld.config.presets import configure
 from coterie.envs.gridworld.game import gridworld
-from coterie.envs.gridworld.layout import AGENT_KIND, EMPTY, OBJECT_KIND, OUTSIDE, PAD
-from coterie.envs.gridworld.presets import configure
+from coterie.envs.gridworld.state import AGENT_KIND, EMPTY, OBJECT_KIND, OUTSIDE, PAD
 from coterie.envs.rng import below, word
 from coterie.envs.vec import VecEnv
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coterie.envs import make_game, make_vec
-from coterie.envs.gridworld.layout import GONE, PAD, UP
+from coterie.envs.gridworld.state import GONE, PAD, UP
 from coterie.errors import StateError
 
 from .scenes import NOOP, rotate

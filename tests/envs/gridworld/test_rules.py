@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
-from coterie.envs.gridworld.layout import DOWN, GONE, LEFT, PAD, RIGHT, UP
+from coterie.envs.gridworld.state import DOWN, GONE, LEFT, PAD, RIGHT, UP
 
 from .scenes import BACK, FORWARD, NAMES, NOOP, SHIELD, SWAP, USE, Scene, attack, gift, rotate
 

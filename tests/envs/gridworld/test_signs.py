@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 
-from coterie.envs.gridworld.signs import ARROWS, make_signs
+from coterie.envs.gridworld.seen.signs import ARROWS, make_signs
 
 from .conftest import config_of, drawn
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.envs import make_game
-from coterie.envs.gridworld.signs import ARROWS, make_signs
-from coterie.envs.gridworld.world import plane_names
+from coterie.envs.gridworld.config.world import plane_names
+from coterie.envs.gridworld.seen.signs import ARROWS, make_signs
 
 from .conftest import config_of, drawn, scrambled
 

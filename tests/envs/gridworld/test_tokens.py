@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coterie.envs import make_game
-from coterie.envs.gridworld.tokens import UNUSED, observe_tokens
-from coterie.envs.gridworld.world import plane_names
+from coterie.envs.gridworld.config.world import plane_names
+from coterie.envs.gridworld.seen.tokens import UNUSED, observe_tokens
 
 from .conftest import EVERYTHING, config_of, scrambled
 

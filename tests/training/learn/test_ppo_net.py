@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from coterie.agents.net import PolicyNet, masked
-from coterie.envs.gridworld.shaping import Dense, worth_of_means
+from coterie.envs.gridworld.rules.shaping import Dense, worth_of_means
 from coterie.envs.making import make_vec
 from coterie.training.learn.ppo_net import PPO, PPOConfig, Ticks, ppo_loss
 from coterie.training.runs.nets import new_net
@@ -148,7 +148,7 @@ def test_new_worlds_have_no_cell_that_was_entered() -> None:
 
 
 def test_what_means_are_worth() -> None:
-    from coterie.envs.gridworld.presets import preset
+    from coterie.envs.gridworld.config.presets import preset
 
     energy, items = worth_of_means(preset("bench_24_48x48"))
     assert energy == pytest.approx(0.01)

@@ -1,0 +1,31 @@
+"""What a gridworld is made of (``sections``); reading it (``fields``, ``files``, ``presets``) and checking it."""
+
+from .sections import (
+    RANGES,
+    ActionRules,
+    AgentRules,
+    DeathRules,
+    GridworldConfig,
+    KinshipRules,
+    MapRules,
+    ObjectType,
+    ObservationRules,
+    Region,
+    Sharing,
+    Terrain,
+)
+
+__all__ = [
+    "RANGES",
+    "ActionRules",
+    "AgentRules",
+    "DeathRules",
+    "GridworldConfig",
+    "KinshipRules",
+    "MapRules",
+    "ObjectType",
+    "ObservationRules",
+    "Region",
+    "Sharing",
+    "Terrain",
+]

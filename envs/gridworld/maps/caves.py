@@ -1,0 +1,97 @@
+"""Caves: rock at random, smoothed by a cellular automaton."""
+
+from __future__ import annotations
+
+from ...jit import kernel
+from ..state import COLUMN_STEP, EMPTY, ROW_STEP
+from .ground import ROCK, Ground, Rules, Work, chance, i64
+
+__all__ = ["build_caves"]
+
+
+@kernel
+def build_caves(ground: Ground, rules: Rules, work: Work) -> None:
+    """Random rock; then a cell is rock where at least 5 of the 9 cells around it are, again and again.
+
+    Small caves are filled, and if too little is open in the end, caves widen.
+    Options: a per cent of rock, b steps, c size of the smallest cave, d per cent that is open at least.
+    Source: Johnson, Yannakakis, Togelius, "Cellular automata for real-time generation of infinite cave levels", 2010.
+    """
+    high, wide = ground.shape
+    for row in range(high):
+        for col in range(wide):
+            if chance(rules, 100) < rules["terrain_a"]:
+                ground[row, col] = ROCK
+    for _ in range(rules["terrain_b"]):
+        _smooth(ground, work)
+    _fill_small(ground, work, i64(rules["terrain_c"]))
+    _widen(ground, work, (high * wide * i64(rules["terrain_d"]) + 99) // 100)
+
+
+@kernel
+def _smooth(ground: Ground, work: Work) -> None:
+    """One step of the automaton. Everything outside counts as rock."""
+    high, wide = ground.shape
+    for row in range(-1, high + 1):
+        # Sums of three neighbours in a row; the row above the ground and the one below it are all rock.
+        for col in range(wide):
+            three = 3
+            if 0 <= row < high:
+                three = 1 if ground[row, col] else 0
+                three += 1 if col == 0 or ground[row, col - 1] else 0
+                three += 1 if col == wide - 1 or ground[row, col + 1] else 0
+            work[(row + 1) * wide + col] = three
+    for row in range(high):
+        for col in range(wide):
+            around = work[row * wide + col] + work[(row + 1) * wide + col] + work[(row + 2) * wide + col]
+            ground[row, col] = ROCK if around >= 5 else EMPTY
+
+
+@kernel
+def _fill_small(ground: Ground, work: Work, smallest: int) -> None:
+    """Fills caves of fewer cells: each is flooded once."""
+    high, wide = ground.shape
+    seen = high * wide
+    for k in range(seen):
+        work[seen + k] = 0
+    for k in range(seen):
+        if work[seen + k] or ground[k // wide, k % wide] != EMPTY:
+            continue
+        work[0], work[seen + k] = k, 1
+        done, count = 0, 1
+        while done < count:
+            row, col = work[done] // wide, work[done] % wide
+            done += 1
+            for way in range(4):
+                r, c = row + ROW_STEP[way], col + COLUMN_STEP[way]
+                if 0 <= r < high and 0 <= c < wide and ground[r, c] == EMPTY and work[seen + r * wide + c] == 0:
+                    work[seen + r * wide + c] = 1
+                    work[count] = r * wide + c
+                    count += 1
+        if count < smallest:
+            for j in range(count):
+                ground[work[j] // wide, work[j] % wide] = ROCK
+
+
+@kernel
+def _widen(ground: Ground, work: Work, wanted: int) -> None:
+    """Opens rock beside open cells, nearest first, until so many are open; in solid rock it begins in the middle."""
+    high, wide = ground.shape
+    count = 0
+    for k in range(high * wide):
+        if ground[k // wide, k % wide] == EMPTY:
+            work[count] = k
+            count += 1
+    if count == 0:
+        ground[high // 2, wide // 2] = EMPTY
+        work[0], count = high // 2 * wide + wide // 2, 1
+    done = 0
+    while count < wanted and done < count:
+        row, col = work[done] // wide, work[done] % wide
+        done += 1
+        for way in range(4):
+            r, c = row + ROW_STEP[way], col + COLUMN_STEP[way]
+            if count < wanted and 0 <= r < high and 0 <= c < wide and ground[r, c] != EMPTY:
+                ground[r, c] = EMPTY
+                work[count] = r * wide + c
+                count += 1

@@ -1,0 +1,105 @@
+"""Maps as text, out and in: ``#`` a wall, ``@`` an agent, ``.`` nothing, other types by their glyphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....errors import NotationError, UsageError
+from ...core import Game
+from ..config import GridworldConfig
+from ..config.presets import configured
+from ..rules.reset import settle
+from ..state import AGENT_KIND, EMPTY, OBJECT_KIND, PAD, World
+
+__all__ = ["draw_map", "put_map", "read_map"]
+
+
+def _config_of(of: Game | GridworldConfig) -> GridworldConfig:
+    if isinstance(of, GridworldConfig):
+        return of
+    if of.info.name != "gridworld":
+        raise UsageError(f"Maps are drawn of gridworlds; this is a game of {of.info.name}.")
+    return configured(of.config)
+
+
+def draw_map(of: Game | GridworldConfig, world: World, i: int = 0) -> str:
+    """Row i's map as it stands: H lines of W characters, which ``map.text`` and the reset option ``map`` take back.
+
+    Args:
+        of: the game or its configuration, which knows the glyphs.
+        world: its state.
+        i: which row.
+    """
+    config = _config_of(of)
+    here = config.map
+    glyphs = {EMPTY: ".", AGENT_KIND: "@"} | {
+        OBJECT_KIND + t: kind.glyph for t, kind in enumerate(config.objects.values())
+    }
+    cells = world.kind[i, PAD : PAD + here.height, PAD : PAD + here.width].tolist()
+    return "\n".join("".join(glyphs[cell] for cell in row) for row in cells)
+
+
+def read_map(of: Game | GridworldConfig, text: str) -> NDArray[np.uint8]:
+    """[h, w] values of ``kind`` that a drawing shows. Empty lines before and after it don't count.
+
+    Raises:
+        NotationError: lines of different lengths, or a character that is no glyph; ``at`` says where.
+    """
+    config = _config_of(of)
+    names = {kind.glyph: name for name, kind in config.objects.items()}
+    known = {".": EMPTY, " ": EMPTY, "@": AGENT_KIND} | {glyph: OBJECT_KIND + t for t, glyph in enumerate(names)}
+    start = len(text) - len(text.lstrip("\n"))
+    lines = text.strip("\n").split("\n")
+    for k, line in enumerate(lines, 1):
+        if len(line) != len(lines[0]):
+            raise NotationError(
+                f"The map is ragged: line {k} has {len(line)} cells and line 1 has {len(lines[0])}; fill the shorter "
+                "with dots.",
+                start,
+            )
+        for column, glyph in enumerate(line):
+            if glyph not in known:
+                told = ", ".join(f"{one} {name}" for one, name in names.items())
+                raise NotationError(
+                    f"Line {k}, column {column + 1} of the map has {glyph!r}, which stands for nothing. "
+                    f"Known: {told}, @ agent, . nothing.",
+                    start + column,
+                )
+        start += len(line) + 1
+    return np.array([[known[glyph] for glyph in line] for line in lines], np.uint8).reshape(len(lines), -1)
+
+
+def put_map(config: GridworldConfig) -> Callable[[World, int, Any], None]:
+    """The reset option ``map``: a drawn map takes the place of the one that was built; nobody else is placed on it.
+
+    ``(world, i, text) -> None`` raises NotationError as ``read_map`` does, and UsageError where the map has another
+    size, no agents, more agents than slots or more objects than places.
+    """
+    here = config.map
+
+    def put(world: World, i: int, value: Any) -> None:
+        if not isinstance(value, str):
+            raise UsageError(f"The option map is {value!r}; it takes a drawn map as text, one line a row.")
+        cells = read_map(config, value)
+        if cells.shape != (here.height, here.width):
+            raise UsageError(
+                f"This map has {cells.shape[0]}x{cells.shape[1]} cells, the world {here.height}x{here.width}: draw it "
+                "in that size, or make a game with terrain='ascii' and it as text."
+            )
+        counted = (
+            ("agents", int(np.count_nonzero(cells == AGENT_KIND)), world.agents.shape[1], "raise slots"),
+            ("objects", int(np.count_nonzero(cells >= OBJECT_KIND)), world.objects.shape[1], "use terrain='ascii'"),
+        )
+        for name, count, most, way_out in counted:
+            if count > most:
+                raise UsageError(f"This map has {count} {name}, and the world has places for {most}: {way_out}.")
+        if counted[0][1] == 0:
+            raise UsageError("This map has no agents; draw an @ where one is to start.")
+        world.kind[i, PAD : PAD + here.height, PAD : PAD + here.width] = cells
+        settle(world, i)
+
+    return put

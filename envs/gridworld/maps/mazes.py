@@ -1,0 +1,123 @@
+"""Mazes: a spanning tree of passages, and arms that leave a centre."""
+
+from __future__ import annotations
+
+from ...jit import kernel
+from ..state import COLUMN_STEP, EMPTY, ROW_STEP
+from .ground import Ground, Rules, Work, chance, clear, dig, i64, open_line, wall_up
+
+__all__ = ["build_maze", "build_radial_maze"]
+
+
+@kernel
+def build_maze(ground: Ground, rules: Rules, work: Work) -> None:
+    """A perfect maze by the growing tree: a started passage goes on into a random unvisited neighbour.
+
+    It goes on from the newest cell (depth first), or with probability c per cent from a random one (as Prim does).
+    Options: a width of the passages, b wall between them, c branching, d per cent of the other walls that are opened.
+    Source: Jamis Buck, "Mazes for Programmers", chapter 11.
+    """
+    corridor, branching = i64(rules["terrain_a"]), i64(rules["terrain_c"])
+    wall, loops = i64(rules["terrain_b"]), i64(rules["terrain_d"])
+    step = corridor + wall
+    rows, columns = (ground.shape[0] + wall) // step, (ground.shape[1] + wall) // step
+    top = (ground.shape[0] - (rows * step - wall)) // 2
+    left = (ground.shape[1] - (columns * step - wall)) // 2
+    maze = ground[top : top + rows * step - wall, left : left + columns * step - wall]
+    wall_up(ground)
+    work[0] = chance(rules, rows * columns)
+    clear(maze, work[0] // columns * step, work[0] % columns * step, corridor, corridor)
+    count = 1
+    while count:  # each round adds a cell to the maze or takes one off the list
+        place = count - 1
+        if branching and chance(rules, 100) < branching:
+            place = chance(rules, count)
+        row, col = work[place] // columns, work[place] % columns
+        way = _free_way(maze, rules, row * step, col * step, step)
+        if way < 0:
+            count -= 1
+            work[place] = work[count]
+        else:
+            _passage(maze, row * step, col * step, corridor, step, way)
+            work[count] = (row + ROW_STEP[way]) * columns + col + COLUMN_STEP[way]
+            count += 1
+    if loops:
+        for row in range(0, maze.shape[0], step):
+            for col in range(0, maze.shape[1], step):
+                for way in range(1, 4, 2):  # down and right
+                    r, c = row + ROW_STEP[way] * corridor, col + COLUMN_STEP[way] * corridor
+                    shut = r < maze.shape[0] and c < maze.shape[1] and maze[r, c] != EMPTY
+                    if shut and chance(rules, 100) < loops:
+                        _passage(maze, row, col, corridor, step, way)
+
+
+@kernel
+def _free_way(maze: Ground, rules: Rules, row: int, col: int, step: int) -> int:
+    """A random direction in which the next cell is still rock; -1: there is none."""
+    free = 0
+    chosen = -1
+    for look in range(2):  # count them, then find the one that was drawn
+        for way in range(4):
+            r, c = row + ROW_STEP[way] * step, col + COLUMN_STEP[way] * step
+            if 0 <= r < maze.shape[0] and 0 <= c < maze.shape[1] and maze[r, c] != EMPTY:
+                if look == 0:
+                    free += 1
+                elif chosen == 0:
+                    return way
+                else:
+                    chosen -= 1
+        if free == 0:
+            return -1
+        if look == 0:
+            chosen = chance(rules, free)
+    return -1
+
+
+@kernel
+def _passage(maze: Ground, row: int, col: int, corridor: int, step: int, way: int) -> None:
+    """Opens the neighbour in a direction and the wall on the way, from a cell's upper left corner."""
+    down, right = ROW_STEP[way] * step, COLUMN_STEP[way] * step
+    clear(maze, min(row, row + down), min(col, col + right), abs(down) + corridor, abs(right) + corridor)
+
+
+# -- arms --------------------------------------------------------------------------------------------------------------
+
+_UNIT = 1024
+
+
+@kernel
+def build_radial_maze(ground: Ground, rules: Rules) -> None:
+    """Straight arms from the centre to points evenly spaced on a rectangle around it, the first one upwards.
+
+    Options: a number of arms, b their width, c how far they reach (0: to the border).
+    """
+    arms, side, length = i64(rules["terrain_a"]), i64(rules["terrain_b"]), i64(rules["terrain_c"])
+    row, col = (ground.shape[0] - 1) // 2, (ground.shape[1] - 1) // 2
+    down, right = _reach(ground.shape[0], side), _reach(ground.shape[1], side)
+    if length:
+        down, right = min(down, length), min(right, length)
+    wall_up(ground)
+    dig(ground, row, col, side + 2)
+    for k in range(arms):
+        # A point that walks clockwise around the square of [-UNIT, UNIT] from the middle of its upper side.
+        walked = 8 * _UNIT * k // arms + _UNIT
+        quarter, along = walked // (2 * _UNIT) % 4, walked % (2 * _UNIT) - _UNIT
+        y, x = -_UNIT, along
+        for _ in range(quarter):
+            y, x = x, -y
+        open_line(ground, row, col, row + _scaled(y, down), col + _scaled(x, right), side)
+
+
+@kernel
+def _reach(length: int, side: int) -> int:
+    """How far from the middle of a line a square of a side lies inside it, to both ends."""
+    back = (side - 1) // 2
+    before, after = (length - 1) // 2, length // 2
+    return max(0, min(before - back, after - (side - 1 - back)))
+
+
+@kernel
+def _scaled(part: int, length: int) -> int:
+    """A part of UNIT as the same part of a length, rounded to the nearest, alike on both sides of 0."""
+    size = (abs(part) * length + _UNIT // 2) // _UNIT
+    return size if part >= 0 else -size

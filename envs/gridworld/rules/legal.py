@@ -1,0 +1,48 @@
+"""The mask: which actions would succeed if the agent's turn came first in the next tick."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....aliases import Mask
+from ...jit import part
+from ..state import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
+from .may import attackable, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
+
+__all__ = ["alive", "legal"]
+
+
+@part
+def alive(world: World, i: Any, player: Any) -> bool:
+    """Whether that slot holds a living agent."""
+    return bool(world.agents[i, player]["alive"])
+
+
+@part
+def legal(world: World, i: Any, player: Any, mask: Mask) -> None:
+    """Writes the whole mask [A]. After the last tick nobody has a choice."""
+    mask[:] = 0
+    rules, agent = world.rules[i], world.agents[i, player]
+    now = np.int64(rules["clock"]) + 1
+    if not agent["alive"] or now > rules["max_steps"]:
+        return
+    mask[NOOP] = 1
+    if now <= agent["frozen_until"]:
+        return
+    mask[FORWARD] = may_move(world, i, player, 1)
+    mask[BACK] = may_move(world, i, player, -1)
+    turn = may_rotate(world, i, player)
+    for k in range(4):
+        mask[ROTATE + k] = turn
+    mask[USE] = may_use(world, i, player, now)
+    if may_attack(world, i, player):
+        here, ahead, left = steps(world, i, player)
+        for k in range(9):
+            target = here + (1 + k // 3) * ahead + (1 - k % 3) * left
+            mask[ATTACK + k] = attackable(world, i, target)
+    mask[SHIELD] = may_shield(world, i, player)
+    mask[SWAP] = may_swap(world, i, player, now)
+    for j in range(world.items.shape[2]):
+        mask[GIFT + j] = may_gift(world, i, player, j)

@@ -1,0 +1,92 @@
+"""Dense signals for sparse worlds: paid while somebody learns, never measured.
+
+Two of them. A *potential* says how far an agent has come towards a reward; paying gamma * after - before in every tick
+changes no optimal policy, only how soon one is found. *Novelty* pays for every cell that an agent enters for the first
+time in an episode, so that it goes and looks; it does change what is optimal, and is kept small beside the rewards.
+
+Source: Ng, Harada and Russell 1999, Policy invariance under reward transformations, theorem 1 (potentials); Strehl and
+Littman 2008, An analysis of model-based interval estimation (bonuses by visits; here the first visit alone counts).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core import Game
+from ..config import GridworldConfig
+from ..config.presets import configured
+
+if TYPE_CHECKING:
+    from ...vec import VecEnv
+
+__all__ = ["Dense", "worth_of_means"]
+
+
+def worth_of_means(config: GridworldConfig) -> tuple[float, dict[str, float]]:
+    """What one energy and one item of each kind are good for, in rewards.
+
+    Energy is worth what the best object pays for it; an item half of what a use that takes it gives, for there is a way
+    to go yet.
+    """
+    energy = max(
+        (
+            kind.reward / kind.energy_cost
+            for kind in config.objects.values()
+            if kind.reward > 0 and kind.energy_cost > 0
+        ),
+        default=0.0,
+    )
+    items = dict.fromkeys(config.items, 0.0)
+    for _ in items:  # from what leads to a reward at once back to what leads to that
+        for kind in config.objects.values():
+            given = max(0.0, kind.reward) + kind.energy_gain * energy
+            given += sum(items[name] * amount for name, amount in kind.outputs.items())
+            for name in kind.inputs:
+                items[name] = max(items[name], 0.5 * given / sum(kind.inputs.values()))
+    return energy, items
+
+
+class Dense:
+    """The dense signals of N worlds. Call ``look`` before a step and ``pay`` after it.
+
+    Args:
+        game: a gridworld.
+        worlds: N.
+        weight: of the potential of what agents hold; below 1, or paying at an altar would lose more than it earns.
+        novelty: paid for a cell's first visit.
+        gamma: the learner's discount.
+    """
+
+    def __init__(self, game: Game, worlds: int, weight: float, novelty: float, gamma: float) -> None:
+        config = configured(game.config)
+        energy, items = worth_of_means(config)
+        self._energy, self._items = np.float32(energy), np.array([items[name] for name in config.items], np.float32)
+        self._weight, self._novelty, self._gamma = np.float32(weight), np.float32(novelty), np.float32(gamma)
+        shape = (worlds, game.info.players, config.map.height, config.map.width)
+        self.visited: NDArray[np.bool_] = np.zeros(shape, np.bool_)
+        self._before: NDArray[np.float32] = np.zeros(shape[:2], np.float32)
+
+    def _potential(self, world: Any) -> NDArray[np.float32]:
+        """[N, P]."""
+        held: NDArray[np.float32] = world.agents["energy"] * self._energy + world.items @ self._items
+        return self._weight * held
+
+    def look(self, vec: VecEnv) -> None:
+        """Remember how things stand."""
+        self._before = self._potential(vec.state)
+
+    def pay(self, vec: VecEnv, begun: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """[N, P] what the step since ``look`` pays; nothing in worlds whose next episode has ``begun`` [N]."""
+        agents = vec.state.agents
+        self.visited[begun] = False
+        seats = np.arange(agents.shape[1])
+        where = (np.arange(len(agents))[:, None], seats[None, :], agents["row"], agents["col"])
+        fresh = ~self.visited[where] & agents["alive"]
+        self.visited[where] = True
+        paid = self._gamma * self._potential(vec.state) - self._before + self._novelty * fresh
+        paid[begun] = 0
+        whole: NDArray[np.float32] = paid.astype(np.float32)
+        return whole

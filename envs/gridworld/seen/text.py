@@ -1,0 +1,315 @@
+"""A gridworld in words: what an agent is told, in full and in one line.
+
+``describe`` is for people and large models: the window as a picture with the agent (``^v<>``) in its centre, what lies
+ahead, a legend of what is in sight with the nearest of each, the other agents, and the legal actions. Cells beyond the
+map are blank. Of many agents in sight the nearest are told in detail, as far as there is ``ROOM``.
+
+``compact`` is one line for small models, everything in sight from the agent outward, what it needs most at its end::
+
+    #HjFh NGhIg nDh @Gi<250,2,0,0,3,-,1 ^240 1,0,0 0 - 07+ 1 28,30 N>
+    |     |     |   |                   |    |     | | |   | |     what is ahead (. nothing, ~ the edge, @ an agent)
+    |     |     |   |                   |    |     | | |   | its uses left and hit points
+    |     |     |   |                   |    |     | | |   the last reward
+    |     |     |   |                   |    |     | | the last action, + if it succeeded, else -
+    |     |     |   |                   |    |     | S where the shield is on
+    |     |     |   |                   |    |     frozen: ticks
+    |     |     |   |                   |    items
+    |     |     |   |                   direction and energy
+    |     |     |   another agent: place, direction and energy, items, frozen, shield, kinship
+    |     |     generators that can't be used now: places
+    |     generators that can
+    walls: row H column h is the agent's own place, G is one up, g one to the left
+
+Both tell what the planes show, under the same options, and what the agent knows besides: its last action, whether that
+succeeded, what it was paid, and, in worlds with kinship, how near of kin the agents are that it sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ....aliases import Player
+from ..config import GridworldConfig
+from ..rules.legal import legal
+from ..state import World
+from .answers import DIRECTIONS, action_names, action_to_text, listed, parse_action
+from .primer import rules
+from .sight import (
+    COL,
+    ENERGY,
+    FACING,
+    FROZEN,
+    HP,
+    ITEMS,
+    KIN,
+    KIN_UNIT,
+    KIND,
+    READY,
+    ROW,
+    SHIELD,
+    STOCK,
+    Sight,
+    see,
+)
+from .signs import AGENT_SIGN, ARROWS, EDGE_SIGN, EMPTY_SIGN, MANY, make_signs
+
+__all__ = ["action_to_text", "compact", "describe", "parse_action", "rules"]
+
+ROOM, SHARE = 300, 8
+"""Characters for the legend and for other agents in detail, less so many for each in sight. It keeps a crowd with full
+pockets within 300 tokens of SmolLM2."""
+
+_KIN = {"teams": "your team", "families": "your family", "groups": "your group"}
+_ROWS, _COLUMNS = ({k: chr(start + k) for k in range(-7, 8)} for start in (ord("H"), ord("h")))
+_AHEAD = ((-1, 0), (1, 0), (0, -1), (0, 1))
+
+
+def describe(config: GridworldConfig) -> Callable[[World, int, Player], str]:
+    """``Game.describe`` of that world."""
+    teller = _Teller(config)
+
+    def tell(state: World, i: int, player: Player) -> str:
+        return teller.describe(state, i, player)
+
+    return tell
+
+
+def compact(config: GridworldConfig) -> Callable[[World, int, Player], str]:
+    """``Game.compact`` of that world."""
+    teller = _Teller(config)
+
+    def tell(state: World, i: int, player: Player) -> str:
+        return teller.compact(see(state, i, player))
+
+    return tell
+
+
+def _ready(row: list[int]) -> bool:
+    """Whether an object can be used, as far as one sees."""
+    return row[READY] != 0 and row[STOCK] != 0
+
+
+class _Teller:
+    """Everything about a configuration that texts need, made once.
+
+    Args:
+        config: of the world.
+    """
+
+    def __init__(self, config: GridworldConfig) -> None:
+        self.actions = action_names(config)
+        self.items = config.items
+        self.types = [name.replace("_", " ") for name in config.objects]
+        self.usable = [kind.usable for kind in config.objects.values()]
+        self.signs = make_signs(config)
+        self.height, self.width = config.observation.height, config.observation.width
+        self.rotate = config.observation.rotate
+        self.kinship = config.kinship.mode
+        self.mortal = config.death.hp
+        self.attacks = config.actions.attack
+        self.digits = max(3, len(str(config.agent.max_energy)))
+        # In lines of one character a place, types without one of their own go by their number.
+        self.short = [
+            [sign if sign != MANY else f"{{{t}}}" for t, sign in enumerate(signs)]
+            for signs in (self.signs.ready, self.signs.idle)
+        ]
+
+    # -- in full -------------------------------------------------------------------------------------------------------
+
+    def describe(self, state: World, i: int, player: Player) -> str:
+        sight = see(state, i, player)
+        if not sight.cells:
+            return "You are dead. The episode is over." if sight.over else "You are dead."
+        own, *others = sight.cells
+        agents = [row for row in others if row[KIND] == 0]
+        lines = [self._own(own, sight.facing), self._picture(sight, agents)]
+        ahead = self._ahead(sight)
+        if ahead is not None:
+            lines.append(f"Ahead: {self._faced(ahead, sight, agents)}.")
+        legend = self._legend(others)
+        if legend:
+            lines.append(f"In sight: {legend}.")
+        lines += self._agents(agents, ROOM - len(legend) - SHARE * len(agents))
+        if sight.last_action >= 0:
+            done = "succeeded" if sight.succeeded else "failed"
+            name = self.actions[sight.last_action] if sight.last_action < len(self.actions) else "no action"
+            lines.append(f"Last: {name} {done}, reward {sight.last_reward:.4g}.")
+        return "\n".join([*lines, "The episode is over." if sight.over else self._legal(state, i, player)])
+
+    def _own(self, row: list[int], facing: int) -> str:
+        arrow = ARROWS[row[FACING]]
+        turned = " on the map" if self.rotate else ""
+        return f"You ({arrow}) look {DIRECTIONS[facing]}{turned}: {', '.join(self._state(row))}."
+
+    def _state(self, row: list[int]) -> list[str]:
+        """What an agent has, as far as one sees: energy, items, frozen, shield, hp."""
+        told = [f"energy {row[ENERGY]}"] if row[ENERGY] >= 0 else []
+        told += [f"{name} {n}" for name, n in zip(self.items, row[ITEMS:], strict=True) if n > 0]
+        if row[FROZEN] > 0:
+            told.append(f"frozen {row[FROZEN]}")
+        if row[SHIELD] > 0:
+            told.append("shield")
+        if self.mortal and row[HP] >= 0:
+            told.append(f"hp {row[HP]}")
+        return told
+
+    def _agents(self, agents: list[list[int]], room: int) -> list[str]:
+        """The nearest in a line each, while there is room; of the others who they are to the observer."""
+        lines: list[str] = []
+        far: dict[int, list[str]] = {}
+        for k, row in enumerate(agents):
+            if room > 0 or not k:
+                told = [f"looks {DIRECTIONS[row[FACING]]}"] if row[FACING] >= 0 else []
+                kin = self._kin(row[KIN])
+                line = f"{self._mark(k)}: {', '.join(told + self._state(row) + ([kin] if kin else []))}"
+                room -= len(line)
+                if room >= 0 or not k:
+                    lines.append(line)
+                    continue
+            far.setdefault(row[KIN], []).append(self._mark(k))
+        if far:
+            kinds = [f"{' '.join(far[kin])}{f' ({self._kin(kin)})' if kin else ''}" for kin in sorted(far)]
+            lines.append(f"Other agents: {', '.join(kinds)}.")
+        return lines
+
+    def _kin(self, kin: int) -> str:
+        """What an agent is to the observer, from thousandths; nothing if it is nothing."""
+        told = f"{kin / KIN_UNIT:g}"
+        return (
+            (_KIN.get(self.kinship) or f"{'kin' if self.kinship == 'relatedness' else 'share'} {told}") if kin else ""
+        )
+
+    def _mark(self, k: int) -> str:
+        """The character of the k-th of the other agents."""
+        return self.signs.agents[k] if k < len(self.signs.agents) else MANY
+
+    def _sign(self, row: list[int]) -> str:
+        return (self.signs.ready if _ready(row) else self.signs.idle)[row[KIND] - 1]
+
+    def _picture(self, sight: Sight, agents: list[list[int]]) -> str:
+        high, wide, width = self.height // 2, self.width // 2, self.width
+        cells = [EMPTY_SIGN] * (self.height * width)
+        centre = high * width + wide
+        for row in sight.cells:
+            if row[KIND]:
+                cells[centre + row[ROW] * width + row[COL]] = self._sign(row)
+        for k, row in enumerate(agents):
+            cells[centre + row[ROW] * width + row[COL]] = self._mark(k)
+        cells[centre] = ARROWS[sight.cells[0][FACING]]
+        above, below, left, right = sight.edges
+        indent, lines = " " * (wide - left), [""] * (high - above)
+        for start in range(centre - wide - above * width, centre - wide + below * width + 1, width):
+            lines.append(indent + "".join(cells[start + wide - left : start + wide + right + 1]))
+        return "\n".join(lines + [""] * (high - below))
+
+    def _ahead(self, sight: Sight) -> list[int] | None:
+        """The row of the cell ahead, ``[]`` if it is empty; None where it isn't seen."""
+        row, col = _AHEAD[sight.cells[0][FACING]]
+        if abs(row) > self.height // 2 or abs(col) > self.width // 2:
+            return None
+        for seen in sight.cells[1:9]:  # the observer, then the eight around it at most
+            if seen[ROW] == row and seen[COL] == col:
+                return seen
+        return []
+
+    @staticmethod
+    def _within(sight: Sight) -> bool:
+        """Whether the cell ahead is on the map."""
+        return sight.edges[sight.cells[0][FACING]] > 0
+
+    def _faced(self, row: list[int], sight: Sight, agents: list[list[int]]) -> str:
+        """What lies ahead, in words."""
+        if not row:
+            return "nothing" if self._within(sight) else "the edge of the map"
+        if not row[KIND]:
+            return f"agent {self._mark(agents.index(row))}"
+        told = [self.types[row[KIND] - 1]]
+        if row[READY] >= 0:
+            told.append("ready" if row[READY] else "busy")
+        if row[STOCK] >= 0:
+            told.append(f"{row[STOCK]} uses left")
+        if self.attacks and row[HP] > 0:
+            told.append(f"hp {row[HP]}")
+        return ", ".join(told)
+
+    def _legend(self, others: list[list[int]]) -> str:
+        """Each sign in sight, what it is and where the nearest is."""
+        nearest: dict[str, list[int]] = {}
+        for row in others:
+            if row[KIND]:
+                nearest.setdefault(self._sign(row), row)
+        told = []
+        for sign, row in sorted(nearest.items(), key=lambda entry: (entry[1][KIND], not _ready(entry[1]))):
+            kind = row[KIND] - 1
+            name = self.types[kind] if sign != MANY else "other objects"
+            if sign == self.signs.ready[kind] != self.signs.idle[kind]:
+                name = f"{name} ready"
+            elif not _ready(row):
+                name = f"{name} unready"
+            told.append(f"{sign} {name}{self._where(row) if self.usable[kind] else ''}")
+        return "; ".join(told)
+
+    @staticmethod
+    def _where(row: list[int]) -> str:
+        """`` 3 up 1 left``."""
+        below, right = row[ROW], row[COL]
+        text = f" {abs(below)} {'down' if below > 0 else 'up'}" if below else ""
+        return text + (f" {abs(right)} {'right' if right > 0 else 'left'}" if right else "")
+
+    def _legal(self, state: World, i: int, player: Player) -> str:
+        mask = np.zeros(len(self.actions), np.int8)
+        legal(state, i, player, mask)
+        return f"Legal: {listed(self.actions, np.flatnonzero(mask).tolist())}."
+
+    # -- in one line ---------------------------------------------------------------------------------------------------
+
+    def compact(self, sight: Sight) -> str:
+        if not sight.cells:
+            return "dead>"
+        own, *others = sight.cells
+        places: dict[tuple[int, bool], str] = {}
+        agents = []
+        for row in others:
+            place = _ROWS[row[ROW]] + _COLUMNS[row[COL]]
+            if row[KIND]:
+                key = (row[KIND] - 1, not _ready(row))
+                places[key] = places.get(key, "") + place
+            else:
+                agents.append(f"@{place}{','.join(self._facts(row))}")
+                if self.kinship != "none":
+                    agents[-1] += f",{row[KIN] / KIN_UNIT:g}"
+        told = [self.short[unready][kind] + places[kind, unready] for kind, unready in sorted(places)]
+        energy, *rest = self._facts(own)
+        done = f"{sight.last_action:02d}{'+' if sight.succeeded else '-'}" if sight.last_action >= 0 else "---"
+        reward = f"{sight.last_reward:.4g}"
+        count = len(self.items)
+        told += [*agents, energy, ",".join(rest[:count]), *rest[count:], done, reward, self._front(sight)]
+        return " ".join(told) + ">"
+
+    def _facts(self, row: list[int]) -> list[str]:
+        """Direction and energy, items, frozen, shield, hp; nothing stands where something is hidden."""
+        told = [_shown(n) for n in (*row[ITEMS:], row[FROZEN])]
+        told.append("" if row[SHIELD] < 0 else "-S"[row[SHIELD]])
+        if self.mortal:
+            told.append(_shown(row[HP]))
+        arrow = ARROWS[row[FACING]] if row[FACING] >= 0 else ""
+        energy = f"{row[ENERGY]:0{self.digits}d}" if row[ENERGY] >= 0 else ""
+        return [arrow + energy, *told]
+
+    def _front(self, sight: Sight) -> str:
+        """What is ahead: uses that are left and hit points of an object, then its sign."""
+        ahead = self._ahead(sight)
+        if not ahead:
+            return "" if ahead is None else EMPTY_SIGN if self._within(sight) else EDGE_SIGN
+        if not ahead[KIND]:
+            return AGENT_SIGN
+        sign = self.short[not _ready(ahead)][ahead[KIND] - 1]
+        numbers = [_shown(n) for n in (ahead[STOCK], ahead[HP] if self.attacks else -1)]
+        return f"{','.join(numbers)} {sign}"
+
+
+def _shown(n: int) -> str:
+    """A number, or nothing where it is hidden."""
+    return "" if n < 0 else str(n)
