@@ -1,12 +1,13 @@
 """A coterie: agents that learn by playing each other.
 
 Games with numba rules behind PettingZoo's APIs and a batched one, language models with many LoRA adapters as players,
-and a trainer for them. Importing this package imports nothing heavy; its one effect is that ``pettingzoo.make`` finds
-our games.
+and a trainer for them. Importing this package imports nothing heavy; its effects are that ``pettingzoo.make`` finds
+our games, and that old names of modules import.
 """
 
 from __future__ import annotations
 
+from . import moved as _moved  # noqa: F401  # old module names still import
 from .envs.making import make, make_vec
 from .envs.registry import list_envs, register, register_with_pettingzoo
 

@@ -1,6 +1,9 @@
 """Modules that moved into rooms: their old names still import, and give the very same module.
 
 ``from coterie.training.config import preset`` is ``from coterie.training.runs.config import preset``.
+
+This file stays at the root: ``import coterie`` needs it before any room, it answers for all rooms, and none of them
+needs to know the names of the others.
 """
 
 from __future__ import annotations
@@ -10,11 +13,18 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from importlib.util import resolve_name
 from types import ModuleType
 
 __all__ = ["MOVED", "Moved"]
 
 MOVED = {
+    "": {
+        "arguments": "cli.arguments",
+        "keeping": "envs.keeping",
+        "playing": "cli.play",
+        "watching": "cli.watch",
+    },
     "agents": {
         "alphabeta": "search.alphabeta",
         "bank_files": "bank.files",
@@ -90,8 +100,11 @@ MOVED = {
         "trl": "bridges.trl",
         "worlds": "evaluation.worlds",
     },
+    "training.runs": {
+        "command": "..cli.train",
+    },
 }
-"""Room -> old name -> new name within the room."""
+"""Room (the root is ``""``) -> old name -> new name within the room; each leading dot leaves a room."""
 
 
 class Moved:
@@ -100,10 +113,10 @@ class Moved:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
         """The spec of a module that moved; None for all others."""
-        package, _, old = name.rpartition(".")
-        room = package.removeprefix(f"{__package__}.")
-        new = MOVED.get(room, {}).get(old) if package.startswith(f"{__package__}.") else None
-        return ModuleSpec(name, _Same(f"{package}.{new}")) if new else None
+        root, _, rest = name.partition(".")
+        room, _, old = rest.rpartition(".")
+        new = MOVED.get(room, {}).get(old) if root == __package__ else None
+        return ModuleSpec(name, _Same(resolve_name(f".{new}", f"{root}.{room}".rstrip(".")))) if new else None
 
 
 class _Same(Loader):

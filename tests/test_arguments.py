@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from coterie.arguments import Eval, Play, parse, wanted, with_preset
+from coterie.cli.arguments import Eval, Play, parse
+from coterie.envs.arguments import wanted, with_preset
 from coterie.envs.registry import game_arguments, make_game, presets
 from coterie.errors import UnknownName, UsageError
 from coterie.training.runs.config import TrainConfig

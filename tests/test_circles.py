@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("agents", "benchmarks", "envs", "games", "renderers", "training")
+ROOMS = ("agents", "benchmarks", "cli", "envs", "games", "renderers", "training")
 
 
 def modules() -> dict[str, Path]:

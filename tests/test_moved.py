@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import pickle
+from importlib.util import resolve_name
 
 import pytest
 
 from coterie.moved import MOVED
 
 OLD = [
-    (f"coterie.{room}.{old}", f"coterie.{room}.{new}") for room, moves in MOVED.items() for old, new in moves.items()
+    (resolve_name(f".{old}", room), resolve_name(f".{new}", room))
+    for room, moves in ((f"coterie.{room}".rstrip("."), moves) for room, moves in MOVED.items())
+    for old, new in moves.items()
 ]
 
 NAMES = {
@@ -40,6 +43,20 @@ NAMES = {
     "coterie.envs.gridworld.shaping": ["Dense"],
     "coterie.envs.gridworld.terrain": ["OPTIONS", "minimum"],
     "coterie.envs.gridworld.world": ["new_world", "plane_names", "sizes"],
+    "coterie.arguments": [
+        "Bench",
+        "Envs",
+        "Eval",
+        "Play",
+        "Train",
+        "parse",
+        "train_arguments",
+        "wanted",
+        "with_preset",
+    ],
+    "coterie.cli": ["main"],
+    "coterie.keeping": ["JSON", "Keeper"],
+    "coterie.playing": ["play"],
     "coterie.training": ["credit"],
     "coterie.training.config": ["SchemeConfig", "preset"],
     "coterie.training.evaluate": ["exploitability", "optimal_share", "play_match"],
@@ -48,6 +65,7 @@ NAMES = {
     "coterie.training.players": ["make_player"],
     "coterie.training.rollout": ["Seating"],
     "coterie.training.trl": ["GameBridge"],
+    "coterie.watching": ["company", "show_replay"],
 }
 """What README, docs and examples have imported since 0.1."""
 

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PACKAGES = PROJECT["tool"]["setuptools"]["packages"]
-OURS = ("agents", "benchmarks", "envs", "games", "renderers", "training")
+OURS = ("agents", "benchmarks", "cli", "envs", "games", "renderers", "training")
 
 
 def folder(package: str) -> Path:

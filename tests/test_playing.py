@@ -13,11 +13,11 @@ import pytest
 from coterie.agents.core import Agent, Decision, Tokens, Turn
 from coterie.agents.human.window import Session
 from coterie.aliases import RUNNING, TERMINATED
-from coterie.arguments import Play
 from coterie.cli import main
+from coterie.cli.arguments import Play
+from coterie.cli.play import play
 from coterie.envs.record import read_games
 from coterie.errors import ModelError
-from coterie.playing import play
 
 RUN = Session.run
 
@@ -324,7 +324,7 @@ def test_an_agent_that_breaks_does_not_lose_the_game(
         def act(self, turns: Sequence[Turn]) -> list[Decision]:
             raise ModelError("The engine has died.")
 
-    monkeypatch.setattr("coterie.cli._player", lambda word, game: Broken())
+    monkeypatch.setattr("coterie.training.runs.players.make_player", lambda word, game: Broken())
     pygame = pytest.importorskip("pygame")
 
     def run(session: Session) -> None:

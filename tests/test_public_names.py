@@ -10,7 +10,7 @@ import pytest
 import coterie
 
 SURFACE = ["__version__", "list_envs", "make", "make_vec", "register"]
-ROOMS = ("envs", "agents", "training", "renderers", "games", "benchmarks")
+ROOMS = ("cli", "envs", "agents", "training", "renderers", "games", "benchmarks")
 ERRORS = [
     "ActionError",
     "AmbiguousAction",

@@ -14,9 +14,9 @@ from coterie.agents.human.window import Session
 from coterie.agents.human.world_window import WorldSession
 from coterie.aliases import RUNNING
 from coterie.cli import main
+from coterie.cli.watch import company
 from coterie.envs.record import read_games
 from coterie.envs.registry import make_game
-from coterie.watching import company
 
 WORLD = ["gridworld", "--preset", "a3_11x11"]
 
@@ -132,7 +132,7 @@ def test_films_have_every_tick(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_long_gifs_leave_ticks_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coterie.watching.LONGEST_GIF", 10)
+    monkeypatch.setattr("coterie.cli.watch.LONGEST_GIF", 10)
     assert main(["play", "gridworld", "random", *WORLD[1:], "--ticks", "25", "--gif", "a.gif"]) == 0
     assert frames_of(Path("a.gif"))[0] == 10, "ticks 0, 3, 6 ... 24, and the last"
 

@@ -108,6 +108,15 @@ def read_config(path: Path, game: str | None = TrainConfig.game) -> AnyConfig:
     return from_tagged({"game": game, **data})
 
 
+def config_of(name: str) -> AnyConfig | None:
+    """The configuration of the run that ``RUN``, ``RUN:player`` or ``RUN:player@version`` names; None: no run."""
+    player = name.partition("@")[0]
+    for folder in (name, player, player.rpartition(":")[0]):
+        if folder and (Path(folder) / "config.yaml").is_file():
+            return read_config(Path(folder) / "config.yaml")
+    return None
+
+
 def _read(path: Path) -> Mapping[str, Any]:
     try:
         data = yaml.safe_load(path.read_text())
@@ -156,3 +165,17 @@ def new_folder(config: AnyConfig) -> Path:
     """``runs/GAME-TIME``, the folder of a run for which none is named."""
     kind = "-net" if isinstance(config, NetConfig) else ""
     return Path("runs") / f"{spec(config.game).name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def newest_folder(game: str) -> Path:
+    """The newest run of a game in runs/; of any game where none is named.
+
+    Raises:
+        UsageError: there is none.
+    """
+    pattern = f"{spec(game).name}-*" if game else "*-*"
+    left = sorted(Path("runs").glob(pattern), key=lambda path: path.stat().st_mtime)
+    if not left:
+        what = f"No run of {spec(game).name}" if game else "No run"
+        raise UsageError(f"{what} lies in runs/; name the one to resume: --run DIR --resume.")
+    return left[-1]

@@ -12,7 +12,7 @@ from ...agents.core import Agent
 from ...envs.core import Game
 from ...envs.registry import make_game, presets, spec
 from ...errors import MissingExtra, RunError, UnknownName, UsageError
-from .config import PolicyConfig, TrainConfig, is_net_run, load_config
+from .config import AnyConfig, PolicyConfig, TrainConfig, is_net_run, load_config
 
 if TYPE_CHECKING:
     from ...agents.llm.models import LoadedModel
@@ -27,7 +27,7 @@ _BASES: WeakValueDictionary[tuple[object, ...], LoadedModel] = WeakValueDictiona
 _SAVED: WeakValueDictionary[tuple[object, ...], LoraPolicy] = WeakValueDictionary()
 """Banks of players that runs have saved, by game, weights of the base model and settings."""
 
-__all__ = ["as_recorded", "build_policy", "is_net", "load_base", "load_player", "make_player"]
+__all__ = ["as_recorded", "build_policy", "is_net", "learners", "load_base", "load_player", "make_player"]
 
 
 def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed: int = 0) -> LoraPolicy:
@@ -164,6 +164,18 @@ def is_net(name: str) -> bool:
     """Whether a name means a small net: ``net`` (the one that ships), a run of one, or a folder that holds one."""
     folder = Path(name)
     return name == "net" or (folder / "net.json").is_file() or is_net_run(folder)
+
+
+def learners(name: str, config: AnyConfig | None) -> list[str]:
+    """Whom a name means: every learner of a run in which several learn, unless it names one of them.
+
+    Args:
+        name: ``RUN``, ``RUN:player@version``, or any other player.
+        config: the run's; None: it is no run.
+    """
+    if isinstance(config, TrainConfig) and config.scheme.learners > 1 and Path(name).is_dir():
+        return [f"{name}:{learner}" for learner in config.scheme.names]
+    return [name]
 
 
 def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "") -> Agent:

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .agents.core import Agent, Decision, Turn
-from .agents.human.table import Match, follow, picture
-from .agents.human.terminal import HumanAgent
-from .aliases import RUNNING, Player
+from ..agents.core import Agent, Decision, Turn
+from ..agents.human.table import Match, follow, picture
+from ..agents.human.terminal import HumanAgent
+from ..aliases import RUNNING, Player
+from ..envs.core import Game, GameRecord
+from ..envs.packing import is_packed
+from ..envs.record import SavedGame, read_games, replay
+from ..envs.registry import spec
+from ..errors import NotationError, UsageError
 from .arguments import Play
-from .envs.core import Game, GameRecord
-from .envs.packing import is_packed
-from .envs.record import SavedGame, read_games, replay
-from .envs.registry import spec
-from .errors import NotationError, UsageError
 
 if TYPE_CHECKING:
-    from .keeping import Keeper
-    from .renderers.board import Frame
+    from ..envs.keeping import Keeper
+    from ..renderers.board import Frame
 
 __all__ = ["PERSON", "company", "draw_films", "followed", "in_terminal", "in_window", "result", "show_replay"]
 
@@ -65,7 +65,7 @@ def in_terminal(asked: Play, begin: Callable[[int], Match], agents: Sequence[Age
                 pass
         finally:
             if asked.save or asked.from_:
-                keeper.keep(match)
+                keeper.keep(match.record(), match.seed)
         if told is not None:
             print(f"\n{match.game.describe(match.state, 0, told)}\n")
         print(result(match))
@@ -107,7 +107,7 @@ def in_window(
     Raises:
         UsageError: the game has no window, or more than one person came.
     """
-    from .agents.human.world_window import WorldSession
+    from ..agents.human.world_window import WorldSession
 
     draw, window = spec(keeper.game.info.id).draw, _window(keeper.game)
     people = [seat for seat, word in enumerate(words) if word == PERSON]
@@ -123,7 +123,7 @@ def in_window(
             draw_films(asked, match, draw)
         print(result(match))
         if asked.save or session.touched or asked.from_:
-            keeper.keep(match)
+            keeper.keep(match.record(), match.seed)
 
     own = people[0] if people else None
     session = WorldSession(
@@ -154,7 +154,7 @@ def draw_films(asked: Play, match: Match, draw: str | None) -> None:
     Raises:
         CoterieError: they cannot be drawn or written.
     """
-    from .renderers.film import film
+    from ..renderers.film import film
 
     for path in (asked.gif, asked.mp4):
         if path is None:
@@ -170,7 +170,7 @@ def draw_films(asked: Play, match: Match, draw: str | None) -> None:
 
 def _world_frames(game: Game, record: GameRecord, draw: str, slot: Player | None, every: int) -> Iterator[Frame]:
     """Every so-manieth tick of a world, with a line below; the first and the last always."""
-    from .renderers.board import PALETTE, captioned
+    from ..renderers.board import PALETTE, captioned
 
     module, _, function = draw.partition(":")
     draws: Callable[..., Frame] = getattr(importlib.import_module(module), function)
@@ -251,11 +251,11 @@ def _told(saved: SavedGame) -> str:
 def _replay_in_window(asked: Play, saved: SavedGame) -> None:
     game, record = saved.game, saved.record
     if is_packed(game):
-        from .agents.human.world_window import Replayed, WorldSession
+        from ..agents.human.world_window import Replayed, WorldSession
 
         WorldSession(Replayed(game, record), [], _window(game), look=followed(asked, game)).run()
         return
-    from .agents.human.window import Session
+    from ..agents.human.window import Session
 
     seats = range(game.info.players)
     again = _Again(game, record, saved.seed or 0)

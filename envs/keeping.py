@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from .agents.human.table import Match
-from .aliases import RUNNING
-from .envs.core import Game, GameRecord
-from .envs.record import write_json
-from .errors import UsageError
+from ..aliases import RUNNING
+from ..errors import UsageError
+from .core import Game, GameRecord
+from .record import write_json
 
 __all__ = ["JSON", "Keeper"]
 
@@ -55,7 +54,7 @@ class Keeper:
             if not there:
                 self.path.unlink()
 
-    def keep(self, match: Match) -> None:
+    def keep(self, record: GameRecord, seed: int) -> None:
         """Write a game, and say where; unfinished games are always saved in a resumable format too.
 
         Where the file cannot be written any more, the game goes to the folder for temporary files.
@@ -63,13 +62,14 @@ class Keeper:
         Raises:
             UsageError: nothing can be written there either.
         """
-        record = match.record()
-        if not match.plies or (self._known is not None and record.actions == self._known.actions):
+        if not (record.actions or record.illegal is not None) or (
+            self._known is not None and record.actions == self._known.actions
+        ):
             return
         name = f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON[0]}"
-        line = write_json(self.game, record, match.seed, self.words)
+        line = write_json(self.game, record, seed, self.words)
         paths = [self.path or Path(name)]
-        if match.status == RUNNING and paths[0].suffix.lower() not in JSON:
+        if record.status == RUNNING and paths[0].suffix.lower() not in JSON:
             paths.append(paths[0].with_suffix(JSON[0]))
         try:
             for path in paths:
@@ -83,7 +83,7 @@ class Keeper:
             if path not in self._told:
                 print(f"Saved: {path}")
         self._told.update(paths)
-        if match.status == RUNNING:
+        if record.status == RUNNING:
             print(f"Continue it: coterie play {self.game.info.name} --from {paths[-1]}")
 
 

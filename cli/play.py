@@ -8,21 +8,34 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .agents.core import Agent
-from .agents.human.table import Match, follow, tell, winner
-from .agents.human.terminal import HumanAgent
-from .aliases import RUNNING
-from .arguments import Play, wanted
-from .envs.core import Game, GameRecord
-from .envs.packing import is_packed
-from .envs.record import SavedGame, read_games
-from .envs.registry import game_arguments, make_game, spec
-from .envs.words import TextGame
-from .errors import UsageError, did_you_mean
-from .keeping import JSON, Keeper
-from .watching import PERSON, company, draw_films, followed, in_terminal, in_window, show_replay
+from ..agents.core import Agent
+from ..agents.human.table import Match, follow, tell, winner
+from ..agents.human.terminal import HumanAgent
+from ..aliases import RUNNING
+from ..envs.arguments import wanted
+from ..envs.core import Game, GameRecord
+from ..envs.keeping import JSON, Keeper
+from ..envs.packing import is_packed
+from ..envs.record import SavedGame, read_games
+from ..envs.registry import game_arguments, make_game, spec
+from ..envs.words import TextGame
+from ..errors import UsageError, did_you_mean
+from .arguments import Play, parse
+from .watch import PERSON, company, draw_films, followed, in_terminal, in_window, show_replay
 
-__all__ = ["play"]
+__all__ = ["play", "run"]
+
+
+def run(words: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Raises:
+        CoterieError, PlayerLeft: see ``play``.
+    """
+    asked: Play = parse(Play, "play", words)
+    from ..training.runs.players import make_player
+
+    return play(asked, make_player)
 
 
 def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
@@ -99,11 +112,11 @@ def _check(asked: Play) -> None:
         if path and path.suffix.lower() != f".{flag}":
             raise UsageError(f"--{flag} {path} does not end in .{flag}.")
     if asked.window:
-        from .renderers.board import load_pygame
+        from ..renderers.board import load_pygame
 
         load_pygame()
     if asked.mp4:
-        from .renderers.film import need_mp4
+        from ..renderers.film import need_mp4
 
         need_mp4()
 
@@ -204,7 +217,7 @@ def _in_terminal(asked: Play, begin: Begin, agents: Sequence[Agent], keeper: Kee
                     tell(moment, agents)
         finally:
             if asked.save or asked.from_:
-                keeper.keep(match)
+                keeper.keep(match.record(), match.seed)
         seat = winner(match.returns)
         if seat is not None:
             won[seat] += 1
@@ -230,7 +243,7 @@ def _result(match: Match) -> str:
 
 
 def _in_window(asked: Play, begin: Begin, agents: Sequence[Agent | None], keeper: Keeper, draw: str | None) -> None:
-    from .agents.human.window import Session
+    from ..agents.human.window import Session
 
     drawn: list[Match] = []
 
@@ -242,6 +255,6 @@ def _in_window(asked: Play, begin: Begin, agents: Sequence[Agent | None], keeper
             print(_result(one))
         person = any(agents[seat] is None for ply in one.plies for seat in ply.seats)
         if asked.save or (person and (one.status == RUNNING or asked.from_)):
-            keeper.keep(one)
+            keeper.keep(one.record(), one.seed)
 
     Session(begin, agents, draw, games=asked.games, left=left).run()

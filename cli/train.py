@@ -1,4 +1,4 @@
-"""``coterie train``: the words of that command, for language models and nets, and what they start."""
+"""``coterie train``: a language model or a net learns a game."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from ...arguments import parse, train_arguments, with_preset
-from ...envs.registry import spec
-from ...errors import RunError, UsageError
-from .config import AnyConfig, NetConfig, TrainConfig, new_folder, preset, read_config
-from .presets import is_large
+from ..envs.arguments import with_preset
+from ..envs.registry import spec
+from ..errors import RunError, UsageError
+from ..training.runs.config import AnyConfig, NetConfig, TrainConfig, new_folder, newest_folder, preset, read_config
+from ..training.runs.presets import is_large
+from .arguments import parse, train_arguments
 
-__all__ = ["train"]
+__all__ = ["run"]
 
 POLICIES = {"llm": TrainConfig, "net": NetConfig}
 
 
-def train(words: list[str]) -> int:
+def run(words: list[str]) -> int:
     """Run the command; returns the exit code.
 
     Raises:
@@ -29,7 +30,7 @@ def train(words: list[str]) -> int:
         _parsed(words, _start(policy, named or TrainConfig.game), named)
     resume, run, file = "--resume" in words, _said(words, "--run"), _said(words, "--config")
     if resume or file:
-        folder = Path(run) if run else _newest(named) if resume else None
+        folder = Path(run) if run else newest_folder(named) if resume else None
         source = folder / "config.yaml" if resume and folder else Path(file)
         if resume and not source.is_file():
             raise RunError(f"There is no run in {folder} (no config.yaml); without --resume, a new one begins there.")
@@ -61,9 +62,9 @@ def train(words: list[str]) -> int:
 
 
 def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:
-    from ..loop import train as train_llm
-    from .display import Display
-    from .net_run import train_net
+    from ..training.loop import train as train_llm
+    from ..training.runs.display import Display
+    from ..training.runs.net_run import train_net
 
     watcher = Display(report_to=report_to)
     if isinstance(config, NetConfig):
@@ -118,13 +119,3 @@ def _taken(words: list[str]) -> tuple[str, list[str]]:
         raise UsageError(f"--policy is {policy!r}; it is llm (a language model, the default) or net (a small net).")
     left = [w for k, w in enumerate(words) if not (w.startswith("--policy") or (k and words[k - 1] == "--policy"))]
     return policy, left
-
-
-def _newest(game: str) -> Path:
-    """The newest run of a game in runs/; of any game where none is named."""
-    pattern = f"{spec(game).name}-*" if game else "*-*"
-    left = sorted(Path("runs").glob(pattern), key=lambda path: path.stat().st_mtime)
-    if not left:
-        what = f"No run of {spec(game).name}" if game else "No run"
-        raise UsageError(f"{what} lies in runs/; name the one to resume: --run DIR --resume.")
-    return left[-1]

@@ -1,0 +1,114 @@
+"""The ``coterie`` command: one file a command, each with ``run(words) -> exit code``; ``arguments`` reads the words.
+
+A command is imported when it runs, and what it does lies in the rooms below; so ``coterie play`` works on the core
+install and ``coterie --help`` is quick.
+
+Exit codes: 0 done, 1 training stopped itself, 2 a word, name, file or model that cannot be used, 130 interrupted. An
+error is one sentence on standard error; ``COTERIE_DEBUG=1`` shows where it was raised.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from ..errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName
+
+__all__ = ["main"]
+
+HELP = """\
+usage: coterie COMMAND [arguments]
+
+Agents that learn by playing each other.
+
+  coterie envs                                      what can be played
+  coterie envs tictactoe                            its rules, actions and observations
+  coterie envs gridworld --presets                  worlds that have names; --preset NAME --yaml prints one to edit
+  coterie play tictactoe                            you against a random player, in the terminal
+  coterie play tictactoe --players minimax random --gif game.gif
+  coterie play chess --window                       you in a window, with the mouse
+  coterie train tictactoe                           the built-in model learns it, in minutes on two cores
+  coterie train --run RUN --resume                  continue where it stopped
+  coterie train gridworld --policy net              a small net instead of a language model, by PPO
+  coterie eval RUN --vs random minimax              how good it is
+  coterie play tictactoe --players human RUN        you against it
+  coterie bench envs                                how fast the games are here
+
+A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), forager,
+raider, altruist, net (gridworld), human, a run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2,
+a folder, a hub id, a .gguf file).
+`coterie COMMAND --help` lists every argument of a command.
+"""
+
+COMMANDS = ("envs", "play", "train", "eval", "bench")
+
+EXTRAS = {
+    "render": ("pygame", "PIL", "imageio", "imageio_ffmpeg"),
+    "train": (
+        *("torch", "transformers", "peft", "trl", "accelerate", "datasets", "gguf"),
+        *("rich", "matplotlib", "tensorboard", "tokenizers", "safetensors", "huggingface_hub"),
+    ),
+}
+"""Which extra brings which module."""
+
+SPINS = "20000"
+"""How often OpenMP's threads look for work before they sleep: about 50 us. Where other programs want the cores too, the
+usual number (a few ms) makes training several times slower; on an idle machine it gains nothing."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code.
+
+    Args:
+        argv: the words after ``coterie``; by default those of this process.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
+    debug = bool(os.environ.get("COTERIE_DEBUG"))
+    try:
+        return _dispatch(words)
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`coterie envs | head`); Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else 2
+    except PlayerLeft as left:
+        print(left)
+        return 0
+    except (CoterieError, ModuleNotFoundError) as error:
+        told = _missing_extra(error) if not isinstance(error, CoterieError) else error
+        if told is None or debug:
+            raise
+        print(f"coterie: {told}", file=sys.stderr)
+        return 1 if isinstance(told, CollapseError) else 2
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(HELP, end="")
+        return 0 if words else 2
+    if words[0] in ("-V", "--version"):
+        from .. import __version__
+
+        print(f"coterie {__version__}")
+        return 0
+    if words[0] not in COMMANDS:
+        raise UnknownName("command", words[0], COMMANDS)
+    code: int = importlib.import_module(f".{words[0]}", __package__).run(words[1:])
+    return code
+
+
+def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
+    """The sentence for a module that an extra would bring, or None for any other module."""
+    module = (error.name or "").split(".")[0]
+    for extra, modules in EXTRAS.items():
+        if module in modules:
+            return MissingExtra("This command", module, extra)
+    return None
