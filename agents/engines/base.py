@@ -213,6 +213,7 @@ class Datum:
         model: id of the base model.
         stop: why a free answer ended: ``"stop"`` or ``"length"``; ``""`` otherwise.
         explored: drawn uniformly from the candidates, to try it; ``logprobs`` are the policy's all the same.
+        taught: index among the candidates of what a teacher would have answered; -1: there was none.
     """
 
     prompt: Ids
@@ -227,6 +228,7 @@ class Datum:
     model: str = ""
     stop: str = ""
     explored: bool = False
+    taught: int = -1
 
     @classmethod
     def of(cls, ask: Ask, answer: Answer, explored: bool = False) -> Datum:

@@ -91,6 +91,7 @@ class Terms:
         hidden: [Q, H] with gradient: the last hidden state behind each question's prompt, for a value head to read.
         whole: sizes of the player's whole batch.
         weights: [B, T] factors on the policy term, without gradient; None: 1.
+        taught: [B] column of ``distributions`` that a teacher would have chosen, -1 where nobody said; None: nowhere.
         reference: gives [B, T] log-probs of the base model, without gradient; computed when first asked for.
     """
 
@@ -107,6 +108,7 @@ class Terms:
     whole: Whole
     reference: Callable[[], torch.Tensor]
     weights: torch.Tensor | None = None
+    taught: torch.Tensor | None = None
 
 
 Objective: TypeAlias = "Callable[[Terms], tuple[torch.Tensor, dict[str, float]]]"

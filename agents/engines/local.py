@@ -324,6 +324,7 @@ class LocalEngine:
             whole=part.whole,
             reference=reference,
             weights=part.weights,
+            taught=part.taught,
         )
 
     # -- players ------------------------------------------------------------------------------------------------------

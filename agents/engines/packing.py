@@ -34,6 +34,7 @@ class Part:
     whole: Whole
     rows: NDArray[np.int64]
     weights: torch.Tensor | None = None
+    taught: torch.Tensor | None = None
     ref: torch.Tensor | None = None
 
 
@@ -64,6 +65,7 @@ def pack(batch: Batch, slot: Callable[[str], int], batch_tokens: int, device: to
     names, owner = np.unique(np.array([r.lora for r in batch.records], np.str_), return_inverse=True)
     old = _matrix([r.logprobs for r in batch.records])
     factors = None if batch.weights is None else _matrix(batch.weights)
+    taught = np.array([r.taught for r in batch.records], np.int64)
     lengths = np.array([len(r.logprobs) for r in batch.records], np.int64)
     wholes = [
         Whole(int(mine.sum()), int(batch.keep[mine].sum()), int(lengths[mine & batch.keep].sum()))
@@ -99,6 +101,7 @@ def pack(batch: Batch, slot: Callable[[str], int], batch_tokens: int, device: to
                         whole=wholes[p],
                         rows=d,
                         weights=None if factors is None else _columns(factors[d], width).to(device),
+                        taught=torch.from_numpy(taught[d]).to(device) if (taught[d] >= 0).any() else None,
                     )
                 )
             packed.append(Packed(found, kind, temperature, parts))

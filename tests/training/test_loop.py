@@ -113,6 +113,16 @@ def _record(prompt):
     return Tokens((1, prompt), (2,), (0.0,), "choice", ((2,), (3,)), 0, lora="main")
 
 
+@pytest.mark.parametrize("credit", ["state", "sibling"])
+def test_a_teacher_is_followed(small, credit):
+    taught = change(small, rollout={"teacher": "minimax"}, loss={"imitation_coef": 1.0}, credit={"credit": credit})
+    trainer = Trainer(taught)
+    rows = [trainer.step() for _ in range(2)]
+    assert all(0 < row["imitation"] < 9 for row in rows)
+    with pytest.raises(UnknownName, match="minimax"):
+        Trainer(change(taught, rollout={"teacher": "minimx"}))
+
+
 def test_simultaneous_games_train(small):
     row = Trainer(dataclasses.replace(small, game="highest_number")).step()
     assert row["decisions"] >= 16

@@ -45,11 +45,12 @@ def branched(
     illegal_penalty: float = -1.0,
     starts: Any = None,
     dense: Dense | None = None,
+    teacher: Agent | None = None,
 ) -> Rollout:
     """Play a game for each seating, and ``group_size`` games from one of its decisions to their ends.
 
-    A scouted game begins after 0 to ``opening_plies`` random plies, or from its row of ``starts``. ``illegal_penalty``
-    and ``dense`` (for as many worlds as there are siblings) are as in ``rollout``.
+    A scouted game begins after 0 to ``opening_plies`` random plies, or from its row of ``starts``. ``illegal_penalty``,
+    ``dense`` (for as many worlds as there are siblings) and ``teacher`` are as in ``rollout``.
 
     Returns:
         The siblings' games and decisions. A group's first decisions are siblings of each other: their ``ply`` is the
@@ -83,6 +84,7 @@ def branched(
         illegal_penalty=illegal_penalty,
         starts=_replayed(game, began, scouted, cuts, illegal_penalty),
         dense=dense,
+        teacher=teacher,
     )
     before = [scout.opening_plies + int(cut) for scout, cut in zip(scouted.episodes, cuts, strict=True)]
     for episode in batch.episodes:

@@ -12,6 +12,7 @@ from ...envs.registry import make_game
 from ...envs.state import take
 from ...errors import UsageError
 from ..runs.config import TrainConfig
+from ..runs.players import make_player
 from .branches import branched
 from .curriculum import Positions, find_curriculum, read_positions
 from .records import Rollout
@@ -36,6 +37,8 @@ class Games:
 
     def __init__(self, config: TrainConfig) -> None:
         self.config, self.game = config, make_game(config.game, **config.game_arguments)
+        name = config.rollout.teacher
+        self.teacher = make_player(name, self.game, device=config.policy.device) if name else None
         self.positions: Positions | None = None
         self.held_out: Positions | None = None
         self.max_plies = config.rollout.max_plies
@@ -59,6 +62,7 @@ class Games:
             "illegal_penalty": config.illegal_penalty,
             "starts": starts,
             "dense": self._dense(),
+            "teacher": self.teacher,
         }
         # Games that are cut short are too short to branch in: their siblings are those of one start.
         if self.config.credit.credit == "sibling" and not self.max_plies:

@@ -6,6 +6,7 @@ pass), step.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...agents.core import Agent, Turn, ask
+from ...agents.core import Agent, Decision, Turn, ask
 from ...agents.deadline import breathe
 from ...agents.seeds import Seed, pick, stream, uniforms
 from ...aliases import RUNNING
@@ -110,6 +111,7 @@ def rollout(
     starts: Any = None,
     max_plies: int = 0,
     dense: Dense | None = None,
+    teacher: Agent | None = None,
 ) -> Rollout:
     """Play ``len(seatings) * group_size`` games to their ends, or for ``max_plies``.
 
@@ -129,6 +131,7 @@ def rollout(
             learner moves first.
         max_plies: games that aren't over after so many plies of the players count as they stand; 0: play to the end.
         dense: what learners are paid besides, in gridworlds; made for as many worlds as are played.
+        teacher: is asked what it would do in each learner's place; the records keep it (``Datum.taught``).
 
     Raises:
         UsageError: a name that no agent has.
@@ -162,7 +165,7 @@ def rollout(
         for row in range(total)
     ]
     streams = [stream(seed, number, member) for number in groups for member in range(group_size)]
-    return _play(game, vec, agents, episodes, streams, keep_actions, max_plies, dense)
+    return _play(game, vec, agents, episodes, streams, keep_actions, max_plies, dense, teacher)
 
 
 def _play(
@@ -174,6 +177,7 @@ def _play(
     keep: bool,
     max_plies: int,
     dense: Dense | None,
+    teacher: Agent | None,
 ) -> Rollout:
     visits: list[Visit] = []
     made = 0
@@ -190,6 +194,9 @@ def _play(
         deciders = [agents[episodes[t.row].players[t.player]] for t in turns]
         decisions = ask(turns, deciders)
         made += len(decisions)
+        if teacher is not None:
+            made_by = zip(turns, decisions, strict=True)
+            _teach(teacher, [(t, d) for t, d in made_by if episodes[t.row].learners[t.player]])
         for turn, decision in zip(turns, decisions, strict=True):
             episode = episodes[turn.row]
             nothing, chosen = (None, decision.text) if words else (-1, decision.action)
@@ -228,6 +235,16 @@ def _play(
         for episode, paid in zip(episodes, besides.tolist(), strict=True):
             episode.dense = paid
     return Rollout(episodes, visits, made)
+
+
+def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
+    """Write into the records what the teacher would have done; its draws are its own."""
+    if not learning:
+        return
+    answers = teacher.act([dataclasses.replace(turn, seed=turn.seed.fork(0)) for turn, _ in learning])
+    for (turn, decision), answer in zip(learning, answers, strict=True):
+        if decision.tokens is not None and answer.action is not None:
+            decision.tokens.taught = int(np.searchsorted(turn.legal_actions, answer.action))
 
 
 def _turns(game: Game, vec: Any, running: NDArray[np.int64], streams: list[int], plies: int) -> tuple[list[Turn], bool]:

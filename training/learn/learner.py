@@ -87,6 +87,10 @@ class Learner:
         """Weight of the mean log-prob of all answers in an update; 0 in free decoding, which has none."""
         return 0.0 if self.free else self._falling(self.loss.cover_coef, self.loss.cover_final, update)
 
+    def imitation_coef(self, update: int) -> float:
+        """Weight of the cross-entropy to a teacher's answers in an update."""
+        return self._falling(self.loss.imitation_coef, self.loss.imitation_final, update)
+
     def _falling(self, first: float, last: float, update: int) -> float:
         updates = self.loss.entropy_decay_updates
         return first + (last - first) * min(1.0, update / updates) if updates else first
@@ -124,7 +128,7 @@ class Learner:
             }
             for name in np.unique(owner).tolist()
         }
-        rows = np.flatnonzero(fresh if self.entropy_coef(update) or self.cover_coef(update) else kept)
+        rows = np.flatnonzero(fresh if self._of_all(update) else kept)
         advantages = np.where(kept, advantages, 0.0)
         weights = None
         if self.free and told.dtype not in ("", "float32"):
@@ -249,7 +253,12 @@ class Learner:
             self.length,
             0.0 if plain else self.entropy_coef(update),
             0.0 if plain else self.cover_coef(update),
+            0.0 if plain else self.imitation_coef(update),
         )
+
+    def _of_all(self, update: int) -> bool:
+        """Whether decisions teach that are not kept."""
+        return bool(self.entropy_coef(update) or self.cover_coef(update) or self.imitation_coef(update))
 
     def _schedule(self, player: str | None) -> OptimizerConfig:
         return self.schedules.get(player or "", self.schedule)

@@ -43,6 +43,7 @@ class Clipped:
         cover: weight of the mean log-prob of all answers of a decision, over all decisions: the KL from the uniform
             choice to the policy, but for a constant. Unlike that of entropy, its gradient doesn't vanish where the
             policy is sure, so no answer is lost for good before its worth is known.
+        imitation: weight of the cross-entropy to what a teacher would have answered, over all decisions.
     """
 
     loss_type: str = "dapo"
@@ -53,6 +54,7 @@ class Clipped:
     max_completion_length: int = 1
     bonus: float = 0.0
     cover: float = 0.0
+    imitation: float = 0.0
 
     def __call__(self, terms: Terms) -> tuple[Tensor, dict[str, float]]:
         """[] this part's share of the loss, and of its statistics.
@@ -87,8 +89,14 @@ class Clipped:
             table = terms.distributions[terms.question]
             there = torch.isfinite(table)
             loss = loss - self.cover * (table.masked_fill(~there, 0.0).sum(1) / there.sum(1)).sum() / whole.rows
+        if self.imitation and terms.taught is not None:
+            rows = torch.nonzero(terms.taught >= 0).squeeze(1)
+            distance = -terms.distributions[terms.question[rows], terms.taught[rows]].sum() / whole.rows
+            loss = loss + self.imitation * distance
+            stats["imitation"] = float(distance.detach())
         stats |= {"loss": float(loss.detach()), "entropy": float(entropy.detach())}
         shares = {"loss": 1.0, "entropy": 1.0, "policy_loss": share, "kept": terms.keep.numel() / whole.rows}
+        shares["imitation"] = 1.0
         if self.level == "sequence":  # one ratio a row
             shares |= dict.fromkeys(("ratio", *(name for name in stats if name.startswith("clip_ratio/"))), kept)
         return loss, {name: value * shares.get(name, tokens) for name, value in stats.items()}

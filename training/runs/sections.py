@@ -83,6 +83,8 @@ class RolloutConfig:
         explore: choice decoding: learners draw this share of their answers uniformly from the legal ones. Such an
             answer teaches in full where it was better than expected, however unlikely it was, and nothing where it was
             worse. `reward` counts these games too; evaluations have none.
+        teacher: who is asked what it would have done at each decision of a learner: a scripted player, a search or a
+            run, such as forager or minimax; empty: nobody. See imitation_coef.
     """
 
     games: int = 1024
@@ -94,6 +96,7 @@ class RolloutConfig:
     shaping: float = 0.0
     novelty: float = 0.0
     explore: float = 0.0
+    teacher: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,9 @@ class LossConfig:
             none and leaves this out): the KL from the uniform choice to the policy. It keeps answers in play whose
             worth shows late, for its gradient doesn't vanish where the policy is sure, as that of entropy does.
         cover_final: what cover_coef falls to, linearly over entropy_decay_updates.
-        entropy_decay_updates: 0: both stay what they are.
+        imitation_coef: weight of the cross-entropy to the teacher's answers, at each decision of a learner.
+        imitation_final: what imitation_coef falls to, linearly over entropy_decay_updates.
+        entropy_decay_updates: 0: they all stay what they are.
         num_iterations: passes over each batch.
         num_mini_batches: optimizer steps a pass; each takes its share of the batch's questions.
         target_kl: an update ends early when a step finds the policy further than this from the one that sampled (nats a
@@ -157,6 +162,8 @@ class LossConfig:
     entropy_final: float = 0.0
     cover_coef: float = 0.0
     cover_final: float = 0.0
+    imitation_coef: float = 0.0
+    imitation_final: float = 0.0
     entropy_decay_updates: int = 0
     num_iterations: int = 4
     num_mini_batches: int = 1
@@ -333,6 +340,14 @@ class TrainConfig(Configuration):
             raise UsageError(
                 f"explore is {self.rollout.explore}; in {self.policy.decode} decoding there is none: say 0."
             )
+        taught = self.rollout.teacher != ""
+        if taught and self.policy.decode == "free":
+            raise UsageError(f"teacher is {self.rollout.teacher}; free decoding cannot learn from one: use choice.")
+        if taught != bool(self.loss.imitation_coef or self.loss.imitation_final):
+            raise UsageError(
+                f"teacher is {self.rollout.teacher or 'empty'} and imitation_coef {self.loss.imitation_coef:g}: "
+                "learning from a teacher needs both."
+            )
         _ = self.game_arguments
 
     @property
@@ -347,7 +362,8 @@ _BOUNDS = {
     "scheme.snapshot_every scheme.max_past budget.updates budget.eval_every budget.patience budget.eval_games "
     "budget.checkpoint_every",
     "0 or more": "seed threads rollout.opening_plies rollout.max_plies rollout.novelty loss.epsilon_high loss.beta "
-    "loss.entropy_coef loss.entropy_final loss.cover_coef loss.cover_final loss.entropy_decay_updates "
+    "loss.entropy_coef loss.entropy_final loss.cover_coef loss.cover_final loss.imitation_coef loss.imitation_final "
+    "loss.entropy_decay_updates "
     "loss.target_kl loss.max_lag "
     "optimizer.warmup_updates optimizer.decay_updates optimizer.weight_decay optimizer.max_grad_norm budget.minutes",
     "more than 0": "policy.temperature optimizer.learning_rate",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from coterie.agents.baselines import make_baseline
@@ -55,6 +57,24 @@ def test_all_games_that_wait_are_asked_in_one_call():
     play([FIRST] * 5, agents, group_size=2)
     assert agents["first"].batches == [10, 10, 10]
     assert agents["last"].batches == [10, 10]
+
+
+def test_a_teacher_is_asked_about_the_decisions_of_learners_alone():
+    class Fresh(Scripted):
+        """Leaves a record a decision, as a language model does."""
+
+        def act(self, turns):
+            return [
+                dataclasses.replace(found, tokens=dataclasses.replace(found.tokens)) for found in super().act(turns)
+            ]
+
+    teacher = Scripted(-1)
+    batch = play([FIRST], {"first": Fresh(0), "last": Scripted(-1)}, teacher=teacher)
+    # X plays 0 1 2, O 8 7; X has 9, 7 and 5 legal actions, and the teacher would have taken the last each time.
+    assert [v.tokens.taught for v in batch.visits] == [8, 6, 4]
+    assert [v.action for v in batch.visits] == [0, 1, 2]
+    assert teacher.batches == [1, 1, 1]
+    assert {v.tokens.taught for v in play([FIRST]).visits} == {-1}
 
 
 def test_an_illegal_answer_ends_the_game_for_its_player_alone():

@@ -194,6 +194,53 @@ def test_the_cover_pulls_by_the_distance_from_the_uniform_choice_however_sure_th
     assert logits.grad[0, 2] < -0.3 * 2 / 3 * 0.33  # the least likely answer is pulled hardest
 
 
+def taught(policy, made, k=-1):
+    """The same records, with a teacher who would always have given one of the answers."""
+    return [dataclasses.replace(r, taught=k % len(r.candidates)) for r in made]
+
+
+def test_imitation_pulls_towards_the_teachers_answer_as_cross_entropy_does(mini):
+    """Against torch's own cross-entropy; the second decision was not shown by a teacher, and advantages are 0."""
+    logits = torch.tensor([[0.5, 0.0, -3.0], [1.0, 2.0, -float("inf")]], dtype=torch.float64, requires_grad=True)
+    table = torch.log_softmax(logits, 1)
+    rows, chosen, shown = torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), torch.tensor([2, -1, 0])
+    taken = table[rows, chosen][:, None]
+    terms = Terms(
+        logprobs=taken,
+        mask=torch.ones(3, 1),
+        entropies=torch.zeros(3),
+        old=taken.detach(),
+        advantages=torch.zeros(3),
+        keep=torch.zeros(3, dtype=torch.bool),
+        question=rows,
+        chosen=chosen,
+        distributions=table,
+        hidden=torch.zeros(2, 4),
+        whole=Whole(rows=3, kept=0, tokens=0),
+        reference=lambda: taken,
+        taught=shown,
+    )
+    loss, stats = Clipped("bnpo", imitation=0.3)(terms)
+    (grad,) = torch.autograd.grad(loss, logits)
+    wanted = torch.nn.functional.cross_entropy(logits[[0, 1]], shown[[0, 2]], reduction="sum") / 3
+    assert stats["imitation"] == pytest.approx(float(wanted.detach()))
+    torch.testing.assert_close(grad, torch.autograd.grad(0.3 * wanted, logits)[0])
+    assert Clipped("bnpo")(terms)[0] == 0  # without a weight the teacher is not heard
+
+
+@pytest.mark.parametrize("decode", ["choice", "constrained"])
+def test_a_learner_follows_its_teacher_without_a_reward(mini, decode):
+    policy = make(mini, decode)
+    made, _ = records(policy)
+    made, kept = taught(policy, made), np.zeros(len(made), np.bool_)
+    loss = dataclasses.replace(ONCE, imitation_coef=1.0, imitation_final=0.5, entropy_decay_updates=20)
+    assert learner(policy, loss).imitation_coef(10) == 0.75
+    first = step(policy, loss, made, np.zeros(len(made)), kept, 0)
+    made = [dataclasses.replace(r, version=policy.bank.versions[r.lora]) for r in made]
+    second = step(policy, loss, made, np.zeros(len(made)), kept, 0)
+    assert all(second[name]["imitation"] < first[name]["imitation"] for name in first)
+
+
 @pytest.mark.parametrize("decode", ["choice", "constrained"])
 def test_a_cover_spreads_the_policy_without_a_reward(mini, decode):
     policy = make(mini, decode)

@@ -93,6 +93,17 @@ def test_only_choices_are_explored():
         from_dict({"rollout": {"explore": 1.5}})
 
 
+def test_a_teacher_and_the_weight_of_what_it_says_come_together():
+    section = {"rollout": {"teacher": "minimax"}, "loss": {"imitation_coef": 0.5}}
+    assert from_dict(section).rollout.teacher == "minimax"
+    assert from_dict({**section, "loss": {"imitation_final": 0.5}}).loss.imitation_coef == 0.0
+    for given in ({"rollout": section["rollout"]}, {"loss": section["loss"]}):
+        with pytest.raises(UsageError, match=r"teacher is .*imitation_coef .*needs both"):
+            from_dict(given)
+    with pytest.raises(UsageError, match=r"teacher is minimax; free decoding"):
+        from_dict({**section, "policy": {"decode": "free"}})
+
+
 def test_a_rate_that_falls_needs_to_know_over_what():
     with pytest.raises(UsageError, match=r"lr_scheduler_type is cosine.*decay_updates"):
         from_dict({"optimizer": {"lr_scheduler_type": "cosine", "decay_updates": 0}})
