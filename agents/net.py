@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..envs.core import Game
-from ..envs.drivers import drivers
+from ..envs.stepping.drivers import drivers
 from ..errors import ModelError, UsageError
 from .core import Decision, Turn
 from .search.rows import need_same_game

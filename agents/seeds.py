@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.rng import word, words
+from ..envs.stepping.rng import word, words
 
 __all__ = ["Seed", "pick", "stream", "uniforms"]
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from ..envs import make, make_vec
 from ..envs.chess import perft
 from ..envs.chess.fen import START
-from ..envs.jit import kernel
-from ..envs.rng import mix64
+from ..envs.stepping.jit import kernel
+from ..envs.stepping.rng import mix64
 from . import Measurement, starting
 from .boards import WORK, _pgx
 from .envs import GAMES, _documented, _duel

@@ -24,7 +24,7 @@ from ..envs.chess.position import KEY, in_check
 from ..envs.chess.rules import ENDINGS, action_of, move_of
 from ..envs.chess.san import moves_and_sans, with_marks
 from ..envs.core import Game
-from ..envs.rng import below, word
+from ..envs.stepping.rng import below, word
 
 __all__ = ["compare_game", "ending_there", "main"]
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..envs import make_game, make_vec
 from ..envs.go.position import score, stones
-from ..envs.rng import below, word
+from ..envs.stepping.rng import below, word
 
 __all__ = ["main", "open_spiel_game", "pgx_games"]
 

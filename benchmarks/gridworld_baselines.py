@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agents.baselines import make_baseline
+from ..envs.faces.vec import VecEnv
 from ..envs.registry import make_game
-from ..envs.vec import VecEnv
 from ..training.evaluation.intervals import mean_interval
 from ..training.evaluation.worlds import HELD_OUT, play_worlds
 

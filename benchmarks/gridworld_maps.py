@@ -16,7 +16,7 @@ from ..envs.gridworld.config.world import new_world
 from ..envs.gridworld.maps.options import OPTIONS
 from ..envs.gridworld.rules.reset import reset
 from ..envs.gridworld.state import World
-from ..envs.jit import kernel
+from ..envs.stepping.jit import kernel
 
 __all__ = ["cost", "main"]
 

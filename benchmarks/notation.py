@@ -20,8 +20,8 @@ from ..agents.core import Turn, seeded
 from ..agents.llm.models import load_model
 from ..agents.llm.policy import LLMAgent, LoraPolicy
 from ..envs.core import Game
+from ..envs.faces.vec import VecEnv
 from ..envs.registry import make_game
-from ..envs.vec import VecEnv
 
 __all__ = ["indifference", "questions"]
 

@@ -16,9 +16,9 @@ from ..agents.human.table import Match, follow, picture
 from ..agents.human.terminal import HumanAgent
 from ..aliases import RUNNING, Player
 from ..envs.core import Game, GameRecord
-from ..envs.packing import is_packed
-from ..envs.record import SavedGame, read_games, replay
 from ..envs.registry import spec
+from ..envs.replay.file import SavedGame, read_games, replay
+from ..envs.replay.packing import is_packed
 from ..errors import NotationError, UsageError
 from .arguments import Play
 

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError, UsageError
 from .core import Game, GameInfo, GameRecord, Kernels
-from .jit import kernel
-from .machine import store_word
-from .rng import Word, word
-from .sgf_text import escaped
+from .replay.sgf import escaped
+from .stepping.jit import kernel
+from .stepping.machine import store_word
+from .stepping.rng import Word, word
 
 __all__ = ["board", "hex", "neighbours"]
 

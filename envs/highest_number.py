@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
 from .core import Game, GameInfo, Kernels
-from .jit import kernel
-from .rng import Word, mix64
+from .stepping.jit import kernel
+from .stepping.rng import Word, mix64
 
 __all__ = ["highest_number"]
 

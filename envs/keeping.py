@@ -11,7 +11,7 @@ from typing import Final
 from ..aliases import RUNNING
 from ..errors import UsageError
 from .core import Game, GameRecord
-from .record import write_json
+from .replay.file import write_json
 
 __all__ = ["JSON", "Keeper"]
 

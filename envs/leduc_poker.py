@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
 from .core import Game, GameInfo, Kernels
-from .jit import kernel
-from .rng import Word, below, word
+from .stepping.jit import kernel
+from .stepping.rng import Word, below, word
 
 __all__ = ["betting", "hands", "leduc_poker", "outcome", "public_card"]
 

@@ -9,9 +9,9 @@ from ..errors import UnknownName, UsageError
 from .registry import make_game, spec
 
 if TYPE_CHECKING:
-    from .aec import AECGame
-    from .parallel import ParallelGame
-    from .vec import VecEnv
+    from .faces.aec import AECGame
+    from .faces.parallel import ParallelGame
+    from .faces.vec import VecEnv
 
 __all__ = ["make", "make_vec"]
 
@@ -39,7 +39,7 @@ def make(
         max_cycles: truncate after that many turns (ticks).
         **config: the game's own arguments.
     """
-    faces = {"aec": ("aec", "AECGame"), "parallel": ("parallel", "ParallelGame")}
+    faces = {"aec": ("faces.aec", "AECGame"), "parallel": ("faces.parallel", "ParallelGame")}
     if api not in faces:
         raise UnknownName("api", str(api), faces)
     module, name = faces[api]
@@ -74,7 +74,7 @@ def make_vec(
     Raises:
         UsageError: a game of words, whose messages stand in no array; see ``words.vec.TextVec``.
     """
-    from .vec import VecEnv
+    from .faces.vec import VecEnv
     from .words import TextGame
 
     game = make_game(id, **config)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, State
 from ..errors import StateError
 from .core import Game
-from .drivers import drivers
+from .stepping.drivers import drivers
 
 __all__ = [
     "NONE",

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction
 from .core import Game, GameInfo, Kernels
-from .jit import kernel
-from .machine import store_word
-from .rng import Word
+from .stepping.jit import kernel
+from .stepping.machine import store_word
+from .stepping.rng import Word
 
 __all__ = ["tictactoe"]
 

@@ -15,7 +15,7 @@ from .making import make
 from .registry import list_envs, make_game, spec
 
 if TYPE_CHECKING:
-    from .aec import AECGame
+    from .faces.aec import AECGame
 
 __all__ = ["module_names", "versioned"]
 
@@ -34,7 +34,7 @@ def _raw(
     max_cycles: int | None = None,
     **config: Any,
 ) -> AECGame:
-    from .aec import AECGame
+    from .faces.aec import AECGame
 
     return AECGame(
         make_game(id, **config),

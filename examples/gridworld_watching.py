@@ -11,8 +11,8 @@ from PIL import Image
 
 import coterie
 from coterie.agents.human.world_window import Replayed, WorldSession
-from coterie.envs.record import read_games, replay
-from coterie.envs.recording import Recorded
+from coterie.envs.replay.file import read_games, replay
+from coterie.envs.replay.recorder import Recorded
 from coterie.renderers.film import film
 from coterie.renderers.gridworld import draw
 

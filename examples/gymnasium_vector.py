@@ -5,7 +5,7 @@ Any trainer for ``gymnasium.vector`` environments sees the same: one row a game,
 
 import numpy as np
 
-from coterie.envs.gym_vector import make_gym_vec
+from coterie.envs.faces.gym_vector import make_gym_vec
 
 PLACES = 3 ** np.arange(9)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import coterie
 from coterie.envs.kinship import Pedigree, Relatedness
-from coterie.envs.kinship_wrapper import KinshipWrapper
+from coterie.envs.kinship.wrapper import KinshipWrapper
 
 COST, BENEFIT = 1, 3
 PAYOFFS = [

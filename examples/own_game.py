@@ -5,7 +5,7 @@ import numpy as np
 import coterie
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.envs.core import Game, GameInfo, Kernels
-from coterie.envs.jit import kernel
+from coterie.envs.stepping.jit import kernel
 from coterie.errors import IllegalAction, InvalidAction
 
 MATCHES = np.dtype([("left", np.int8), ("mover", np.int8)])

@@ -32,17 +32,6 @@ NAMES = {
     "coterie.agents.table": ["Match", "follow"],
     "coterie.agents.tokenizer": ["byte_tokenizer"],
     "coterie.agents.world_window": ["Replayed", "WorldSession"],
-    "coterie.envs.gridworld.config": ["GridworldConfig", "MapRules", "RANGES"],
-    "coterie.envs.gridworld.drawing": ["draw_map", "put_map", "read_map"],
-    "coterie.envs.gridworld.files": ["dump", "from_dict", "load", "merge"],
-    "coterie.envs.gridworld.layout": ["PAD", "World"],
-    "coterie.envs.gridworld.maps": ["build", "connect"],
-    "coterie.envs.gridworld.presets": ["arguments", "configure", "configured", "list_presets", "preset"],
-    "coterie.envs.gridworld.reset": ["reset", "reset_open", "settle"],
-    "coterie.envs.gridworld.rules": ["draw", "step"],
-    "coterie.envs.gridworld.shaping": ["Dense"],
-    "coterie.envs.gridworld.terrain": ["OPTIONS", "minimum"],
-    "coterie.envs.gridworld.world": ["new_world", "plane_names", "sizes"],
     "coterie.arguments": [
         "Bench",
         "Envs",
@@ -55,6 +44,31 @@ NAMES = {
         "with_preset",
     ],
     "coterie.cli": ["main"],
+    "coterie.envs.aec": ["AECGame"],
+    "coterie.envs.drivers": ["drivers"],
+    "coterie.envs.gridworld.config": ["GridworldConfig", "MapRules", "RANGES"],
+    "coterie.envs.gridworld.drawing": ["draw_map", "put_map", "read_map"],
+    "coterie.envs.gridworld.files": ["dump", "from_dict", "load", "merge"],
+    "coterie.envs.gridworld.layout": ["PAD", "World"],
+    "coterie.envs.gridworld.maps": ["build", "connect"],
+    "coterie.envs.gridworld.presets": ["arguments", "configure", "configured", "list_presets", "preset"],
+    "coterie.envs.gridworld.reset": ["reset", "reset_open", "settle"],
+    "coterie.envs.gridworld.rules": ["draw", "step"],
+    "coterie.envs.gridworld.shaping": ["Dense"],
+    "coterie.envs.gridworld.terrain": ["OPTIONS", "minimum"],
+    "coterie.envs.gridworld.world": ["new_world", "plane_names", "sizes"],
+    "coterie.envs.gym_vector": ["make_gym_vec"],
+    "coterie.envs.jit": ["kernel"],
+    "coterie.envs.kinship": ["Teams", "Pedigree", "share", "partition"],
+    "coterie.envs.kinship_wrapper": ["KinshipWrapper"],
+    "coterie.envs.parallel": ["ParallelGame"],
+    "coterie.envs.record": ["read_games", "replay", "write_json"],
+    "coterie.envs.recording": ["Recorded", "Recorder"],
+    "coterie.envs.registry": ["make", "make_game", "make_vec", "register"],
+    "coterie.envs.rng": ["word"],
+    "coterie.envs.testing": ["CHECKS", "check_game", "transcript"],
+    "coterie.envs.vec": ["VecEnv"],
+    "coterie.envs.versioned": ["tictactoe_v0__env"],
     "coterie.keeping": ["JSON", "Keeper"],
     "coterie.playing": ["play"],
     "coterie.training": ["credit"],
@@ -90,6 +104,8 @@ def test_public_names_are_where_they_were(module: str) -> None:
 
 def test_what_was_pickled_by_an_old_name_is_read() -> None:
     assert pickle.loads(b"ccoterie.agents.core\nTurn\n.").__name__ == "Turn"
+    assert pickle.loads(b"ccoterie.envs.kinship\nTeams\n.").__name__ == "Teams"
+    assert pickle.loads(b"ccoterie.envs.vec\nVecEnv\n.").__name__ == "VecEnv"
     assert pickle.loads(b"ccoterie.training.rollout\nSeating\n.").__name__ == "Seating"
 
 

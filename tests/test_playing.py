@@ -16,7 +16,7 @@ from coterie.aliases import RUNNING, TERMINATED
 from coterie.cli import main
 from coterie.cli.arguments import Play
 from coterie.cli.play import play
-from coterie.envs.record import read_games
+from coterie.envs.replay.file import read_games
 from coterie.errors import ModelError
 
 RUN = Session.run

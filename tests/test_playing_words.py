@@ -12,7 +12,7 @@ from coterie.agents.human.table import Match, watch
 from coterie.agents.human.terminal import HumanAgent
 from coterie.cli import main
 from coterie.envs import make_game
-from coterie.envs.record import read_games, replay
+from coterie.envs.replay.file import read_games, replay
 from coterie.errors import NotationError
 
 

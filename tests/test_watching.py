@@ -15,8 +15,8 @@ from coterie.agents.human.world_window import WorldSession
 from coterie.aliases import RUNNING
 from coterie.cli import main
 from coterie.cli.watch import company
-from coterie.envs.record import read_games
 from coterie.envs.registry import make_game
+from coterie.envs.replay.file import read_games
 
 WORLD = ["gridworld", "--preset", "a3_11x11"]
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Action, Player, State, Status
 from ...envs.core import Game, GameRecord
-from ...envs.packing import is_packed
-from ...envs.record import as_played, replay
+from ...envs.replay.file import as_played, replay
+from ...envs.replay.packing import is_packed
 from ...envs.state import take
 from ...envs.words import TextGame
 from ...errors import ActionError, UsageError

@@ -33,8 +33,8 @@ from ...envs.gridworld.state import (
     USE,
     World,
 )
-from ...envs.jit import kernel
-from ...envs.rng import below
+from ...envs.stepping.jit import kernel
+from ...envs.stepping.rng import below
 
 __all__ = ["ALTRUIST", "FORAGER", "RAIDER", "Memory", "decide", "forget"]
 

@@ -15,7 +15,7 @@ from ...envs.chess.moves import generate, has_move
 from ...envs.chess.position import Position, copy, in_check, make
 from ...envs.chess.rules import CLAIMS, NUM_ACTIONS, action_of
 from ...envs.core import Game
-from ...envs.jit import kernel
+from ...envs.stepping.jit import kernel
 from ...errors import UsageError
 from ..core import Decision, Turn
 from .chess_evaluation import evaluate

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...envs.chess.bits import first, flip, popcount
 from ...envs.chess.position import META, Bits, Position, bishop_attacks, king_attacks, knight_attacks, rook_attacks
-from ...envs.jit import kernel
+from ...envs.stepping.jit import kernel
 
 __all__ = ["VALUES", "evaluate"]
 

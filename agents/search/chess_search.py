@@ -42,8 +42,8 @@ from ...envs.chess.position import (
     pass_turn,
     piece_at,
 )
-from ...envs.jit import kernel
-from ...envs.rng import word
+from ...envs.stepping.jit import kernel
+from ...envs.stepping.rng import word
 from .chess_evaluation import VALUES, evaluate
 
 __all__ = ["BEST", "DEPTH", "MATE", "NODES", "PLIES", "SCORE", "Desk", "new_desk", "think"]

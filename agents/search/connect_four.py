@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ...aliases import State
 from ...envs.connect_four import COLUMNS, ROWS, connect_four
-from ...envs.jit import kernel
-from ...envs.rng import Word, mix64
+from ...envs.stepping.jit import kernel
+from ...envs.stepping.rng import Word, mix64
 from ...errors import UsageError
 
 __all__ = ["Table", "new_table", "score", "scores", "solve"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...envs.chess import fen as notation
 from ...envs.chess.moves import generate, has_move
 from ...envs.chess.position import WORDS, Position, copy, in_check, make
-from ...envs.jit import kernel
+from ...envs.stepping.jit import kernel
 from ...errors import UsageError
 
 __all__ = ["forced", "mating_moves"]

@@ -1,8 +1,8 @@
 """Monte Carlo tree search over any turn-based game that hides nothing: UCT with uniformly random playouts.
 
-The tree is flat arrays; a move of the search is a copy of one row and the game's own kernels, bound as ``envs.drivers``
-binds its loops. Every node keeps a return for each seat and every mover prefers its own, so games of more than two
-players need nothing extra.
+The tree is flat arrays; a move of the search is a copy of one row and the game's own kernels, bound as
+``envs.stepping.drivers`` binds its templates. Every node keeps a return for each seat and every mover prefers its own,
+so games of more than two players need nothing extra.
 
 Source: Kocsis and Szepesvári 2006, Bandit based Monte-Carlo planning (UCT); Sturtevant 2008, An analysis of UCT in
 multi-player games (a vector of returns); Browne et al. 2012, A survey of Monte Carlo tree search methods, section 3.3.
@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, Mask, State
-from ...envs import loops
 from ...envs.core import Game
-from ...envs.jit import disabled
-from ...envs.rng import below, mix64, word
+from ...envs.stepping import templates
+from ...envs.stepping.jit import disabled
+from ...envs.stepping.rng import below, mix64, word
 from ...errors import UsageError
 from ..core import Decision, Turn
 from .rows import compiled, need_action, need_open_game, need_same_game, unbound
@@ -214,7 +214,7 @@ def _grow(game: Game) -> Callable[..., int]:
     return compiled(
         game,
         grow,
-        ("pick", loops.pick_plain if disabled() else loops.pick_legal),
+        ("pick", templates.pick_plain if disabled() else templates.pick_legal),
         ("choose", choose_masked if game.kernels.draw is None else choose_drawn),
         ("play", play_action),
         ("expand", expand_node),

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ...aliases import State
 from ...envs.core import Game, Kernels
-from ...envs.jit import bind, disabled, source_hash
 from ...envs.state import layout_hash
+from ...envs.stepping.jit import bind, disabled, source_hash
 from ...errors import IllegalAction, UsageError
 from ..core import HasPolicy, Turn
 from ..deadline import breathe
@@ -56,7 +56,7 @@ def need_action(turn: Turn) -> None:
 
 
 def unbound(*_: Any) -> Any:
-    """Stands in a template for what ``envs.jit.bind`` links to a game's own."""
+    """Stands in a template for what ``envs.stepping.jit.bind`` links to a game's own."""
     raise NotImplementedError("a template was called that is not bound to a game")
 
 

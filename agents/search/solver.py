@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, Action, State
 from ...envs.core import Game
+from ...envs.faces.vec import VecEnv
 from ...envs.state import take
-from ...envs.vec import VecEnv
 from ...errors import StateError, UsageError
 from .rows import Twins
 

@@ -13,7 +13,7 @@ from numba.core import cgutils, types
 from numba.core.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from ..jit import disabled
+from ..stepping.jit import disabled
 
 __all__ = ["as_array", "clear", "first", "flip", "popcount", "put_byte", "rays", "scratch_moves", "scratch_words"]
 

@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Curriculum
-from ..jit import kernel
-from ..rng import Word, below, word
+from ..stepping.jit import kernel
+from ..stepping.rng import Word, below, word
 from . import fen as _fen
 from .bits import popcount
 from .moves import generate, has_move

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import kernel
+from ..stepping.jit import kernel
 from .bits import first, flip, popcount, scratch_words
 from .position import (
     KING_STEPS,

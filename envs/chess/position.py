@@ -48,7 +48,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import kernel
+from ..stepping.jit import kernel
 from .bits import first, rays
 
 __all__ = [

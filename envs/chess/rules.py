@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
-from ..jit import kernel
-from ..machine import store_word
-from ..rng import Word, below, mix64
+from ..stepping.jit import kernel
+from ..stepping.machine import store_word
+from ..stepping.rng import Word, below, mix64
 from .bits import as_array, clear, first, flip, put_byte, scratch_words
 from .moves import (
     CHECKERS,

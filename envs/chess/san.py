@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
-from ..jit import kernel
+from ..stepping.jit import kernel
 from . import fen as _fen
 from .moves import generate, has_move
 from .position import Position, copy, in_check, make, piece_at

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ...aliases import Action, Player, State
 from ...errors import ActionError, AmbiguousAction, IllegalAction, InvalidAction
-from ..jit import kernel
+from ..stepping.jit import kernel
 from . import fen as _fen
 from .moves import generate
 from .position import KEY, META, WORDS, Position, in_check, piece_at, step_over

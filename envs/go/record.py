@@ -11,7 +11,7 @@ import numpy as np
 from ...aliases import RUNNING, TRUNCATED, Action
 from ...errors import NotationError, UsageError
 from ..core import GameRecord
-from ..sgf_text import escaped
+from ..replay.sgf import escaped
 from ..state import take
 from .position import point, score, set_up, size_of, stones
 from .rules import FINE, ILLEGAL, Boards, cell_of, step, verdict

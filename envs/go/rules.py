@@ -37,9 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, Status
-from ..jit import kernel
-from ..machine import store_word
-from ..rng import Word, below, mix64, word
+from ..stepping.jit import kernel
+from ..stepping.machine import store_word
+from ..stepping.rng import Word, below, mix64, word
 
 __all__ = [
     "ILLEGAL",

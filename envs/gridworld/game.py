@@ -8,7 +8,7 @@ from typing import Any
 
 from ...aliases import Player
 from ..core import Game, GameInfo, Kernels
-from ..jit import kernel
+from ..stepping.jit import kernel
 from .config import GridworldConfig
 from .config.presets import arguments, configure
 from .config.world import new_world, sizes, verbs

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import UsageError
-from ..arrays import positive
+from ..stepping.buffers import positive
 from .core import Plain, TextGame, is_sayable, text_game
 
 __all__ = ["PRINTABLE", "height", "highest_string"]

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, Player
 from ...errors import UnknownName, UsageError
-from ..actions import ignored
-from ..arrays import RAISE
 from ..core import Game
-from ..showing import render_modes
+from ..faces.actions import ignored
+from ..faces.render import render_modes
+from ..faces.table import NO_ANSWER, Table
 from ..state import Snapshot
-from ..table import NO_ANSWER, Table
+from ..stepping.buffers import RAISE
 from .core import LONGEST, TextGame, is_sayable
 from .vec import TextVec
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, TRUNCATED, Mask, Rewards, Seed, Status
 from ...errors import ActionError, StateError, UsageError
-from ..actions import ignored
-from ..arrays import LOSE, RAISE, RESAMPLE, autoreset_index, illegal_limits, positive
 from ..core import Game
-from ..rng import episode_seed, word
+from ..faces.actions import ignored
+from ..faces.vec import VecEnv
 from ..state import NONE, Snapshot, put, received, rows_of, size, take
-from ..vec import VecEnv
+from ..stepping.buffers import LOSE, RAISE, RESAMPLE, autoreset_index, illegal_limits, positive
+from ..stepping.rng import episode_seed, word
 from .core import Plain, TextGame
 
 __all__ = ["Message", "TextVec", "vec_of"]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from coterie.agents.seeds import Seed, stream, uniforms
-from coterie.envs.rng import word, words
+from coterie.envs.stepping.rng import word, words
 
 SEEDS = [Seed(stream(9, game), turn) for game in range(50) for turn in range(40)]
 

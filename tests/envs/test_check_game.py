@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from coterie.envs import list_envs, make_game
-from coterie.envs.jit import kernel
+from coterie.envs.stepping.jit import kernel
 from coterie.envs.testing import CHECKS, check_game, transcript
 from coterie.envs.words import TextGame
 

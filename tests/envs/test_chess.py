@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie.envs import jit, make_game
+from coterie.envs import make_game
 from coterie.envs.chess import fen as fens
 from coterie.envs.chess import perft
 from coterie.envs.chess.position import KEY, META, attacked, copy, make, pieces
 from coterie.envs.chess.rules import CLAIMS, DTYPE, ENDINGS, action_of
+from coterie.envs.stepping import jit
 from coterie.errors import UnknownName
 
 SHUFFLE = ["g1f3", "g8f6", "f3g1", "f6g8"]

@@ -15,7 +15,7 @@ from coterie.envs.chess import curricula, fen
 from coterie.envs.chess.curricula import CURRICULA, SIZES, figures, likeness, mates_in_one, mates_in_two, recipe
 from coterie.envs.chess.moves import generate
 from coterie.envs.chess.position import KING, META, QUEEN, ROOK, WORDS, attacked, in_check
-from coterie.envs.jit import disabled, kernel
+from coterie.envs.stepping.jit import disabled, kernel
 
 EVERY = 400 if disabled() else 1
 """Without the compiler, look at every so manieth position."""

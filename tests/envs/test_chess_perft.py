@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.envs import jit
 from coterie.envs.chess import fen as fens
 from coterie.envs.chess import legal_moves, perft
 from coterie.envs.chess.moves import count, generate, generate_captures, has_move, pick
 from coterie.envs.chess.position import KEY, attacked, in_check, make, pass_turn, piece_at, rekey
+from coterie.envs.stepping import jit
 from coterie.errors import UsageError
 
 # Source: chessprogramming.org/Perft_Results

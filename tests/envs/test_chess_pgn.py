@@ -15,7 +15,7 @@ from coterie.envs import make_game
 from coterie.envs.chess.fen import START
 from coterie.envs.chess.pgn import ROSTER, PGNGame, iter_pgn, read_pgn, record_to_pgn, write_pgn
 from coterie.envs.core import GameRecord
-from coterie.envs.jit import disabled
+from coterie.envs.stepping.jit import disabled
 from coterie.errors import IllegalAction, NotationError, UsageError
 
 GAME = make_game("chess-v0")

@@ -12,7 +12,7 @@ from coterie.envs.chess import fen as notation
 from coterie.envs.chess import push
 from coterie.envs.chess.position import make
 from coterie.envs.chess.san import find, is_move, moves_and_sans, parse_san, san, with_marks
-from coterie.envs.jit import disabled
+from coterie.envs.stepping.jit import disabled
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError, UsageError
 
 START = notation.START

@@ -18,7 +18,7 @@ from coterie.envs import make_game
 from coterie.envs.chess import text
 from coterie.envs.chess.curricula import CURRICULA
 from coterie.envs.chess.fen import START
-from coterie.envs.jit import disabled
+from coterie.envs.stepping.jit import disabled
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction
 
 GAME = make_game("chess-v0", claim="never")

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.aliases import RUNNING
-from coterie.envs import go_v0, jit, make_game
+from coterie.envs import go_v0, make_game
 from coterie.envs.go import score
 from coterie.envs.go.position import point, stones
 from coterie.envs.go.rules import cell_of
+from coterie.envs.stepping import jit
 from coterie.errors import UnknownName, UsageError
 
 FIVE = make_game("go-v0", size=5)

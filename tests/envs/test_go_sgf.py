@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 import coterie
 from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
-from coterie.envs import jit, make_game
+from coterie.envs import make_game
 from coterie.envs.core import GameRecord
 from coterie.envs.go import SgfGame, SgfMove, read_sgf, score, write_sgf
 from coterie.envs.go.position import point, stones
 from coterie.envs.go.record import start_from
 from coterie.envs.state import take
+from coterie.envs.stepping import jit
 from coterie.errors import NotationError, UsageError
 
 sgfmill = pytest.importorskip("sgfmill")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coterie.envs import jit, make_game
+from coterie.envs import make_game
+from coterie.envs.stepping import jit
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from coterie.envs import make_game
-from coterie.envs.aec import AECGame
-from coterie.envs.gym_vector import SoloVector
-from coterie.envs.parallel import ParallelGame
+from coterie.envs.faces.aec import AECGame
+from coterie.envs.faces.gym_vector import SoloVector
+from coterie.envs.faces.parallel import ParallelGame
+from coterie.envs.faces.vec import VecEnv
 from coterie.envs.state import take
-from coterie.envs.vec import VecEnv
 from coterie.errors import ActionError
 
 GAMES = [("kuhn_poker", {}), ("kuhn_poker", {"players": 3}), ("leduc_poker", {})]

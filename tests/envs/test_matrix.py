@@ -11,12 +11,12 @@ import coterie
 from coterie.agents.search.equilibrium import EquilibriumAgent, solve_hidden
 from coterie.agents.search.information_sets import information_tree, nash_conv
 from coterie.envs import make_game, matrix_v0
-from coterie.envs.aec import AECGame
+from coterie.envs.faces.aec import AECGame
+from coterie.envs.faces.parallel import ParallelGame
+from coterie.envs.faces.vec import VecEnv
 from coterie.envs.matrix import PRESETS, names_of, payoff_table
-from coterie.envs.parallel import ParallelGame
 from coterie.envs.state import take
 from coterie.envs.testing import CHECKS
-from coterie.envs.vec import VecEnv
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction, UnknownName, UsageError
 from coterie.training.data.rollout import Seating, rollout
 

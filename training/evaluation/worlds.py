@@ -20,8 +20,8 @@ from ...agents.core import Agent, Turn, ask
 from ...agents.deadline import breathe
 from ...agents.seeds import Seed, stream
 from ...envs.core import Game
-from ...envs.recording import Recorded
-from ...envs.vec import VecEnv
+from ...envs.faces.vec import VecEnv
+from ...envs.replay.recorder import Recorded
 from ...errors import UsageError
 from .intervals import FEWEST, mean_interval, ratio_interval
 

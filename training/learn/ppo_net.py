@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from ...agents.net import PolicyNet, masked
+from ...envs.faces.vec import VecEnv
 from ...envs.gridworld.rules.shaping import Dense
-from ...envs.vec import VecEnv
 from ..data.credit import gae
 from ..runs.net_config import PPOConfig
 

@@ -15,9 +15,9 @@ from typing import Any, Literal
 import torch
 
 from ...agents.net import NetAgent, load_net, save_net
+from ...envs.faces.vec import VecEnv
 from ...envs.gridworld.rules.shaping import Dense
 from ...envs.registry import make_game
-from ...envs.vec import VecEnv
 from ...errors import UsageError
 from ..evaluation.worlds import compare_worlds
 from ..learn.ppo_net import PPO

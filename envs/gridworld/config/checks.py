@@ -324,7 +324,7 @@ def _matrix(matrix: tuple[tuple[float, ...], ...], slots: int) -> None:
 
 
 def _pedigree(rows: tuple[tuple[int, int, int], ...], agents: int) -> None:
-    from ...pedigree import Pedigree
+    from ...kinship.pedigree import Pedigree
 
     try:
         known = set(Pedigree.from_parents(rows).living)

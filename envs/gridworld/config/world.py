@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...pedigree import Pedigree
+from ...kinship.pedigree import Pedigree
 from ..maps.options import option_values, terrain_regions
 from ..state import AGENT, GIFT, GONE, OBJECT, OBJECT_KIND, OUTSIDE, PAD, RANGE, REGION, RULES, TYPE, World
 from .sections import RANGES, GridworldConfig, Region, Sharing, Terrain

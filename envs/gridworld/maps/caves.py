@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...jit import kernel
+from ...stepping.jit import kernel
 from ..state import COLUMN_STEP, EMPTY, ROW_STEP
 from .ground import ROCK, Ground, Rules, Work, chance, i64
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...jit import kernel
+from ...stepping.jit import kernel
 from ..config import Terrain
 from ..state import AGENT_KIND, COLUMN_STEP, EMPTY, GONE, PAD, ROW_STEP, World
 from .ground import ROCK, Ground, Work, i64

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...jit import kernel
-from ...rng import below, word
+from ...stepping.jit import kernel
+from ...stepping.rng import below, word
 from ..state import EMPTY, OBJECT_KIND, WALL
 
 __all__ = ["ONE", "ROCK", "Ground", "Rules", "Work", "chance", "clear", "dig", "i64", "open_line", "wall_up"]

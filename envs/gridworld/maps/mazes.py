@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...jit import kernel
+from ...stepping.jit import kernel
 from ..state import COLUMN_STEP, EMPTY, ROW_STEP
 from .ground import Ground, Rules, Work, chance, clear, dig, i64, open_line, wall_up
 

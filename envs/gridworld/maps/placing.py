@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...jit import kernel
+from ...stepping.jit import kernel
 from ..state import AGENT_KIND, EMPTY, OBJECT_KIND
 from .ground import Ground, Rules, Work, chance, i64
 

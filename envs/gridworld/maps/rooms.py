@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...jit import kernel
+from ...stepping.jit import kernel
 from .ground import ONE, ROCK, Ground, Rules, Work, chance, clear, dig, i64, wall_up
 
 __all__ = ["build_bases", "build_bsp", "build_rooms"]

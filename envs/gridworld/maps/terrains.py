@@ -7,7 +7,7 @@ one needs a number in ``config.Terrain``, a row in ``terrain.OPTIONS`` and a lin
 
 from __future__ import annotations
 
-from ...jit import kernel
+from ...stepping.jit import kernel
 from ..config import Terrain
 from ..state import PAD, World
 from .caves import build_caves

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...jit import kernel
-from ...rng import Word, mix64
+from ...stepping.jit import kernel
+from ...stepping.rng import Word, mix64
 from ..state import GONE, World
 
 __all__ = ["key"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....aliases import Mask
-from ...jit import part
+from ...stepping.jit import part
 from ..state import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
 from .may import attackable, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
 

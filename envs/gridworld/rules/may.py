@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...jit import part
-from ...machine import get
+from ...stepping.jit import part
+from ...stepping.machine import get
 from ..state import AGENT_KIND, DOWN, EMPTY, LEFT, OBJECT_KIND, OUTSIDE, PAD, UP, World
 
 __all__ = [

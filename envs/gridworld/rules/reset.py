@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...jit import kernel, part
-from ...rng import Word, below
-from ...sharing import partition
+from ...kinship.kernels import partition
+from ...stepping.jit import kernel, part
+from ...stepping.rng import Word, below
 from ..config import RANGES, Sharing
 from ..maps.terrains import build, connect
 from ..state import AGENT_KIND, EMPTY, GONE, OBJECT_KIND, PAD, UP, WALL, World

@@ -20,7 +20,7 @@ from ..config import GridworldConfig
 from ..config.presets import configured
 
 if TYPE_CHECKING:
-    from ...vec import VecEnv
+    from ...faces.vec import VecEnv
 
 __all__ = ["Dense", "worth_of_means"]
 

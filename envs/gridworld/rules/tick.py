@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....aliases import RUNNING, TERMINATED, TRUNCATED, Rewards, Status
-from ...jit import kernel, part
-from ...machine import get, put
-from ...rng import Word, below, word
-from ...sharing import prestige, share_labels, share_matrix, share_relatives
+from ...kinship.kernels import prestige, share_labels, share_matrix, share_relatives
+from ...stepping.jit import kernel, part
+from ...stepping.machine import get, put
+from ...stepping.rng import Word, below, word
 from ..config import Sharing
 from ..state import (
     AGENT_KIND,

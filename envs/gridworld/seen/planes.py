@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...jit import part
-from ...machine import first_bit, get, positive_bytes, put, zero
+from ...stepping.jit import part
+from ...stepping.machine import first_bit, get, positive_bytes, put, zero
 from ..config import Sharing
 from ..state import AGENT_KIND, DOWN, LEFT, OBJECT_KIND, PAD, RIGHT, UP, World
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....aliases import Player
-from ...jit import kernel
+from ...stepping.jit import kernel
 from ..state import AGENT_KIND, COLUMN_STEP, EMPTY, OBJECT_KIND, OUTSIDE, PAD, ROW_STEP, World
 from .planes import FIRST_ITEM, TURNED, relatedness, turned
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....aliases import Player
-from ...jit import part
-from ...machine import first_bit, put
+from ...stepping.jit import part
+from ...stepping.machine import first_bit, put
 from ..state import AGENT_KIND, COLUMN_STEP, LEFT, OBJECT_KIND, PAD, ROW_STEP, World
 from .planes import FIRST_ITEM, kin, occupied, orientation, turned
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Turn, seeded
 from coterie.benchmarks.gridworld_baselines import bounds
+from coterie.envs.faces.vec import VecEnv
 from coterie.envs.gridworld.state import PAD
 from coterie.envs.making import make_vec
 from coterie.envs.registry import make_game
-from coterie.envs.vec import VecEnv
 from coterie.errors import UsageError
 from coterie.training.evaluation.worlds import HELD_OUT, play_worlds
 

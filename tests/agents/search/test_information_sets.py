@@ -19,8 +19,8 @@ from coterie.agents.search.information_sets import (
     policy_table,
 )
 from coterie.envs import make_game
-from coterie.envs.jit import kernel
 from coterie.envs.kuhn_poker import reset as kuhn_reset
+from coterie.envs.stepping.jit import kernel
 from coterie.errors import StateError, UsageError
 
 KUHN, LEDUC = make_game("kuhn_poker"), make_game("leduc_poker")

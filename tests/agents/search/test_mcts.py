@@ -17,9 +17,9 @@ from coterie.agents.search.solver import solve
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.envs import tictactoe as ttt
 from coterie.envs.core import Game, GameInfo, Kernels
-from coterie.envs.jit import kernel
 from coterie.envs.registry import make_game
 from coterie.envs.state import to_bytes
+from coterie.envs.stepping.jit import kernel
 from coterie.errors import IllegalAction, UsageError
 
 # -- games for the tests -----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from coterie.envs.gridworld.maps.drawing import draw_map
 from coterie.envs.gridworld.maps.options import OPTIONS, minimum
 from coterie.envs.gridworld.rules.reset import reset
 from coterie.envs.gridworld.state import World
-from coterie.envs.jit import disabled
+from coterie.envs.stepping.jit import disabled
 from coterie.errors import UsageError
 
 Lines = list[str]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from coterie.aliases import RUNNING
 from coterie.envs import make_game
+from coterie.envs.faces.vec import VecEnv
 from coterie.envs.gridworld.state import AGENT_KIND, ATTACK, EMPTY, GONE, OBJECT_KIND, OUTSIDE, PAD, SHIELD, USE
 from coterie.envs.state import take, to_bytes
-from coterie.envs.vec import VecEnv
 
 AMPLE = 10_000
 """More items than anybody can gather here: nothing overflows."""

@@ -26,7 +26,7 @@ from coterie.envs.gridworld.maps.drawing import draw_map
 from coterie.envs.gridworld.maps.options import OPTIONS, minimum, terrain_regions
 from coterie.envs.gridworld.rules.reset import reset
 from coterie.envs.gridworld.state import PAD
-from coterie.envs.jit import disabled
+from coterie.envs.stepping.jit import disabled
 from coterie.errors import UsageError
 
 from .map_reading import (

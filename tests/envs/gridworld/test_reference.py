@@ -10,11 +10,11 @@ from coterie.aliases import RUNNING, TERMINATED, TRUNCATED
 from coterie.benchmarks import gridworld_differential as differential
 from coterie.benchmarks.gridworld_reference import Reference, close
 from coterie.benchmarks.gridworld_worlds import Players, varied_config
+from coterie.envs.faces.vec import VecEnv
 from coterie.envs.gridworld.config.presets import configure
 from coterie.envs.gridworld.game import gridworld
 from coterie.envs.gridworld.state import AGENT_KIND, EMPTY, OBJECT_KIND, OUTSIDE, PAD
-from coterie.envs.rng import below, word
-from coterie.envs.vec import VecEnv
+from coterie.envs.stepping.rng import below, word
 
 NOOP, FORWARD, BACK, UP, DOWN, LEFT, RIGHT, USE, SHIELD, SWAP, GIFT = 0, 1, 2, 3, 4, 5, 6, 7, 17, 18, 19
 NOTHING = dict.fromkeys(("wall", "generator", "converter", "altar"), 0)

@@ -98,7 +98,7 @@ def test_spaces_hold_what_may_be_said_and_nothing_else():
     assert "~~~~" in space
     for bad in ("", "~~~~~", "\n", "é", 3):
         assert bad not in space
-    free = coterie.envs.aec.AECGame(echo()).action_space("player_0")
+    free = coterie.envs.faces.aec.AECGame(echo()).action_space("player_0")
     assert "日本語 ☃ é" in free
     assert free.sample() in free
     for bad in ("\x00", "\x1b[2J", "\ud800", "x" * 21):

@@ -1,0 +1,95 @@
+"""What a user hands to the batched face: checked once, for all rows at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import Mask, State
+from ...errors import IllegalAction, InvalidAction
+from ..core import Game
+from ..stepping.templates import first_outside
+from .verbs import Verbs
+
+__all__ = ["few", "ignored", "refuse_illegal", "whole_numbers"]
+
+
+def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...], verbs: Verbs | None = None) -> NDArray[np.int32]:
+    """``actions`` as a contiguous int32 array of that shape, all within -1..A-1; pairs [*shape, 2] become numbers.
+
+    Raises:
+        InvalidAction: another type, another shape, or a number outside.
+    """
+    count = game.info.num_actions
+    try:
+        given = np.asarray(actions)
+    except ValueError:  # rows of different lengths
+        given = np.empty(0, object)
+    if verbs is not None and given.shape == (*shape, 2) and given.dtype.kind in "iu":
+        numbers = verbs.numbers(given, silent=True)
+        if numbers is None:
+            v, k = verbs.shape
+            raise InvalidAction(
+                f"A pair came that is outside (0..{v - 1}, 0..{k - 1}) of {game.info.id} (a verb of -1 is no answer)."
+            )
+        return np.ascontiguousarray(numbers)
+    if given.dtype.kind not in "iu" or given.shape != shape:
+        raise InvalidAction(
+            f"Actions of type {given.dtype} and shape {given.shape} came; {game.info.id} with {shape[0]} games takes "
+            f"whole numbers of shape {shape}."
+        )
+    if given.dtype != np.int32:
+        wide = np.minimum(given, np.uint64(count)) if given.dtype == np.uint64 else given
+        given = np.clip(wide.astype(np.int64), -2, count).astype(np.int32)
+    checked = np.ascontiguousarray(given)
+    outside = first_outside(checked, -1, count)
+    if outside >= 0:
+        where = np.unravel_index(outside, checked.shape)
+        raise InvalidAction(
+            f"Action {np.asarray(actions)[where]} in row {int(where[0])} is outside 0..{count - 1} of {game.info.id} "
+            "(-1 stands for no answer)."
+        )
+    return checked
+
+
+def refuse_illegal(
+    game: Game,
+    state: State,
+    mask: Mask,
+    player: NDArray[np.int32],
+    actions: NDArray[np.int32],
+    rows: NDArray[np.intp] | None,
+) -> None:
+    """The policy ``raise``: look at all rows (or some) before any is played.
+
+    Raises:
+        IllegalAction: about the first action that is not legal. Seats without a legal action are not asked.
+    """
+    chosen = np.take_along_axis(mask, np.maximum(actions, 0)[..., None], -1)[..., 0]
+    wrong = ((chosen == 0) | (actions < 0)) & mask.any(-1)
+    if rows is not None:
+        playing = np.zeros(len(mask), np.bool_)
+        playing[rows] = True
+        wrong = (wrong.T & playing).T
+    if wrong.any():
+        where = tuple(int(k) for k in np.argwhere(wrong)[0])
+        i, p = where[0], where[1] if len(where) > 1 else int(player[where[0]])
+        raise IllegalAction(
+            f"Action {int(actions[where])} of player {p} in row {i} is not legal in:\n{game.describe(state, i, p)}\n"
+            f"Legal: {few(mask[where])}."
+        )
+
+
+def few(mask: Mask) -> str:
+    """The legal actions of a mask [A] for a message, the first twenty of them."""
+    legal = np.flatnonzero(mask)
+    return (" ".join(str(int(a)) for a in legal[:20]) + (" ..." if len(legal) > 20 else "")) or "none"
+
+
+def ignored(game: Game, name: str) -> str:
+    """The warning about a reset option that a game does not know (PettingZoo's own tests send one)."""
+    return (
+        f"{game.info.id} ignores the reset option {name!r}; it knows {', '.join(map(repr, ['state', *game.options]))}."
+    )

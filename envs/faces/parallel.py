@@ -1,0 +1,323 @@
+"""The parallel face: everybody at once, as PettingZoo's ``ParallelEnv`` has it.
+
+In a turn-based game the mover's action counts and the others' are ignored; ``infos[agent]["active_agent"]`` names the
+mover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+
+from ...aliases import RUNNING, Action, Mask
+from ...errors import IllegalAction, InvalidAction, UsageError
+from ..core import Game
+from ..state import NONE, Snapshot
+from ..stepping.templates import first_outside
+from ..words.table import table_of
+from .render import fps, render_modes
+from .table import NO_ANSWER, no_whole
+
+__all__ = ["ParallelGame"]
+
+Step = tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
+
+_NUMBERS = {int, np.int64, np.int32}
+"""Types of actions that need no closer look."""
+
+
+def _few(names: Iterable[str]) -> str:
+    """Names for a message, the first ten of them."""
+    listed = list(map(str, names))
+    return ", ".join(listed[:10]) + (", ..." if len(listed) > 10 else "")
+
+
+class ParallelGame(ParallelEnv):
+    """A game as PettingZoo's ParallelEnv.
+
+    Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays in every step, or texts;
+    ``infos[agent]`` repeats the mask, counts the agent's illegal actions of this game, names the ``active_agent``
+    (turn-based) and holds what the game tells beside.
+
+    Games with verbs take pairs (verb, argument); ``action_mask`` is then a tuple of two masks, of verbs that are legal
+    with any argument and of arguments that are legal with any verb; the info's ``pair_mask`` is exact.
+
+    Args:
+        game: the rules.
+        render_mode, text, illegal, illegal_reward, max_cycles, draw: as in ``Table``.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        *,
+        render_mode: str | None = None,
+        text: bool = False,
+        illegal: str | None = None,
+        illegal_reward: float | None = None,
+        max_cycles: int | None = None,
+        draw: str | None = None,
+    ) -> None:
+        self.table = table_of(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
+        self.metadata = {
+            "name": game.info.id.replace("-", "_"),
+            "render_modes": render_modes(draw),
+            "is_parallelizable": True,
+            "render_fps": fps(game),
+        }
+        self.render_mode = render_mode
+        self.possible_agents = game.info.agents
+        self.agents: list[str] = []
+        self._nobody: dict[str, bool] = {}
+        self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
+        self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
+        self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
+        self._seats: list[int] | None = None  # of ``agents``; None: everybody's
+        self._begun = False
+
+    @property
+    def game(self) -> Game:
+        """The rules."""
+        return self.table.game
+
+    def observation_space(self, agent: str) -> Any:
+        """The same object at every call."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """The same object at every call."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start a game; arguments as ``AECGame.reset``. Returns observations and infos."""
+        self.table.begin(seed, options)
+        self._begun = True
+        self._seat_those(self._playing())
+        if self.render_mode == "human":
+            self.render()
+        return self._seen()
+
+    def _playing(self) -> list[str]:
+        """Who is there after a beginning: the living, while the game runs."""
+        table = self.table
+        if table.status != RUNNING:
+            return []
+        if table.ticks is None:
+            return self.possible_agents[:]
+        return [agent for agent, lives in zip(self.possible_agents, table.ticks.alive, strict=True) if lives]
+
+    def step(self, actions: Mapping[str, Any]) -> Step:
+        """One turn or tick.
+
+        Args:
+            actions: one for every agent (turn-based: at least the mover's). What comes from agents that have left is
+                ignored.
+
+        Returns:
+            observations, rewards, terminations, truncations and infos of the agents that played.
+
+        Raises:
+            UsageError: before reset().
+            InvalidAction: an action is missing, is none of this game, or an agent was never there.
+            IllegalAction: the game is over; or an illegal action under the policy ``raise``.
+        """
+        table = self.table
+        if not self._begun:
+            raise UsageError("step() came before reset(). Call reset() first.")
+        if not self.agents:
+            raise IllegalAction(f"Actions {actions!r} came after the end of the game. Call reset().")
+        if not isinstance(actions, Mapping):
+            raise InvalidAction(
+                f"{type(actions).__name__} came; the parallel face takes a dictionary from agent to action."
+            )
+        played = self.agents
+        if table.simultaneous:
+            table.tick(self._together(actions))
+        else:
+            self._refuse_unknown(actions)
+            table.turn(self._action(actions, self.possible_agents[table.mover]))
+        rewards = dict(zip(played, self._of_those(table.rewards), strict=True))
+        observations, infos = self._seen()
+        ended, cut = self._nobody.copy(), self._nobody.copy()
+        if table.any_ended():
+            terminated, truncated = table.flags()
+            ended = dict(zip(played, self._of_those(terminated), strict=True))
+            cut = dict(zip(played, self._of_those(truncated), strict=True))
+            self._seat_those([agent for agent in played if not (ended[agent] or cut[agent])])
+        if self.render_mode == "human":
+            self.render()
+        return observations, rewards, ended, cut, infos
+
+    def _refuse_unknown(self, actions: Mapping[str, Any]) -> None:
+        for agent in actions:
+            if agent not in self._seat:
+                raise InvalidAction(f"There is no agent {agent!r}. Agents: {_few(self.possible_agents)}.")
+
+    def _action(self, actions: Mapping[str, Any], agent: str) -> Action:
+        if agent not in actions:
+            raise InvalidAction(f"The action of {agent} is missing. Came: {_few(actions) or 'none'}.")
+        given = actions[agent]
+        if given is None:
+            return NO_ANSWER
+        return self.table.read(given) if self.table.text else self.table.check(given)
+
+    def _together(self, actions: Mapping[str, Any]) -> Any:
+        """[P] everybody's action in a tick: int64, or messages."""
+        agents = self.agents
+        if self.table.words:
+            self._refuse_unknown(actions)
+            return [self._action(actions, agent) for agent in agents]
+        try:
+            given: list[Any] | None = [actions[agent] for agent in agents]
+        except KeyError:
+            given = None
+        if given is None or len(actions) != len(agents):
+            self._refuse_unknown(actions)
+        chosen: Any = self._numbers(given) if given is not None else None
+        if chosen is None:
+            chosen = [self._action(actions, agent) for agent in agents]
+        if self._seats is None:
+            return np.asarray(chosen, np.int64)
+        every = np.full(self.table.players, NO_ANSWER, np.int64)
+        every[self._seats] = chosen
+        return every
+
+    def _numbers(self, given: list[Any]) -> NDArray[Any] | None:
+        """Plain actions, checked all at once; None where one of them needs a closer look, or an error of its own."""
+        table = self.table
+        if table.text:
+            return None
+        if table.verbs is not None:
+            numbers = table.verbs.numbers(given)
+            return numbers if numbers is not None and numbers.ndim == 1 else None
+        if not _NUMBERS.issuperset(map(type, given)):
+            return None
+        try:
+            plain = np.array(given, np.int64)
+        except OverflowError:
+            return None
+        return plain if first_outside(plain, 0, table.num_actions) < 0 else None
+
+    def _seat_those(self, agents: list[str]) -> None:
+        """Who plays from now on."""
+        self.agents = agents
+        self._nobody = dict.fromkeys(agents, False)
+        self._seats = None if len(agents) == len(self._seat) else [self._seat[agent] for agent in agents]
+
+    def _of_those(self, each: Any) -> Any:
+        """Of what all seats have, what belongs to ``agents``; of an array, its rows."""
+        return each if self._seats is None else [each[p] for p in self._seats]
+
+    def _seen(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Observations and infos of ``agents``: views of arrays that nobody else holds."""
+        table, agents = self.table, self.agents
+        if table.ticks is None and table.plain and not table.text:
+            return self._seen_in_turn()
+        if table.words:
+            return self._heard()
+        boards, exact = table.everything()
+        masks, pairs = self._masks(exact)
+        if table.text:
+            observations: dict[str, Any] = {agent: table.describe(self._seat[agent]) for agent in agents}
+        else:
+            each = zip(agents, self._of_those(boards), masks, strict=True)
+            observations = {agent: {"observation": board, "action_mask": mask} for agent, board, mask in each}
+        told: list[dict[str, Any]] = self._of_those(table.told())
+        for info, mask, illegal in zip(told, masks, self._of_those(table.faults), strict=True):
+            info["action_mask"] = mask
+            info["illegal"] = illegal
+        if table.ticks is None:
+            for info in told:
+                info["active_agent"] = self.possible_agents[table.mover]
+        if pairs is not None:
+            for info, pair in zip(told, self._of_those(pairs), strict=True):
+                info["pair_mask"] = pair
+        return observations, dict(zip(agents, told, strict=True))
+
+    def _seen_in_turn(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """``_seen`` of turn-based games, whose players all stay to the end."""
+        table = self.table
+        active = self.possible_agents[table.mover]
+        seats = list(enumerate(self.agents))
+        observations: dict[str, Any] = {
+            agent: {"observation": table.observation(p), "action_mask": table.mask(p)} for p, agent in seats
+        }
+        return observations, {
+            agent: {"action_mask": table.mask(p), "illegal": table.faults[p], "active_agent": active}
+            for p, agent in seats
+        }
+
+    def _heard(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """``_seen`` of games of words, which have no masks."""
+        table = self.table
+        told = table.told()
+        active = {} if table.simultaneous else {"active_agent": self.possible_agents[table.mover]}
+        seats = [(self._seat[agent], agent) for agent in self.agents]
+        return {agent: table.describe(p) for p, agent in seats}, {
+            agent: {**table.info(p, True, told[p]), **active} for p, agent in seats
+        }
+
+    def _masks(self, exact: Mask) -> tuple[Any, Mask | None]:
+        """One mask for each of ``agents``, and the exact ones of pairs [P, V, K] in games with verbs."""
+        if self.table.verbs is None:
+            return self._of_those(exact), None
+        (verbs, arguments), pairs = self.table.masks(exact)
+        return list(zip(self._of_those(verbs), self._of_those(arguments), strict=True)), pairs
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """The world as a whole, in new arrays.
+
+        Raises:
+            UsageError: before reset(), or in a game without such a view.
+        """
+        if not self._begun:
+            raise UsageError("state() came before reset(). Call reset() first.")
+        return self.table.whole()
+
+    @property
+    def state_space(self) -> Any:
+        """The space of ``state()``, the same object at every call.
+
+        Raises:
+            AttributeError: in a game without such a view.
+        """
+        if self.table.state_space is None:
+            raise AttributeError(no_whole(self.game))
+        return self.table.state_space
+
+    def render(self) -> Any:
+        """A picture [H, W, 3] uint8, a text, or None where it prints by itself."""
+        if not self._begun:
+            raise UsageError("render() came before reset(). Call reset() first.")
+        return self.table.render()
+
+    def close(self) -> None:
+        """Close the window that ``render_mode="human"`` has opened."""
+        self.table.close()
+
+    def get_state(self) -> Snapshot:
+        """[1] the game in full; ``set_state`` of any equal environment continues from it."""
+        gone = [agent not in self.agents for agent in self.possible_agents]
+        return self.table.snapshot(self.table.rewards, self.table.rewards, gone, [NONE] * self.table.players)
+
+    def set_state(self, state: Any) -> None:
+        """Continue from a Snapshot (of any face), bare rows or bytes.
+
+        Raises:
+            StateError: of another game or layout, or truncated.
+        """
+        self.table.place(state, with_seed=True)
+        self._begun = True
+        self._seat_those(self._playing())
+
+    def clone(self) -> ParallelGame:
+        """An equal, independent environment."""
+        import copy
+
+        return copy.deepcopy(self)

@@ -1,0 +1,53 @@
+"""Drawing a game at a table. Rules import no pictures: a drawer and the window are reached by their names."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import State
+from ...errors import MissingExtra
+from ..core import Game
+
+__all__ = ["close_window", "fps", "in_window", "picture", "render_modes"]
+
+_SCREEN = f"{__name__.rsplit('.', 2)[0]}.renderers.screen"
+
+
+def fps(game: Game) -> int:
+    """Turns (ticks) a second in a window: worlds last thousands of them."""
+    return 10 if game.info.is_world else 2
+
+
+def render_modes(draw: str | None) -> list[str]:
+    """What works for a game: a drawing needs a drawer."""
+    return ["human", "ansi", "rgb_array"] if draw else ["human", "ansi"]
+
+
+def picture(draw: str | None, game: Game, state: State) -> NDArray[np.uint8]:
+    """[H, W, 3] row 0 of a state, by the drawer ``"module:function"``."""
+    module, _, name = str(draw).partition(":")
+    frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(game, state, 0)
+    return frame
+
+
+def in_window(draw: str | None, game: Game, state: State) -> bool:
+    """Show the picture for one turn; False where there can be none."""
+    if not draw:
+        return False
+    try:
+        frame = picture(draw, game, state)
+    except MissingExtra:
+        return False
+    screen: Any = importlib.import_module(_SCREEN)
+    return bool(screen.show_frame(frame, game.info.id, seconds=1 / fps(game)))
+
+
+def close_window() -> None:
+    """Close the window, if there is one."""
+    if _SCREEN in sys.modules:
+        sys.modules[_SCREEN].close_frame()

@@ -1,0 +1,410 @@
+"""Kinship: who shares whose reward. ``share(rewards, kinship)`` is a pure function; a mode is a frozen record.
+
+Modes that share: ``Teams``, ``Families``, ``Groups`` (labels, O(P)), ``Matrix`` and ``Relatedness`` (dense, O(P^2)).
+``Prestige`` is a reward of its own beside them. ``wrapper`` puts any of them on any PettingZoo environment;
+worlds call ``kernels``, which are offered here too.
+
+One rule holds everywhere: who is not alive neither gives nor takes. A reward earned in the step of one's death stays
+with the earner, whole; what a vanished member would have received returns to who earned it.
+
+The file is a little longer than most: all ways of sharing stand side by side.
+
+Letters: N games, P players, i who receives, j who earned, L labels.
+
+Source:
+    Hamilton, "The genetical evolution of social behaviour", Journal of Theoretical Biology 7 (1964): inclusive fitness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...errors import UsageError
+from .kernels import (
+    partition,
+    pool_rows,
+    prestige,
+    related_child,
+    share_labels,
+    share_matrix,
+    share_relatives,
+    shuffle_labels,
+)
+from .pedigree import Pedigree
+from .tables import (
+    Bools,
+    Floats,
+    Labels,
+    Square,
+    check_count,
+    check_part,
+    checked_relatedness,
+    in_order,
+    is_whole,
+    labels_of,
+    living_of,
+    numbered,
+    numbers_of,
+    of_size,
+    square_of,
+    table_in_order,
+)
+
+__all__ = [
+    "Families",
+    "Groups",
+    "Kinship",
+    "Matrix",
+    "Pedigree",
+    "Prestige",
+    "Relatedness",
+    "Teams",
+    "partition",
+    "prestige",
+    "related_child",
+    "share",
+    "share_labels",
+    "share_matrix",
+    "share_relatives",
+    "shares",
+    "shuffle_labels",
+]
+
+Item = TypeVar("Item")
+Tables: TypeAlias = tuple[NDArray[np.int64], Floats]
+"""[P] labels 0..L-1 or -1, and [L] the pooled part of each."""
+
+
+class Kinship(Protocol):
+    """A way of sharing."""
+
+    def shared(self, rewards: Floats, alive: Bools) -> Floats:
+        """[N, P] what everybody gets, of [N, P] finite rewards and who lives; new."""
+
+    def named(self, agents: Sequence[str]) -> Kinship:
+        """The same for players with these names, in this order: what was said by name becomes lists."""
+
+
+def share(rewards: ArrayLike, kinship: Kinship, alive: ArrayLike | None = None) -> Floats:
+    """What everybody gets when rewards are shared.
+
+    Args:
+        rewards: [P] or [N, P] finite numbers; they are not changed.
+        kinship: a mode of this module, or an object like one.
+        alive: [P] or [N, P] bool; None: all live.
+
+    Returns:
+        float64 in the shape of ``rewards``.
+
+    Raises:
+        UsageError: rewards that are not finite or of another shape, and what the mode cannot use.
+    """
+    if not shares(kinship):
+        raise UsageError(
+            f"{kinship!r} does not share rewards. Pass Teams, Families, Matrix, Groups or Relatedness"
+            + ("; Prestige.rewards(scores) gives the rewards of rank." if isinstance(kinship, Prestige) else ".")
+        )
+    earned = numbers_of("rewards", rewards, (1, 2))
+    living = living_of(alive, earned)
+    rows = np.atleast_2d(earned)
+    return kinship.shared(rows, np.broadcast_to(living, rows.shape)).reshape(earned.shape)
+
+
+def shares(mode: Any) -> bool:
+    """Whether it is a way of sharing: a mode of this module but ``Prestige``, or an object like one."""
+    return hasattr(mode, "shared") and hasattr(mode, "named") and not isinstance(mode, type)
+
+
+@dataclass(frozen=True)
+class Teams:
+    """Everybody keeps (1 - p) of a reward; the rest is pooled and split over the team, earner included.
+
+    Attributes:
+        labels: each player's team, in order or by name; None or -1: no team.
+        size: instead of labels: the first ``size`` players are a team, the next ones another; the last may be smaller.
+        p: the pooled part, 0 to 1.
+    """
+
+    labels: Labels | None = None
+    size: int | None = None
+    p: float = 0.5
+    _made: dict[int, Tables] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if (self.labels is None) == (self.size is None):
+            raise UsageError(f"Teams take labels or a size: {self.labels!r} and {self.size!r} came. Give one of them.")
+        check_part("p", self.p)
+        if self.labels is not None:
+            object.__setattr__(self, "labels", labels_of(self.labels))
+        else:
+            check_count("size", self.size)
+
+    def tables(self, players: int) -> Tables:
+        """([P] labels 0..L-1 or -1, [L] pooled parts) as ``share_labels`` takes them."""
+
+        def make() -> Tables:
+            if self.size is not None:
+                numbers = np.arange(players, dtype=np.int64) // self.size
+            else:
+                numbers, _ = numbered(self.labels, players)
+            return numbers, np.full(numbers.max(initial=-1) + 1, float(self.p))
+
+        return _once(self._made, players, make)
+
+    def shared(self, rewards: Floats, alive: Bools) -> Floats:
+        """As ``Kinship.shared``."""
+        return _pooled(rewards, alive, *self.tables(rewards.shape[1]))
+
+    def named(self, agents: Sequence[str]) -> Teams:
+        """As ``Kinship.named``."""
+        return replace(self, labels=in_order("labels", self.labels, agents))
+
+
+@dataclass(frozen=True)
+class Families:
+    """Teams drawn by lot: a random partition of the players, the same for the same seed.
+
+    Attributes:
+        size: of a family; what is left over makes a smaller one.
+        number: instead of a size: so many families, whose sizes differ by one at most.
+        p: the pooled part, 0 to 1.
+        seed: of the partition.
+    """
+
+    size: int | None = None
+    number: int | None = None
+    p: float = 0.5
+    seed: int = 0
+    _made: dict[int, Tables] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if (self.size is None) == (self.number is None):
+            raise UsageError(f"Families take a size or a number: {self.size!r} and {self.number!r} came. Give one.")
+        check_part("p", self.p)
+        check_count("size" if self.number is None else "number", self.size if self.number is None else self.number)
+        if not is_whole(self.seed) or not 0 <= self.seed < 1 << 64:
+            raise UsageError(f"seed={self.seed!r} came; it is a whole number from 0 to 2**64 - 1.")
+
+    def tables(self, players: int) -> Tables:
+        """([P] labels 0..L-1, [L] pooled parts) as ``share_labels`` takes them."""
+
+        def make() -> Tables:
+            labels = np.arange(players, dtype=np.int64)
+            if self.size is not None:
+                partition(labels, self.size, np.uint64(self.seed), 0)
+            else:
+                labels %= self.number or 1
+                shuffle_labels(labels, np.uint64(self.seed), 0)
+            return labels, np.full(labels.max(initial=-1) + 1, float(self.p))
+
+        return _once(self._made, players, make)
+
+    def shared(self, rewards: Floats, alive: Bools) -> Floats:
+        """As ``Kinship.shared``."""
+        return _pooled(rewards, alive, *self.tables(rewards.shape[1]))
+
+    def named(self, agents: Sequence[str]) -> Families:
+        """As ``Kinship.named``."""
+        return self
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Teams that each pool a part of their own.
+
+    Attributes:
+        labels: each player's group, in order or by name; None or -1: no group.
+        pct: the pooled part of each group, 0 to 1: ``{label: part}``, or a list where the labels are 0, 1, 2...
+    """
+
+    labels: Labels
+    pct: Mapping[Any, float] | Sequence[float]
+    _made: dict[int, Tables] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", labels_of(self.labels))
+        parts = self.pct
+        if not isinstance(parts, Mapping | Sequence | np.ndarray) or isinstance(parts, str | bytes):
+            raise UsageError(f"pct={parts!r} came; it is {{group: part}} or a list of parts.")
+        table = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
+        for label, part in table.items():
+            check_part(f"pct of group {label!r}", part)
+        object.__setattr__(self, "pct", table)
+
+    def tables(self, players: int) -> Tables:
+        """([P] labels 0..L-1 or -1, [L] pooled parts) as ``share_labels`` takes them."""
+
+        def make() -> Tables:
+            numbers, names = numbered(self.labels, players)
+            pct = dict(self.pct)  # type: ignore[arg-type]
+            for name in names:
+                if name not in pct:
+                    known = ", ".join(map(repr, pct)) or "none"
+                    raise UsageError(f"Group {name!r} has no pct. There are parts for: {known}.")
+            return numbers, np.array([pct[name] for name in names], np.float64)
+
+        return _once(self._made, players, make)
+
+    def shared(self, rewards: Floats, alive: Bools) -> Floats:
+        """As ``Kinship.shared``."""
+        return _pooled(rewards, alive, *self.tables(rewards.shape[1]))
+
+    def named(self, agents: Sequence[str]) -> Groups:
+        """As ``Kinship.named``."""
+        return replace(self, labels=in_order("labels", self.labels, agents))
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """r' = K r: ``K[i, j]`` is the part of j's reward that i receives. It conserves the sum where columns sum to 1.
+
+    Attributes:
+        weights: [P, P] numbers of 0 or more, not necessarily symmetric; or ``{receiver: {earner: weight}}``.
+        normalise: each row is divided by its sum, so that r' is a weighted mean; a row of zeros stays: it gets nothing.
+    """
+
+    weights: Square
+    normalise: bool = True
+    _made: dict[int, Floats] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weights, Mapping):
+            weights = square_of("The sharing matrix", self.weights)
+            if (weights < 0).any():
+                i, j = np.argwhere(weights < 0)[0]
+                raise UsageError(
+                    f"The sharing matrix holds {weights[i, j]:g} at [{i}, {j}]; its numbers are 0 or more."
+                )
+            object.__setattr__(self, "weights", weights)
+
+    def table(self, players: int) -> Floats:
+        """[P, P] K, normalised where asked, as ``share_matrix`` takes it."""
+
+        def make() -> Floats:
+            weights = of_size("The sharing matrix", self.weights, players)
+            if not self.normalise:
+                return weights
+            largest = weights.max(1, keepdims=True, initial=0.0)
+            scaled = np.divide(weights, largest, out=np.zeros_like(weights), where=largest > 0)  # sums stay finite
+            sums = scaled.sum(1, keepdims=True)
+            K: Floats = np.divide(scaled, sums, out=scaled, where=sums > 0)
+            return K
+
+        return _once(self._made, players, make)
+
+    def shared(self, rewards: Floats, alive: Bools) -> Floats:
+        """As ``Kinship.shared``."""
+        K, living = self.table(rewards.shape[1]), np.where(alive, rewards, 0.0)
+        if alive.all():
+            return living @ K.T
+        returned = np.where(alive, 0.0, 1.0) @ K  # [N, P] the parts of j's reward whose receivers are gone
+        return np.where(alive, living @ K.T + living * returned, rewards)
+
+    def named(self, agents: Sequence[str]) -> Matrix:
+        """As ``Kinship.named``."""
+        return replace(self, weights=table_in_order("weights", self.weights, agents))
+
+
+@dataclass(frozen=True, eq=False)
+class Relatedness:
+    """Inclusive fitness: r_i' = r_i + the sum of R_ij r_j over the living j != i. The sum of rewards grows.
+
+    Attributes:
+        related: [P, P] Hamilton's r, 0 to 1, or ``{i: {j: r}}``, or a Pedigree (its living members in order of birth;
+            where its ids are names, the agents' by name). A diagonal above 1 is 1 + F (inbred) and divides its row.
+        normalise: divide by 1 + the sum of R_ij over the living j != i.
+    """
+
+    related: Square | Pedigree
+    normalise: bool = False
+    _made: dict[int, Floats] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.related, Mapping | Pedigree):
+            object.__setattr__(self, "related", checked_relatedness(square_of("The relatedness matrix", self.related)))
+
+    def table(self, players: int) -> Floats:
+        """[P, P] R with a diagonal of zeros: a row for who receives. A pedigree is read anew at each call."""
+
+        def make() -> Floats:
+            related = self.related.matrix() if isinstance(self.related, Pedigree) else self.related
+            related = of_size("The relatedness matrix", related, players)
+            R = related / np.maximum(1.0, np.diagonal(related))[:, None]
+            np.fill_diagonal(R, 0.0)
+            return R
+
+        return make() if isinstance(self.related, Pedigree) else _once(self._made, players, make)
+
+    def shared(self, rewards: Floats, alive: Bools) -> Floats:
+        """As ``Kinship.shared``."""
+        R, living = self.table(rewards.shape[1]), np.where(alive, rewards, 0.0)
+        out = living + living @ R.T
+        if self.normalise:
+            out /= 1.0 + alive.astype(np.float64) @ R.T
+        return np.where(alive, out, rewards)
+
+    def named(self, agents: Sequence[str]) -> Relatedness:
+        """As ``Kinship.named``."""
+        if isinstance(self.related, Pedigree):
+            ids = self.related.living
+            if any(isinstance(known, str) for known in ids):
+                return replace(self, related=self.related.matrix(agents))
+            return self
+        return replace(self, related=table_in_order("related", self.related, agents))
+
+
+@dataclass(frozen=True)
+class Prestige:
+    """A reward of rank beside sharing, every ``every`` steps: (number below - number above) / (number of others).
+
+    Attributes:
+        every: steps between two such rewards.
+    """
+
+    every: int = 100
+
+    def __post_init__(self) -> None:
+        check_count("every", self.every)
+
+    def due(self, step: int) -> bool:
+        """Whether the reward comes after this step, counted from 1."""
+        return step > 0 and step % self.every == 0
+
+    def rewards(self, scores: ArrayLike, alive: ArrayLike | None = None) -> Floats:
+        """The rewards of one ranking, -1 to 1; equal scores share, one alone gets 0, and so do the dead.
+
+        Args:
+            scores: [P] or [N, P] finite numbers, more is better.
+            alive: [P] or [N, P] bool; None: all live.
+
+        Raises:
+            UsageError: scores that are not finite or of another shape.
+        """
+        given = numbers_of("scores", scores, (1, 2))
+        living = np.broadcast_to(living_of(alive, given), np.atleast_2d(given).shape)
+        out = np.zeros(living.shape)
+        for row, ranked, lives in zip(out, np.atleast_2d(given), living, strict=True):
+            order = np.sort(ranked[lives])
+            if len(order) > 1:
+                below = np.searchsorted(order, ranked[lives], "left")
+                above = len(order) - np.searchsorted(order, ranked[lives], "right")
+                row[lives] = (below - above) / (len(order) - 1)
+        return out.reshape(given.shape)
+
+
+def _pooled(rewards: Floats, alive: Bools, labels: NDArray[np.int64], pct: Floats) -> Floats:
+    out = np.empty_like(rewards)
+    pool_rows(rewards, labels, pct, alive, np.empty((len(pct), 3)), out)
+    return out
+
+
+def _once(made: dict[int, Item], players: int, make: Callable[[], Item]) -> Item:
+    """What a mode has made for so many players, made once."""
+    if players not in made:
+        made[players] = make()
+    return made[players]

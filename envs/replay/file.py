@@ -1,0 +1,319 @@
+"""Played games in a file, for every game: JSON lines, one game a line, which ``read_games`` takes back.
+
+A line holds ``game`` (id), ``config``, how the game began (``seed``, or ``start`` where no seed leads there: the bytes
+of ``to_bytes``, zlib, base64), ``actions`` (one number a turn; a list of P in simultaneous games), ``players``,
+``returns``, ``status``, and, where there were any, ``illegal``, ``comments`` and ``words`` (what was typed for each
+seat). A game that was left in the middle is a line like any other: its actions lead to where it was left.
+
+In worlds, where thousands of ticks of many players are played, ``actions`` and a hash of every tick's state are packed
+(``packing``); ``release`` says who wrote the line. Whoever reads a line plays it again, and is told the first tick that
+leads elsewhere than it did.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
+from ...errors import ActionError, CoterieError, IllegalAction, NotationError, StateError, UsageError
+from ..core import Game, GameRecord
+from ..registry import list_envs, make_game
+from ..state import bare, from_bytes, size, take, to_bytes
+from ..words import TextGame
+from .packing import LOW, checksum, is_packed, pack, unpack
+
+__all__ = ["SavedGame", "as_played", "read_games", "replay", "write_json"]
+
+_STATUS = {RUNNING: "running", TERMINATED: "terminated", TRUNCATED: "truncated"}
+
+
+@dataclass(frozen=True)
+class SavedGame:
+    """One game of a file.
+
+    Attributes:
+        game: the rules, configured as they were.
+        record: what was played.
+        seed: the game's seed, where it began as that seed has it.
+        words: what was typed for each seat (``alphabeta:3``), or ``()``.
+    """
+
+    game: Game
+    record: GameRecord
+    seed: int | None = None
+    words: tuple[str, ...] = ()
+
+
+def write_json(game: Game, record: GameRecord, seed: int | None = None, words: Sequence[str] = ()) -> str:
+    """One line of JSON, its end included.
+
+    Args:
+        game: the rules.
+        record: what was played.
+        seed: what the game was begun with; it is written in place of the start position where it leads there.
+        words: what was typed for each seat.
+    """
+    info = game.info
+    fields: dict[str, Any] = {"game": info.id, "config": game.config}
+    if seed is not None and _same(game, _begun(game, seed), record.start):
+        fields["seed"] = seed
+    else:
+        fields["start"] = base64.b64encode(zlib.compress(to_bytes(game, record.start), 9)).decode()
+    if is_packed(game):
+        fields |= {"release": _release(), **pack(game, record)}
+    else:
+        fields["actions"] = _numbers(game, record)
+    fields |= {"players": record.players, "returns": record.returns, "status": _STATUS[record.status]}
+    if record.illegal is not None:
+        fields["illegal"] = record.illegal
+    if record.comments:
+        fields["comments"] = dict(record.comments)
+    if words:
+        fields["words"] = list(words)
+    if is_packed(game):
+        fields["checksum"] = checksum(fields)
+    return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+def _numbers(game: Game, record: GameRecord) -> list[Any]:
+    """What was played: the mover's number each turn, or everybody's each tick."""
+    if game.info.simultaneous:
+        return record.actions
+    states = replay(game, record)
+    return [actions[game.mover(state, 0)] for (state, _, _), actions in zip(states, record.actions, strict=False)]
+
+
+def _same(game: Game, one: State, other: State) -> bool:
+    """Whether two states are equal; of worlds, whose rows keep traces of earlier games, whether their futures are."""
+    if is_packed(game):
+        return game.key(one, 0) == game.key(other, 0)
+    return to_bytes(game, one) == to_bytes(game, other)
+
+
+def _begun(game: Game, seed: int) -> State:
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(seed % 2**64))
+    return state
+
+
+def replay(game: Game, record: GameRecord) -> Iterator[tuple[State, Any, Status]]:
+    """Play a record again: (state, rewards [P] of the last turn, status), the start first, ``len(actions) + 1`` in all.
+
+    Every state is an array of its own.
+
+    Raises:
+        NotationError: an action that cannot be played there, or a turn that leads to another state than its key says;
+            ``at`` is the turn's number, ``read`` the record up to it.
+    """
+    info, kernels = game.info, game.kernels
+    state, rewards, status = take(record.start), np.zeros(info.players, np.float32), RUNNING
+    _need_same(game, record, 0, state)
+    yield take(state), rewards.copy(), status
+    for turn, actions in enumerate(record.actions):
+        if is_packed(game):
+            _need_known(game, record, turn, status)
+        elif isinstance(game, TextGame):
+            _need_sayable(game, record, turn, state, status)
+        else:
+            for p in range(info.players) if info.simultaneous else [game.mover(state, 0)]:
+                legal = game.legal_mask(state, 0, p)
+                if legal.any() or status != RUNNING or not info.simultaneous:
+                    _need_legal(game, record, turn, p, legal)
+        rewards[:] = 0
+        status = int(kernels.step(state, 0, as_played(game, actions), rewards))
+        _need_same(game, record, turn + 1, state)
+        yield take(state), rewards.copy(), status
+
+
+def as_played(game: Game, actions: Sequence[Any]) -> Any:
+    """[P] actions of a record as ``Kernels.step`` takes them."""
+    return actions if isinstance(game, TextGame) else np.array(actions, np.int32)
+
+
+def _need_sayable(game: TextGame, record: GameRecord, turn: int, state: Any, status: Status) -> None:
+    """See that everybody who is asked says what may be said."""
+    try:
+        if status != RUNNING:
+            raise IllegalAction("the game is over by then")
+        for p in game.asked(state[0]):
+            game.read(state, 0, p, record.actions[turn][p])
+    except ActionError as error:
+        words = f"Turn {turn} of this game of {game.info.id} cannot be played: {error}"
+        raise NotationError(words, turn, _until(game, record, turn)) from None
+
+
+def _need_legal(game: Game, record: GameRecord, turn: int, player: int, legal: Any) -> None:
+    action = record.actions[turn][player]
+    if 0 <= action < len(legal) and legal[action]:
+        return
+    why = "the game is over by then" if not legal.any() else "it is not legal there"
+    words = f"Turn {turn} of this game of {game.info.id} has action {action} of player_{player}, but {why}."
+    raise NotationError(words, turn, _until(game, record, turn))
+
+
+def _need_known(game: Game, record: GameRecord, turn: int, status: Status) -> None:
+    """In worlds everything may be tried, but numbers that are no actions, and what comes after the end."""
+    if status != RUNNING:
+        words = f"Tick {turn + 1} of this game of {game.info.id} comes after its end."
+        raise NotationError(words, turn, _until(game, record, turn))
+    for p, action in enumerate(record.actions[turn]):
+        if not 0 <= action < game.info.num_actions:
+            words = (
+                f"Tick {turn + 1} of this game of {game.info.id} has action {action} of player_{p}, but there are only "
+                f"0..{game.info.num_actions - 1}."
+            )
+            raise NotationError(words, turn, _until(game, record, turn))
+
+
+def _need_same(game: Game, record: GameRecord, ticks: int, state: State) -> None:
+    """See that the state after so many ticks is the one that was there when the game was played."""
+    if ticks >= len(record.keys):
+        return
+    noted, key = record.keys[ticks], game.key(state, 0)
+    if noted == key or (ticks < len(record.keys) - 1 and noted & LOW == key & LOW):
+        return
+    what = f"Tick {ticks}" if ticks else "The start"
+    words = (
+        f"{what} of this game of {game.info.id} differs from what was played: its state's hash is another. Its actions "
+        "or its start were altered, or other rules were in force."
+    )
+    raise NotationError(words, ticks, _until(game, record, max(0, ticks - 1)))
+
+
+def _until(game: Game, record: GameRecord, turn: int) -> GameRecord:
+    """The record of the turns before this one."""
+    keys = record.keys[: turn + 1]
+    return GameRecord(
+        record.start, record.actions[:turn], record.players, (0.0,) * game.info.players, RUNNING, keys=keys
+    )
+
+
+def read_games(source: str | Path) -> list[SavedGame]:
+    """The games of a text of JSON lines, or of a file (a Path); each is played again and so known to be legal.
+
+    Raises:
+        UsageError: a file that cannot be read.
+        NotationError: a line that is no game, of a game that is not registered or of another version, or with actions
+            that are not legal; names the line, and ``read`` holds the games before it.
+    """
+    if isinstance(source, Path):
+        try:
+            source = source.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+    games: list[SavedGame] = []
+    for number, line in enumerate(source.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            games.append(_read(line))
+        except CoterieError as error:
+            raise NotationError(f"line {number}: {error}", number, games) from error
+    return games
+
+
+def _read(line: str) -> SavedGame:
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        cut = "" if line.rstrip().endswith("}") else "; the file was cut short"
+        raise UsageError(f"this is no JSON ({error}){cut}.") from None
+    missing = {"game", "config", "actions", "players", "returns", "status"} - set(
+        fields if isinstance(fields, dict) else ()
+    )
+    if missing:
+        raise UsageError(f"this is no saved game: {', '.join(sorted(missing))} missing.")
+    try:
+        _need_version(fields["game"])
+        game = make_game(fields["game"], **fields["config"])
+        return _record(game, fields)
+    except (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError) as error:
+        if isinstance(error, CoterieError):
+            raise
+        raise UsageError(f"a field is of the wrong kind ({error}).") from None
+
+
+def _need_version(id: str) -> None:
+    """See that a game is not of a version that nobody knows."""
+    name, dash, _ = id.rpartition("-v")
+    known = [other for other in list_envs() if other.rpartition("-v")[0] == name]
+    if dash and known and id not in known:
+        raise StateError(f"this game is of {id}, but {', '.join(known)} is played here: versions do not mix.")
+
+
+def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
+    info = game.info
+    if info.id != fields["game"]:
+        raise StateError(f"this game is of {fields['game']}, but {info.id} is played here: versions do not mix.")
+    seed = fields.get("seed")
+    start = _begun(game, int(seed)) if seed is not None else bare(from_bytes(game, _unpacked(fields.get("start"))))
+    if size(start) != 1:
+        raise UsageError(f"its start holds {size(start)} games, not one.")
+    names = {word: status for status, word in _STATUS.items()}
+    if fields["status"] not in names:
+        raise UsageError(f"status is {fields['status']!r}, none of {', '.join(names)}.")
+    comments = {int(turn): str(text) for turn, text in fields.get("comments", {}).items()}
+    players, returns = tuple(map(str, fields["players"])), tuple(map(float, fields["returns"]))
+    if not len(players) == len(returns) == info.players:
+        raise UsageError(f"{info.id} has {info.players} players, {len(players)} and {len(returns)} returns came.")
+    if isinstance(fields["actions"], str):
+        return _packed(game, fields, GameRecord(start, [], players, returns, names[fields["status"]], None, comments))
+    known: Any = (lambda a: a) if isinstance(game, TextGame) else int
+    whole = [[known(a)] * info.players if not info.simultaneous else [known(b) for b in a] for a in fields["actions"]]
+    if any(len(actions) != info.players for actions in whole):
+        raise UsageError(f"a turn has another number of actions than {info.id} has players ({info.players}).")
+    illegal = fields.get("illegal")
+    record = GameRecord(start, whole, players, returns, names[fields["status"]], illegal, comments)
+    for _ in replay(game, record):
+        pass
+    return SavedGame(game, record, seed, tuple(map(str, fields.get("words", ()))))
+
+
+def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
+    """A world's line, of which the start is known."""
+    if not is_packed(game):
+        raise UsageError(f"the actions of {game.info.id} are lists of numbers, not a text.")
+    actions, keys = unpack(game, fields)
+    record = replace(begun, actions=actions, keys=keys)
+    altered = "checksum" in fields and fields["checksum"] != checksum(fields)
+    said = "it was altered after it was written (its checksum does not match)"
+    try:
+        status = deque(replay(game, record), maxlen=1)[0][2]
+    except NotationError as error:
+        other = fields.get("release", "")
+        if altered:
+            raise NotationError(f"{said}: {error}", error.at, error.read) from None
+        if other != _release():
+            wrote = f"coterie {other}" if other else "nobody knows who"
+            raise NotationError(f"{error} ({wrote} wrote it, this is {_release()}.)", error.at, error.read) from None
+        raise
+    if altered:
+        raise UsageError(f"{said}, though every tick leads where it led.")
+    # A truncation may have come from outside the rules (max_cycles); an end never does.
+    if status != record.status and not (status == RUNNING and record.status == TRUNCATED):
+        raise UsageError(f"its status is {fields['status']!r}, but its last tick leaves it {_STATUS[status]!r}.")
+    seed = fields.get("seed")
+    return SavedGame(game, record, None if seed is None else int(seed), tuple(map(str, fields.get("words", ()))))
+
+
+def _release() -> str:
+    from ... import __version__
+
+    return __version__
+
+
+def _unpacked(text: Any) -> bytes:
+    try:
+        return zlib.decompress(base64.b64decode(text, validate=True))
+    except (binascii.Error, zlib.error, TypeError, ValueError) as error:
+        raise UsageError(f"neither a seed nor a start that can be unpacked ({error}).") from None

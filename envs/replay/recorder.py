@@ -1,0 +1,240 @@
+"""Worlds in a file while they are played: ``Recorder`` notes one, ``Recorded`` is an environment that notes its own.
+
+    env = Recorded(coterie.make_vec("gridworld", 64), "games.jsonl", rows=[0, 1])
+    env = Recorded(coterie.make("gridworld", api="parallel"), "games.jsonl")
+
+Then play as always. A game is written when it ends, and when it is left: at the next ``reset`` or at ``close``.
+``record.read_games`` takes the file back, ``coterie play --replay FILE`` shows it.
+
+Only worlds are noted, the games whose rules let any action be tried (``GameInfo.is_world``), under the policy ``noop``
+or ``raise``: others let an illegal action end or change what the rules would have played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
+from ...errors import UsageError
+from ..core import Game, GameRecord
+from ..faces.parallel import ParallelGame
+from ..faces.vec import VecEnv
+from ..state import rows_of, take
+from ..stepping.buffers import NOOP, RAISE, Limits
+from ..stepping.rng import episode_seed
+from .file import replay, write_json
+from .packing import is_packed
+
+__all__ = ["Recorded", "Recorder"]
+
+
+class Recorder:
+    """Notes one game of a world, tick by tick.
+
+    Args:
+        game: the rules.
+        start: one row, before the first tick; copied.
+        seed: the game's seed, where the start is the one it leads to.
+        players: who sits in seats 0..P-1; their names in PettingZoo by default.
+
+    Raises:
+        UsageError: the game is no world.
+    """
+
+    def __init__(self, game: Game, start: State, seed: int | None = None, players: Sequence[str] = ()) -> None:
+        if not is_packed(game):
+            raise UsageError(
+                f"{game.info.id} is no world: its illegal actions change what is played. Keep its games with "
+                "`coterie play --save`, or agents.table.Match."
+            )
+        self.game, self.seed = game, seed
+        self.players = tuple(players) or tuple(game.info.agents)
+        self.status: Status = RUNNING
+        self._start = take(start)
+        self._actions: list[NDArray[Any]] = []
+        self._kind = np.uint8 if game.info.num_actions <= 256 else np.uint16
+        self._keys = [game.key(self._start, 0)]
+        self._returns = np.zeros(game.info.players)
+
+    @property
+    def ticks(self) -> int:
+        """How many were noted."""
+        return len(self._actions)
+
+    def note(self, actions: Any, rewards: Any, status: Status, state: State | None, row: int = 0) -> None:
+        """A tick was played.
+
+        Args:
+            actions: [P] what each did; numbers that are no actions count as the one that does nothing.
+            rewards: [P] what it brought.
+            status: what it led to.
+            state: what it led to, in ``row``; None where it is gone already, for the last tick alone: it is played
+                again then.
+            row: in ``state``.
+        """
+        info = self.game.info
+        given = np.asarray(actions)
+        known = (given >= 0) & (given < info.num_actions)
+        self._actions.append(np.where(known, given, info.noop or 0).astype(self._kind))
+        self._returns += rewards
+        self.status = status
+        if state is not None:
+            self._keys.append(self.game.key(state, row))
+            return
+        *_, (end, _, _) = replay(self.game, self.record())
+        self._keys.append(self.game.key(end, 0))
+
+    def record(self) -> GameRecord:
+        """The game so far."""
+        actions = [tick.tolist() for tick in self._actions]
+        returns = tuple(self._returns.tolist())
+        return GameRecord(self._start, actions, self.players, returns, self.status, keys=tuple(self._keys))
+
+    def save(self, path: str | Path) -> None:
+        """Add the game to a file of JSON lines; the file and its folder are made when needed.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        target = Path(path)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("a", encoding="utf-8") as file:
+                file.write(write_json(self.game, self.record(), self.seed))
+        except OSError as error:
+            raise UsageError(f"Cannot write the game to {target}: {error.strerror or error}.") from error
+
+
+class Recorded:
+    """An environment that writes the games of some rows to a file; everything else is the environment's own.
+
+    Args:
+        env: a ``VecEnv`` or a ``ParallelGame`` of a world.
+        path: a file of JSON lines; games are added to it.
+        rows: of a VecEnv: whose games are kept; a parallel environment has one.
+        players: who sits in seats 0..P-1; their names in PettingZoo by default.
+
+    Raises:
+        UsageError: another environment, no world, another policy for illegal actions, or no such row.
+    """
+
+    def __init__(
+        self,
+        env: VecEnv | ParallelGame,
+        path: str | Path,
+        rows: Sequence[int] = (0,),
+        players: Sequence[str] = (),
+    ) -> None:
+        if not isinstance(env, VecEnv | ParallelGame):
+            raise UsageError(f"{type(env).__name__} cannot be recorded: pass a VecEnv or a ParallelGame.")
+        Recorder(env.game, env.game.new_state(1), None, players)  # tells at once what cannot be
+        limits: Limits = env._limits if isinstance(env, VecEnv) else env.table.limits
+        if limits.illegal not in (NOOP, RAISE):
+            raise UsageError("Games can be recorded under the policies noop and raise for illegal actions alone.")
+        count = env.num_envs if isinstance(env, VecEnv) else 1
+        if not rows or not all(0 <= row < count for row in rows):
+            raise UsageError(f"rows={list(rows)} came, but there are rows 0..{count - 1}. Name at least one.")
+        self.env, self.path, self.rows = env, Path(path), tuple(dict.fromkeys(rows))
+        self._players = tuple(players)
+        self._noted: dict[int, Recorder] = {}
+        self._begun = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "env":  # while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    def reset(self, *args: Any, **kwargs: Any) -> Any:
+        """As the environment's; games that run are written first."""
+        found = self.env.reset(*args, **kwargs)
+        for row in self._among(kwargs.get("mask") if self._begun else None):
+            self._begin(row)
+        return found
+
+    def step(self, actions: Any, rows: Any = None) -> Any:
+        """As the environment's.
+
+        Raises:
+            UsageError: before reset(); games that ran when the environment was handed over are not known.
+        """
+        if not self._begun:
+            raise UsageError("step() came before reset(). Call reset() of the recorded environment first.")
+        if isinstance(self.env, VecEnv):
+            return self._step_batch(self.env, actions, rows)
+        return self._step_parallel(self.env, actions)
+
+    def _step_batch(self, env: VecEnv, actions: Any, rows: Any) -> Any:
+        some = None if rows is None else rows_of(rows, env.num_envs)
+        played = env._check(actions, some)
+        given = {row: played[row].copy() for row in self.rows if some is None or row in some}
+        over = {row for row in given if env.status[row] != RUNNING}
+        found = env.step(actions, rows)
+        for row, chosen in given.items():
+            if row in over:
+                if env.status[row] == RUNNING:
+                    self._begin(row)
+                continue
+            ended = bool(found[4]["_final_obs"][row])
+            status = RUNNING
+            if ended:
+                status = TRUNCATED if found[3][row].any() else TERMINATED
+            gone = ended and env.status[row] == RUNNING
+            self._noted[row].note(chosen, found[1][row], status, None if gone else env.state, row)
+            if ended:
+                self._write(row)
+            if gone:
+                self._begin(row)
+        return found
+
+    def _step_parallel(self, env: ParallelGame, actions: Any) -> Any:
+        found = env.step(actions)
+        table = env.table
+        assert table.ticks is not None
+        self._noted[0].note(table.ticks.played, table.rewards, table.status, env.table.state)
+        if table.status != RUNNING:
+            self._write(0)
+        return found
+
+    def random_rollout(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: it plays inside a kernel, where nothing is noted."""
+        raise UsageError("random_rollout() cannot be recorded. Use step(sample_actions()).")
+
+    def set_state(self, state: Any, *args: Any, **kwargs: Any) -> None:
+        """As the environment's; what ran there is written, and what was put there begins a game of its own."""
+        self.env.set_state(state, *args, **kwargs)
+        for row in self._among(args[0] if args else kwargs.get("rows")) if self._begun else self.rows:
+            self._begin(row)
+
+    def close(self) -> None:
+        """Write the games that run, and close the environment."""
+        for row in list(self._noted):
+            self._write(row)
+        self.env.close()
+
+    def _among(self, rows: Any) -> list[int]:
+        """Those of our rows that a call named; a parallel environment has one."""
+        if not isinstance(self.env, VecEnv):
+            return list(self.rows)
+        named = set(rows_of(rows, self.env.num_envs).tolist())
+        return [row for row in self.rows if row in named]
+
+    def _begin(self, row: int) -> None:
+        self._begun = True
+        self._write(row)
+        env = self.env
+        if isinstance(env, VecEnv):
+            state, seed = take(env.state, row), episode_seed(env._arrays.seed[row], env._arrays.episode[row])
+        else:
+            state, seed = take(env.table.state), episode_seed(np.uint64(env.table.seed or 0), env.table.episode)
+        self._noted[row] = Recorder(env.game, state, int(seed), self._players)
+
+    def _write(self, row: int) -> None:
+        """Write the row's game, if anything was played in it."""
+        noted = self._noted.pop(row, None)
+        if noted is not None and noted.ticks:
+            noted.save(self.path)

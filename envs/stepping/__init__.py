@@ -1,0 +1,1 @@
+"""One stepping engine for all faces: compilation (``jit``), chance (``rng``), loops over rows (``drivers``)."""

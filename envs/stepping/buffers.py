@@ -1,0 +1,162 @@
+"""What every face keeps beside a game's rows, and the numbers that say how to step.
+
+Letters: N games, P players (seats), A actions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, Action
+from ...errors import UnknownName, UsageError
+from ..core import Game
+
+__all__ = [
+    "AUTORESET",
+    "BLOCK",
+    "POLICIES",
+    "Arrays",
+    "Limits",
+    "autoreset_index",
+    "idle_action",
+    "illegal_limits",
+    "new_arrays",
+    "positive",
+]
+
+POLICIES = ("lose", "raise", "resample", "noop")
+LOSE, RAISE, RESAMPLE, NOOP = range(4)
+AUTORESET = ("NextStep", "SameStep", "Disabled")
+NEXT_STEP, SAME_STEP, DISABLED = range(3)
+BLOCK = 256
+"""Rows that a rollout plays to the end before it turns to the next ones: they stay in the nearest cache."""
+
+
+class Arrays(NamedTuple):
+    """What the faces keep beside a game's rows; turn-based shapes, then simultaneous ones.
+
+    Attributes:
+        player: [N] int32 the seat to move; -1 in simultaneous games.
+        mask: [N, A] or [N, P, A] int8.
+        observation: [N, ...] or [N, P, ...].
+        rewards: [N, P] float32.
+        terminated, truncated: [N] or [N, P] bool.
+        illegal: [N] or [N, P] bool, in this step.
+        ended: [N] bool, this step ended a game.
+        final_mask, final_observation: as mask and observation, of games that ended in this step.
+        status: [N] uint8.
+        cycles: [N] int32.
+        seed: [N] uint64.
+        episode: [N] uint32.
+        faults: [N, P] int32 illegal actions so far in this game.
+        acts: [blocks, P] int32 scratch space.
+        alive: [N, P] bool.
+    """
+
+    player: NDArray[np.int32]
+    mask: NDArray[np.int8]
+    observation: NDArray[Any]
+    rewards: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    illegal: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
+    final_mask: NDArray[np.int8]
+    final_observation: NDArray[Any]
+    status: NDArray[np.uint8]
+    cycles: NDArray[np.int32]
+    seed: NDArray[np.uint64]
+    episode: NDArray[np.uint32]
+    faults: NDArray[np.int32]
+    acts: NDArray[np.int32]
+    alive: NDArray[np.bool_]
+
+
+class Limits(NamedTuple):
+    """How to step: numbers that the drivers take as arguments.
+
+    Attributes:
+        illegal: index into POLICIES.
+        illegal_reward: added to the reward of whoever acted illegally.
+        max_cycles: truncate after that many.
+        autoreset: index into AUTORESET.
+    """
+
+    illegal: int
+    illegal_reward: float
+    max_cycles: int
+    autoreset: int
+
+
+def illegal_limits(
+    game: Game, illegal: str | None, illegal_reward: float | None, max_cycles: int | None, autoreset: int
+) -> Limits:
+    """Check the arguments that all faces share and turn them into the drivers' numbers.
+
+    Under ``noop`` a turn-based game, or one whose ``step`` cannot let an action fail, may last longer than its rules
+    say; without ``max_cycles`` it is truncated after four times as many.
+    """
+    fails = idle_action(game) >= 0
+    if illegal is None:
+        illegal = "noop" if fails else "lose"
+    if illegal not in POLICIES:
+        raise UnknownName("illegal-move policy", str(illegal), POLICIES)
+    if illegal_reward is None:
+        illegal_reward = -1.0 if illegal == "lose" else 0.0
+    if not np.isfinite(illegal_reward):
+        raise UsageError(f"illegal_reward={illegal_reward!r} is not finite.")
+    if max_cycles is None:
+        max_cycles = 4 * game.info.max_cycles if illegal == "noop" and not fails else 2**31 - 1
+    return Limits(POLICIES.index(illegal), float(illegal_reward), positive("max_cycles", max_cycles), autoreset)
+
+
+def idle_action(game: Game) -> Action:
+    """What a seat does that gave no answer, in simultaneous games whose ``step`` lets illegal actions fail; else -1."""
+    noop = game.info.noop
+    return noop if game.info.simultaneous and noop is not None else -1
+
+
+def positive(name: str, value: Any) -> int:
+    """A whole number of at least 1, or UsageError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise UsageError(f"{name}={value!r} came; a whole number of at least 1 is needed.")
+    return int(value)
+
+
+def autoreset_index(autoreset_mode: Any) -> int:
+    """Index into AUTORESET of a word or of gymnasium's AutoresetMode."""
+    name = str(getattr(autoreset_mode, "value", autoreset_mode))
+    known = {word.lower(): k for k, word in enumerate(AUTORESET)}
+    if name.lower() not in known:
+        raise UnknownName("autoreset mode", name, AUTORESET)
+    return known[name.lower()]
+
+
+def new_arrays(game: Game, n: int) -> Arrays:
+    """Buffers for n games."""
+    info = game.info
+    seats = (n, info.players) if info.simultaneous else (n,)
+    observation = (*seats, *info.observation_shape)
+    dtype = np.dtype(info.observation_dtype)
+    return Arrays(
+        player=np.full(n, -1, np.int32),
+        mask=np.zeros((*seats, info.num_actions), np.int8),
+        observation=np.zeros(observation, dtype),
+        rewards=np.zeros((n, info.players), np.float32),
+        terminated=np.zeros(seats, np.bool_),
+        truncated=np.zeros(seats, np.bool_),
+        illegal=np.zeros(seats, np.bool_),
+        ended=np.zeros(n, np.bool_),
+        final_mask=np.zeros((*seats, info.num_actions), np.int8),
+        final_observation=np.zeros(observation, dtype),
+        status=np.full(n, RUNNING, np.uint8),
+        cycles=np.zeros(n, np.int32),
+        seed=np.zeros(n, np.uint64),
+        episode=np.zeros(n, np.uint32),
+        faults=np.zeros((n, info.players), np.int32),
+        acts=np.zeros((-(-n // BLOCK), info.players), np.int32),
+        alive=np.ones((n, info.players), np.bool_),
+    )

@@ -1,0 +1,113 @@
+"""A game's compiled loops: the loops of ``templates`` and ``unseen``, bound to its kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core import Game, Kernels
+from . import templates, unseen
+from .buffers import BLOCK, idle_action
+from .jit import bind, disabled, source_hash
+
+__all__ = ["Drivers", "drivers"]
+
+
+WIDE = 512
+"""So many actions, and legal ones are looked for in large steps."""
+
+
+FEW = 8
+"""Loops over at most so many players are compiled for their number."""
+
+
+NEAR = 1 << 17
+"""Bytes of observations and masks that a rollout works on at a time: far less than a second-level cache."""
+
+
+class Drivers(NamedTuple):
+    """A game's compiled loops; see the templates of the same names."""
+
+    begin_rows: Callable[..., None]
+    view_rows: Callable[..., None]
+    step_rows: Callable[..., None]
+    sample_rows: Callable[..., None]
+    rollout: Callable[..., None]
+    rollout_unseen: Callable[..., None]
+    turn: Callable[..., int]
+    start: Callable[..., int]
+    step_some: Callable[..., None]
+    observe_rows: Callable[..., None]
+    still_running: Callable[..., None]
+    tick: Callable[..., int]
+
+
+def drivers(game: Game) -> Drivers:
+    """The loops for a game; made once per set of kernels and process, compiled at the first call."""
+    info = game.info
+    seen = math.prod(info.observation_shape) * np.dtype(info.observation_dtype).itemsize + info.num_actions
+    seen *= info.players if info.simultaneous else 1
+    rows = BLOCK
+    while rows > 1 and rows * seen > NEAR:
+        rows //= 2
+    name = f"{info.name}_v{info.version}"
+    if shares_loops(game):
+        return _drivers(game.kernels, name, info.num_actions, 0, True, 1, idle_action(game))
+    return _drivers(game.kernels, name, info.num_actions, info.players, info.simultaneous, rows, idle_action(game))
+
+
+def shares_loops(game: Game) -> bool:
+    """Whether games of any number of players share their loops: those of many players, or whose players may die."""
+    info = game.info
+    return info.is_world or (info.simultaneous and (info.players > FEW or game.kernels.alive is not None))
+
+
+@cache
+def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: bool, rows: int, idle: int) -> Drivers:
+    tag = f"{name}_{actions}_{players}_{source_hash(kernels, rows, idle)}"
+    links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True))
+    mortal = kernels.alive is not None
+    links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows, "IDLE": idle}
+
+    def add(name: str, template: Callable[..., Any]) -> None:
+        links[name] = bind(template, links, tag, inline=True)
+
+    pick = templates.pick_wide if actions >= WIDE else templates.pick_legal
+    add("pick", templates.pick_plain if disabled() else pick)
+    add("seats", templates.seats_fixed if players else templates.seats_counted)
+    add("flag", templates.flag_each if mortal else templates.flag_all)
+    add("wake", templates.wake_each if mortal else templates.wake_all)
+    add("begin", templates.begin_row)
+    if players:
+        add("look", templates.look_ticks)
+    else:
+        links["look"] = bind(templates.look_ticks, links, tag)
+    add("view", templates.view_ticks if ticks else templates.view_turns)
+    add("finish", templates.finish_ticks if ticks else templates.finish_turns)
+    add("advance", templates.advance_ticks if ticks else templates.advance_turns)
+    add("sample", templates.sample_ticks if ticks else templates.sample_turns)
+    add("row", templates.step_row)
+    if ticks:
+        add("play", unseen.play_ticks)
+    else:
+        add("play", unseen.play_turns if kernels.draw is None else unseen.play_drawn)
+    add("unseen", unseen.unseen_row)
+    whole = (
+        templates.begin_rows,
+        templates.view_rows,
+        templates.step_rows,
+        templates.sample_rows,
+        templates.rollout,
+        unseen.rollout_unseen,
+        templates.lone_turn,
+        templates.lone_start,
+        templates.step_some,
+        templates.observe_rows,
+        templates.still_running,
+        templates.lone_tick,
+    )
+    return Drivers(*(bind(template, links, tag) for template in whole))

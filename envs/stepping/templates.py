@@ -1,0 +1,492 @@
+"""The loops over N games, written once: templates that ``drivers`` compiles for each game.
+
+A game's kernels, the smaller templates and the numbers A and P are free names here; each compiled copy has its own
+under them. One pass per row: step, count, restart, observe, mask. Rows never touch each other, so any split over
+threads gives the same games. Letters: N games, P players (seats), A actions.
+
+The file is longer than most: the templates name each other, and the free names that each copy gets anew are declared
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import RUNNING, TERMINATED, TRUNCATED, Mask, State, Status
+from .buffers import BLOCK, LOSE, NEXT_STEP, NOOP, RESAMPLE, SAME_STEP, Arrays, Limits
+from .jit import kernel
+from .machine import load_word
+from .rng import below, episode_seed, word
+
+_INDEX = 2**63 - 1
+"""``i & _INDEX`` is i, but tells the compiler that the index is not negative, so it need not count from the end."""
+
+
+def _unbound(*_: Any) -> Any:
+    raise NotImplementedError("a template was called that is not bound to a game")
+
+
+# Filled in for each copy: kernels, smaller templates, and A and P as constants, so that loops over them become
+# straight code (P only where ``seats`` is fixed). IDLE is ``idle_action``. ROWS divides BLOCK: a rollout plays so many
+# side by side, and what they write stays in a near cache.
+ACTIONS = PLAYERS = ROWS = 0
+IDLE = -1
+pick: Callable[..., int] = _unbound
+reset: Callable[..., None] = _unbound
+mover: Callable[..., int] = _unbound
+legal: Callable[..., None] = _unbound
+step: Callable[..., int] = _unbound
+observe: Callable[..., None] = _unbound
+look: Callable[..., None] = _unbound
+view: Callable[..., None] = _unbound
+begin: Callable[..., None] = _unbound
+advance: Callable[..., Status] = _unbound
+seats: Callable[[Arrays], int] = _unbound
+alive: Callable[..., bool] = _unbound
+flag: Callable[..., None] = _unbound
+wake: Callable[..., None] = _unbound
+sample: Callable[..., None] = _unbound
+finish: Callable[..., None] = _unbound
+row: Callable[..., int] = _unbound
+
+
+def seats_fixed(b: Arrays) -> int:
+    """P as a constant."""
+    return PLAYERS
+
+
+def seats_counted(b: Arrays) -> Any:
+    """P as it comes: worlds of any size share one compilation."""
+    return b.rewards.shape[1]
+
+
+_ONES = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
+_EVEN = np.uint64(0x00FF00FF00FF00FF)
+_PAIRS = np.uint64(0x0001000100010001)
+
+
+def pick_legal(mask: Mask, random_word: int) -> Any:
+    """A legal action drawn uniformly; 0 where none is legal. mask [A] int8 of zeros and ones.
+
+    Eight at a time: a word times 0x0101... holds the running sums of its bytes, the whole sum in the top byte. The
+    action is the number of entries whose running sum is at most k. Few actions: no branch depends on the mask.
+    """
+    total: Any = 0
+    for a in range(0, ACTIONS - 7, 8):
+        total += np.int64((load_word(mask, a) * _ONES) >> np.uint64(56))
+    for a in range(ACTIONS - ACTIONS % 8, ACTIONS):
+        total += np.int64(mask[a])
+    if total == 0:
+        return 0
+    k = below(random_word, total)
+    action: Any = 0
+    for a in range(0, ACTIONS - 7, 8):
+        sums = load_word(mask, a) * _ONES
+        bound = np.uint64(min(max(k, -1), 8) + 128)
+        not_yet = (bound * _ONES - sums) & _HIGH
+        action += np.int64(((not_yet >> np.uint64(7)) * _ONES) >> np.uint64(56))
+        k -= np.int64(sums >> np.uint64(56))
+        if ACTIONS >= 128 and k < 0:
+            return action
+    for a in range(ACTIONS - ACTIONS % 8, ACTIONS):
+        k -= np.int64(mask[a])
+        action += np.int64(k >= 0)
+    return action
+
+
+@kernel
+def count_512(mask: Mask, first: int) -> Any:
+    """How many of the 512 entries from ``first`` on are 1: words are added up, at most 64 in each of their bytes."""
+    sums = np.uint64(0)
+    for a in range(0, 512, 8):
+        sums += load_word(mask, first + a)
+    pairs = (sums & _EVEN) + ((sums >> np.uint64(8)) & _EVEN)
+    return np.int64((pairs * _PAIRS) >> np.uint64(48))
+
+
+def pick_wide(mask: Mask, random_word: int) -> Any:
+    """``pick_legal`` for thousands of actions, few of them legal: looks at 512 at a time, then 8, then one by one."""
+    total: Any = 0
+    for a in range(0, ACTIONS - 511, 512):
+        total += count_512(mask, a)
+    for a in range(ACTIONS - ACTIONS % 512, ACTIONS):
+        total += np.int64(mask[a])
+    if total == 0:
+        return 0
+    k = below(random_word, total)
+    action: Any = 0
+    while action < ACTIONS - 511:
+        here = count_512(mask, action)
+        if k < here:
+            break
+        k -= here
+        action += 512
+    while action < ACTIONS - 7:
+        here = np.int64((load_word(mask, action) * _ONES) >> np.uint64(56))
+        if k < here:
+            break
+        k -= here
+        action += 8
+    while True:
+        k -= np.int64(mask[action])
+        if k < 0:
+            return action
+        action += 1
+
+
+def pick_plain(mask: Mask, random_word: int) -> int:
+    """``pick_legal`` in NumPy, where the JIT is off."""
+    actions = np.flatnonzero(mask)
+    return int(actions[below(random_word, len(actions))]) if len(actions) else 0
+
+
+def view_turns(state: State, b: Arrays, i: int) -> None:
+    """Refresh player, observation and mask of row i."""
+    p = mover(state, i)
+    b.player[i] = p
+    observe(state, i, p, b.observation[i])
+    if b.status[i] == RUNNING:
+        legal(state, i, p, b.mask[i])
+    else:
+        b.mask[i, :] = 0
+
+
+def look_ticks(state: State, i: int, players: int, observation: NDArray[Any], mask: Mask, running: bool) -> None:
+    """What all players see in row i, [P, ...], and their masks [P, A]: zeros where the game isn't running.
+
+    Worlds have it compiled by itself: the state's arrays are handed over once for all players.
+    """
+    for p in range(players):
+        observe(state, i, p, observation[p])
+        if running:
+            legal(state, i, p, mask[p])
+        else:
+            mask[p, :] = 0
+
+
+def view_ticks(state: State, b: Arrays, i: int) -> None:
+    """Refresh observations and masks of row i."""
+    look(state, i, seats(b), b.observation[i], b.mask[i], b.status[i] == RUNNING)
+
+
+def begin_row(state: State, b: Arrays, i: int) -> None:
+    """Start the game that (seed, episode) name in row i."""
+    reset(state, i, episode_seed(b.seed[i], b.episode[i]))
+    b.status[i] = RUNNING
+    b.cycles[i] = 0
+    for p in range(seats(b)):
+        b.faults[i, p] = 0
+    wake(state, b, i)
+
+
+def flag_all(state: State, b: Arrays, i: int, status: Status) -> None:
+    """How the game stands after a step, for all players of row i."""
+    b.terminated[i] = status == TERMINATED
+    b.truncated[i] = status == TRUNCATED
+
+
+def flag_each(state: State, b: Arrays, i: int, status: Status) -> None:
+    """The same, where players die: once for each, in the step in which its game ends."""
+    for p in range(seats(b)):
+        lives = bool(alive(state, i, p))
+        b.terminated[i, p] = b.alive[i, p] and (status == TERMINATED or not lives)
+        b.truncated[i, p] = b.alive[i, p] and lives and status == TRUNCATED
+        b.alive[i, p] = lives
+
+
+def wake_all(state: State, b: Arrays, i: int) -> None:
+    """Nobody dies."""
+
+
+def wake_each(state: State, b: Arrays, i: int) -> None:
+    """Note who is alive in a row that was begun or written from outside."""
+    for p in range(seats(b)):
+        b.alive[i, p] = alive(state, i, p)
+
+
+def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np.int32], limits: Limits) -> Status:
+    """One turn in row i, without a restart: rewards, illegal, cycles and the status."""
+    p = b.player[i]
+    is_legal = 0 <= action < ACTIONS and b.mask[i, action] == 1
+    b.illegal[i] = not is_legal
+    status = RUNNING
+    if not is_legal:
+        b.faults[i, p] += 1
+        if limits.illegal == RESAMPLE:
+            action = pick(b.mask[i], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i]))
+        elif limits.illegal == LOSE:
+            status = TERMINATED
+    if is_legal or limits.illegal == RESAMPLE:
+        acts[p] = action
+        status = step(state, i, acts, b.rewards[i])
+    if not is_legal:
+        b.rewards[i, p] += np.float32(limits.illegal_reward)
+    b.cycles[i] += 1
+    if status == RUNNING and b.cycles[i] >= limits.max_cycles:
+        status = TRUNCATED
+    return status
+
+
+def advance_ticks(
+    state: State, b: Arrays, i: int, actions: NDArray[np.int32], acts: NDArray[np.int32], limits: Limits
+) -> Status:
+    """One tick in row i, without a restart. A seat without a legal action is not asked: its action is ignored.
+
+    Under ``noop``, games with an idle action get what was played as it came, and let it fail.
+    """
+    wrong = False
+    for p in range(seats(b)):
+        action = actions[p]
+        asked = 0 <= action < ACTIONS and b.mask[i, p, action] == 1
+        is_illegal = False
+        if not asked:
+            for a in range(ACTIONS):
+                asked |= b.mask[i, p, a] == 1
+            is_illegal = asked
+        b.illegal[i, p] = is_illegal
+        if is_illegal and limits.illegal == RESAMPLE:
+            action = pick(b.mask[i, p], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i] * seats(b) + p))
+        elif is_illegal and limits.illegal == NOOP and IDLE >= 0:
+            action = action if 0 <= action < ACTIONS else IDLE
+        elif is_illegal:
+            wrong = True
+        acts[p] = action if asked else max(IDLE, 0)
+    status = RUNNING
+    if not wrong:
+        status = step(state, i, acts, b.rewards[i])
+    elif limits.illegal == LOSE:
+        status = TERMINATED
+    for p in range(seats(b)):
+        if b.illegal[i, p]:
+            b.faults[i, p] += 1
+            b.rewards[i, p] += np.float32(limits.illegal_reward)
+    b.cycles[i] += 1
+    if status == RUNNING and b.cycles[i] >= limits.max_cycles:
+        status = TRUNCATED
+    return status
+
+
+def finish_turns(state: State, b: Arrays, i: int) -> None:
+    """Keep the last observation of row i before it restarts."""
+    p = mover(state, i)
+    observe(state, i, p, b.final_observation[i])
+    b.final_mask[i, :] = 0
+    if b.truncated[i]:
+        legal(state, i, p, b.final_mask[i])
+
+
+def finish_ticks(state: State, b: Arrays, i: int) -> None:
+    """Keep the last observations of row i before it restarts."""
+    cut = False
+    for p in range(seats(b)):
+        cut |= b.truncated[i, p]
+    look(state, i, seats(b), b.final_observation[i], b.final_mask[i], cut)
+
+
+def step_row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int32], limits: Limits) -> int:
+    """One whole step of row i: advance, flags, restart, view. Returns 1 if a game ended."""
+    for p in range(seats(b)):
+        b.rewards[i, p] = 0
+    if b.status[i] != RUNNING:
+        b.illegal[i] = False
+        b.ended[i] = False
+        if limits.autoreset == NEXT_STEP:
+            b.episode[i] += 1
+            begin(state, b, i)
+            b.terminated[i] = False
+            b.truncated[i] = False
+            view(state, b, i)
+        return 0
+    status = advance(state, b, i, action, acts, limits)
+    flag(state, b, i, status)
+    b.ended[i] = status != RUNNING
+    if status != RUNNING:
+        if limits.autoreset == SAME_STEP:
+            finish(state, b, i)
+            b.episode[i] += 1
+            begin(state, b, i)
+        else:
+            b.status[i] = status
+    view(state, b, i)
+    return 1 if status != RUNNING else 0
+
+
+def step_rows(state: State, b: Arrays, actions: NDArray[np.int32], lo: int, hi: int, limits: Limits) -> None:
+    """Step rows lo..hi-1; actions [N] or [N, P]."""
+    acts = b.acts[lo // BLOCK]
+    for j in range(lo, hi):
+        i = j & _INDEX
+        row(state, b, i, actions[i], acts, limits)
+
+
+def step_some(state: State, b: Arrays, actions: NDArray[np.int32], rows: NDArray[np.intp], limits: Limits) -> None:
+    """Step the rows that ``rows`` names, one thread."""
+    acts = b.acts[0]
+    for i in rows:
+        row(state, b, i, actions[i], acts, limits)
+
+
+def observe_rows(state: State, rows: NDArray[np.intp], players: NDArray[np.int32], out: NDArray[Any]) -> None:
+    """out[k] = what players[k] sees in rows[k]."""
+    for k in range(rows.shape[0]):
+        observe(state, rows[k], players[k], out[k])
+
+
+def sample_turns(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
+    """A random legal action of row i into out [N]."""
+    out[i] = pick(b.mask[i], word(key, counter * b.mask.shape[0] + i))
+
+
+def sample_ticks(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
+    """Random legal actions of row i into out [N, P]."""
+    for p in range(seats(b)):
+        out[i, p] = pick(b.mask[i, p], word(key, (counter * out.shape[0] + i) * seats(b) + p))
+
+
+def sample_rows(b: Arrays, key: int, counter: int, out: NDArray[np.int32], lo: int, hi: int) -> None:
+    """Random legal actions for rows lo..hi-1; draw number ``counter`` of generator ``key``."""
+    for j in range(lo, hi):
+        i = j & _INDEX
+        sample(b, i, key, counter, out)
+
+
+def rollout(
+    state: State,
+    b: Arrays,
+    out: NDArray[np.int32],
+    key: int,
+    counter: int,
+    steps: int,
+    lo: int,
+    hi: int,
+    limits: Limits,
+    episodes: NDArray[np.int64],
+    returns: NDArray[np.float64],
+) -> None:
+    """``steps`` times sample and step, a few rows at a time; sums go into episodes [blocks] and returns [blocks, P]."""
+    acts = b.acts[lo // BLOCK]
+    for first in range(lo, hi, ROWS):
+        last = min(first + ROWS, hi)
+        block = first // BLOCK
+        for t in range(steps):
+            for j in range(last - first):
+                i = (first + j) & _INDEX
+                sample(b, i, key, counter + t, out)
+                episodes[block] += row(state, b, i, out[i], acts, limits)
+                for p in range(seats(b)):
+                    returns[block, p] += b.rewards[i, p]
+
+
+def begin_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
+    """Start new games in some rows and clear their flags."""
+    for i in rows:
+        begin(state, b, i)
+        b.rewards[i, :] = 0
+        b.terminated[i] = False
+        b.truncated[i] = False
+        b.illegal[i] = False
+        b.ended[i] = False
+        view(state, b, i)
+
+
+def view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
+    """Refresh what is seen of some rows whose state was written from outside."""
+    for i in rows:
+        wake(state, b, i)
+        view(state, b, i)
+
+
+def still_running(state: State, players: int, mask: Mask, status: NDArray[np.uint8]) -> None:
+    """Status [N]: RUNNING where anybody of P has a legal action, else TERMINATED. mask [A] is scratch space."""
+    for i in range(status.shape[0]):
+        status[i] = TERMINATED
+        first = mover(state, i)
+        for p in range(players):
+            if first >= 0 and p != first:
+                continue
+            legal(state, i, p, mask)
+            for a in range(ACTIONS):
+                if mask[a] != 0:
+                    status[i] = RUNNING
+
+
+def lone_turn(
+    state: State,
+    action: int,
+    acts: NDArray[np.int32],
+    rewards: NDArray[np.float32],
+    observation: NDArray[Any],
+    mask: Mask,
+) -> int:
+    """One legal turn of a lone game (N = 1) and what the next mover sees. Returns status + 4 * next mover."""
+    i = 0 * mask.shape[0]  # a literal 0 would have every kernel compiled once more, for it alone
+    acts[mover(state, i)] = action
+    for p in range(PLAYERS):
+        rewards[p] = 0
+    status = step(state, i, acts, rewards)
+    p = mover(state, i)
+    observe(state, i, p, observation)
+    if status == RUNNING:
+        legal(state, i, p, mask)
+    else:
+        for a in range(ACTIONS):
+            mask[a] = 0
+    return status + 4 * p
+
+
+def lone_start(state: State, seed: int, observation: NDArray[Any], mask: Mask) -> int:
+    """A new lone game (N = 1, turn-based) and what its first mover sees. Returns the mover."""
+    i = 0 * mask.shape[0]
+    reset(state, i, seed)
+    p = mover(state, i)
+    observe(state, i, p, observation)
+    legal(state, i, p, mask)
+    return p
+
+
+def lone_tick(
+    state: State,
+    b: Arrays,
+    actions: NDArray[np.int64],
+    observation: NDArray[Any],
+    mask: Mask,
+    limits: Limits,
+) -> int:
+    """One tick of a lone game (N = 1), and what everybody sees then: observation [P, ...], mask [P, A].
+
+    Returns status, + 4 where an action was illegal, + 8 where somebody died.
+    """
+    i = 0 * mask.shape[0]
+    for p in range(seats(b)):
+        b.rewards[i, p] = 0
+    status = advance(state, b, i, actions, b.acts[0], limits)
+    flag(state, b, i, status)
+    b.status[i] = status
+    wrong, died = 0, 0
+    look(state, i, seats(b), observation, mask, status == RUNNING)
+    for p in range(seats(b)):
+        for a in range(ACTIONS):
+            b.mask[i, p, a] = mask[p, a]
+        wrong |= b.illegal[i, p]
+        died |= not b.alive[i, p] and b.terminated[i, p]
+    return status + 4 * wrong + 8 * died
+
+
+@kernel
+def first_outside(actions: NDArray[Any], least: int, count: int) -> int:
+    """Index of the first number outside least..count-1, or -1. Works on the flattened array."""
+    flat = actions.reshape(-1)
+    outside = 0
+    for j in range(flat.shape[0]):
+        outside += (flat[j] < least) | (flat[j] >= count)
+    if outside == 0:
+        return -1
+    for j in range(flat.shape[0]):
+        if flat[j] < least or flat[j] >= count:
+            return j
+    return -1

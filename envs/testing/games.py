@@ -1,0 +1,456 @@
+"""One conformance check for all games: ``check_game(game)``.
+
+A new game is tested before its author writes a test: the suite runs this over ``list_envs()``. Each check is a
+function of a Game and raises AssertionError with what it met; ``CHECKS`` lists them.
+
+The file is longer than most: all checks stand together, beside the way of playing a game that they share.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib.util
+import io
+import math
+import pickle
+import string
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ...aliases import RUNNING
+from ...errors import ActionError
+from ..core import Game
+from ..faces.aec import AECGame
+from ..faces.parallel import ParallelGame
+from ..faces.render import render_modes
+from ..faces.vec import VecEnv
+from ..registry import list_envs, spec
+from ..state import from_bytes, layout_hash, take, to_bytes
+from ..stepping.drivers import shares_loops
+from ..stepping.rng import below, episode_seed, word
+from ..words import TextGame
+from .words import FARAMA_WARNINGS, check_words
+from .worlds import check_world
+
+__all__ = ["CHECKS", "FARAMA_WARNINGS", "check_game", "transcript"]
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    return bool(a == b)
+
+
+def _draw(game: Game) -> str | None:
+    return spec(game.info.id).draw if game.info.id in list_envs() else None
+
+
+def _random_actions(game: Game, state: Any, i: int, seed: int, turn: int) -> list[int]:
+    """[P] a legal action for everybody who has one, 0 for the others."""
+    chosen = []
+    for p in range(game.info.players):
+        legal = game.legal_actions(state, i, p)
+        drawn = below(np.uint64(word(np.uint64(seed), turn * game.info.players + p)), max(1, len(legal)))
+        chosen.append(legal[drawn] if legal else 0)
+    return chosen
+
+
+WORK = 200_000
+"""Answers that a check's random plays give at most on the bare kernels, which cost some microseconds each from Python.
+"""
+
+SEATS = 4
+"""Seats that are looked at closely in one tick of a world of many; other ones in the next."""
+
+
+def _seats(game: Game) -> int:
+    """How many answer in a turn."""
+    return game.info.players if game.info.simultaneous else 1
+
+
+def _plays(game: Game, plays: int) -> Iterator[Iterator[tuple[Any, list[int], np.ndarray[Any, Any] | None, int]]]:
+    """Random plays, seed by seed: fewer and shorter ones where many answer in a turn."""
+    plays = max(2, min(plays, WORK // (60 * _seats(game))))
+    turns = max(20, WORK // (plays * _seats(game)))
+    return (islice(_play(game, seed), turns) for seed in range(plays))
+
+
+def _looked_at(game: Game, turn: int) -> list[int]:
+    """Seats to look at in a turn: all of a few, in turn those of many."""
+    players = game.info.players
+    return list(range(players)) if players <= 8 else [(turn * SEATS + k) % players for k in range(SEATS)]
+
+
+def _play(game: Game, seed: int) -> Iterator[tuple[Any, list[int], np.ndarray[Any, Any] | None, int]]:
+    """Random play on the bare kernels: (state, actions to come, rewards of the last step, status)."""
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(seed))
+    rewards, status, turn = None, RUNNING, 0
+    while status == RUNNING:
+        actions = _random_actions(game, state, 0, seed, turn)
+        yield state, actions, rewards, status
+        rewards = np.zeros(game.info.players, np.float32)
+        status = int(game.kernels.step(state, 0, np.array(actions, np.int32), rewards))
+        turn += 1
+        assert turn <= game.info.max_cycles, f"the game goes on after max_cycles={game.info.max_cycles}"
+    yield state, [], rewards, status
+
+
+def _movers(game: Game, state: Any) -> list[int]:
+    return list(range(game.info.players)) if game.info.simultaneous else [game.mover(state, 0)]
+
+
+def check_rules(game: Game) -> None:
+    """Masks, observations, rewards and keys in random play."""
+    info = game.info
+    assert (game.mover(game.new_state(1), 0) == -1) == info.simultaneous, "mover is -1 in simultaneous games only"
+    met: dict[int, Any] = {}
+    for play in _plays(game, 40):
+        for turn, (state, _, rewards, status) in enumerate(play):
+            if turn >= 100 and turn % 7 and status == RUNNING:
+                continue
+            movers = _movers(game, state)
+            before = to_bytes(game, state)
+            may = (movers, [game.legal_actions(state, 0, p) for p in movers])
+            if status == RUNNING and met.setdefault(game.key(state, 0), may) != may:
+                raise AssertionError(
+                    f"two positions have the key {game.key(state, 0):016x}, but differ in who may play what: "
+                    f"{met[game.key(state, 0)]} and {may}"
+                )
+            for p in _looked_at(game, turn):
+                mask = game.legal_mask(state, 0, p)
+                assert set(np.unique(mask)) <= {0, 1}, f"a mask holds other numbers than 0 and 1: {mask}"
+                full = np.full(info.num_actions, 7, np.int8)
+                game.kernels.legal(state, 0, p, full)
+                assert np.array_equal(mask, full), "legal leaves a part of the mask unwritten"
+                if status != RUNNING or p not in movers:
+                    assert not mask.any(), f"player {p} has legal actions, but is not to move"
+                _check_observation(game, state, p)
+            if status == RUNNING:
+                assert any(game.legal_mask(state, 0, p).any() for p in movers), (
+                    "nobody has a legal action, yet the game runs"
+                )
+            assert game.key(state, 0) == game.key(take(state), 0), "key is not a function of the row"
+            assert to_bytes(game, state) == before, "looking at a state changed it"
+            assert rewards is None or np.isfinite(rewards).all(), f"rewards are not finite: {rewards}"
+    vec = VecEnv(game, 2, seed=0, autoreset_mode="Disabled")
+    vec.reset()
+    vec.random_rollout(info.max_cycles, observe=False)
+    assert (vec.status != RUNNING).all(), f"the game goes on after max_cycles={info.max_cycles}"
+
+
+def _check_observation(game: Game, state: Any, player: int) -> None:
+    info = game.info
+    seen = []
+    for poison in (0, 1):
+        out = np.full(info.observation_shape, poison, info.observation_dtype)
+        game.kernels.observe(state, 0, player, out)
+        seen.append(out)
+    assert np.array_equal(seen[0], seen[1]), "observe leaves a part of its output unwritten"
+    out_of_bounds = (seen[0] < info.observation_low) | (seen[0] > info.observation_high)
+    assert not out_of_bounds.any(), f"the observation of player {player} is out of bounds: {seen[0]}"
+
+
+def check_text(game: Game) -> None:
+    """Mask == legal list == what parse_action accepts; every legal action's text comes back as that action.
+
+    ``parse_action`` does not know who answers: games whose rules let actions fail need not refuse what is none now.
+    """
+    info = game.info
+    asked = range(info.num_actions) if info.num_actions <= 64 else range(0, info.num_actions, info.num_actions // 64)
+    few = 10 if info.players <= 8 else 2
+    for play in _plays(game, few):
+        for turn, (state, _, _, _) in enumerate(play):
+            if turn >= 30 and turn % 17:  # long games repeat themselves
+                continue
+            movers = _movers(game, state)
+            for p in [p for p in _looked_at(game, turn) if p in movers]:
+                legal = game.legal_actions(state, 0, p)
+                texts = [game.action_to_text(state, 0, a) for a in legal]
+                assert len(set(texts)) == len(texts), f"two legal actions are written alike: {texts}"
+                for a, text in zip(legal, texts, strict=True):
+                    assert game.parse_action(state, 0, text) == a, f"{text!r} does not come back as {a}"
+                for a in set(asked) - set(legal) if not info.is_world else ():
+                    assert not _accepts(game, state, game.action_to_text(state, 0, a)), (
+                        f"parse_action takes {a}, which is not legal"
+                    )
+                for face in (game.describe, game.compact):
+                    told = face(state, 0, p)
+                    assert isinstance(told, str), f"{face} tells {told!r}"
+                    assert told, f"{face} tells nothing"
+                    strange = sorted(set(told) - set(string.printable))
+                    assert not strange, f"{face} uses characters beyond ASCII, which Text spaces do not hold: {strange}"
+                    assert len(told) <= 8192, f"{face} tells {len(told)} characters; Text spaces hold 8192"
+            for bad in ("", "no idea", "\u2603", "99999999999"):
+                assert not _accepts(game, state, bad), f"parse_action takes {bad!r}"
+
+
+def _accepts(game: Game, state: Any, text: str) -> bool:
+    try:
+        game.parse_action(state, 0, text)
+    except ActionError:
+        return False
+    return True
+
+
+def _cycle(env: AECGame, seed: int, turn: int) -> Any:
+    """One documented step with a random legal action; everything that was seen."""
+    observation, reward, terminated, truncated, info = env.last()
+    action = None
+    if not (terminated or truncated):
+        legal = np.flatnonzero(env.table.mask(env.possible_agents.index(env.agent_selection)))
+        drawn = below(np.uint64(word(np.uint64(seed), turn)), max(1, len(legal)))
+        action = _given(env, int(legal[drawn]) if len(legal) else 0)
+    seen = (env.agent_selection, observation, reward, terminated, truncated, copy.deepcopy(info), action)
+    env.step(action)
+    return (*seen, dict(env.rewards), dict(env.terminations), list(env.agents))
+
+
+def _given(env: AECGame | ParallelGame, action: int) -> Any:
+    """An action number as the face takes it."""
+    return action if env.table.verbs is None else env.table.verbs.pair(action)
+
+
+def check_determinism(game: Game) -> None:
+    """500 cycles (ticks of up to 24 agents), resets in between: the same seed gives the same games."""
+    first, second = AECGame(game), AECGame(game)
+    for env in (first, second):
+        env.reset(seed=7)
+    for turn in range(500 * min(_seats(game), 24)):
+        assert _equal(_cycle(first, 7, turn), _cycle(second, 7, turn)), f"the games differ in cycle {turn}"
+        if not first.agents:
+            first.reset()
+            second.reset()
+
+
+def check_copies(game: Game) -> None:
+    """clone, deepcopy, pickle and get_state / set_state in mid-game: equal afterwards, and independent."""
+    ways: list[Callable[[AECGame], AECGame]] = [AECGame.clone, copy.deepcopy, lambda e: _through_bytes(game, e)]
+    if game.info.id in list_envs():
+        ways.append(lambda e: pickle.loads(pickle.dumps(e)))
+    seats = min(_seats(game), 24)
+    for way in ways:
+        for stop in range(0, 6 * (1 + seats // 2), 1 + seats // 2):
+            env = AECGame(game)
+            env.reset(seed=3)
+            for turn in range(stop):
+                if env.agents:
+                    _cycle(env, 3, turn)
+            twin = way(env)
+            for turn in range(stop, stop + 20 * (1 + seats // 4)):
+                if not env.agents:
+                    break
+                assert _equal(_cycle(env, 3, turn), _cycle(twin, 3, turn)), f"a copy goes another way in cycle {turn}"
+            assert env.agents == twin.agents
+
+
+def _through_bytes(game: Game, env: AECGame) -> AECGame:
+    other = AECGame(game)
+    other.reset(seed=99)
+    other.set_state(to_bytes(game, env.get_state()))
+    return other
+
+
+def check_batched(game: Game) -> None:
+    """Row i of a batch seeded s plays what a lone environment seeded s + i plays, restarts included."""
+    n, info = 6, game.info
+    vec = VecEnv(game, n, seed=11)
+    vec.reset()
+    singles = [ParallelGame(game) for _ in range(n)]
+    for i, env in enumerate(singles):
+        env.reset(seed=11 + i)
+    for turn in range(60):
+        actions = vec.sample_actions().copy()
+        seats = actions if info.simultaneous else np.repeat(actions[:, None], info.players, 1)
+        _, rewards, terminated, truncated, _ = vec.step(actions)
+        for i, env in enumerate(singles):
+            here = _numbers(env)
+            played = dict(zip(env.agents, (_given(env, a) for a in seats[i, here].tolist()), strict=True))
+            seen, won, ended, cut, _ = env.step(played)
+            assert list(won.values()) == rewards[i, here].tolist(), f"rewards differ in row {i}, turn {turn}"
+            assert list(ended.values()) == np.broadcast_to(terminated[i], info.players)[here].tolist()
+            assert list(cut.values()) == np.broadcast_to(truncated[i], info.players)[here].tolist()
+            if not env.agents:
+                seen, _ = env.reset()
+                here = _numbers(env)
+            for p in here:
+                if info.simultaneous or p == vec.player[i]:
+                    at = (i, p) if info.simultaneous else (i,)
+                    agent = seen[info.agents[p]]["observation"]
+                    assert np.array_equal(agent, vec.observation[at]), f"observations differ in row {i}"
+                    assert np.array_equal(env.table.mask(p), vec.action_mask[at]), f"masks differ in row {i}"
+    _check_rollout(game)
+
+
+def _numbers(env: ParallelGame) -> list[int]:
+    """The seats of the agents that play."""
+    return [int(agent.rpartition("_")[2]) for agent in env.agents]
+
+
+def _check_rollout(game: Game) -> None:
+    size = math.prod(game.info.observation_shape) * np.dtype(game.info.observation_dtype).itemsize * _seats(game)
+    n, steps = max(2, min(600, (20 << 20) // size)), 25
+    stepped, rolled = VecEnv(game, n, seed=5), VecEnv(game, n, seed=5, num_threads=2)
+    episodes, returns = 0, np.zeros(game.info.players)
+    for vec in (stepped, rolled):
+        vec.reset()
+    for _ in range(steps):
+        _, rewards, _, _, info = stepped.step(stepped.sample_actions())
+        episodes += int(info["_final_obs"].sum())
+        returns += rewards.sum(0, dtype=np.float64)
+    sums = rolled.random_rollout(steps)
+    rolled.close()
+    assert (sums.steps, sums.episodes) == (n * steps, episodes), "random_rollout counts otherwise than step"
+    assert np.allclose(sums.returns, returns), "random_rollout pays otherwise than step"
+    assert to_bytes(game, stepped.get_state()) == to_bytes(game, rolled.get_state()), (
+        "two threads play other games than one"
+    )
+    assert np.array_equal(stepped.observation, rolled.observation), "random_rollout leaves other observations"
+    assert np.array_equal(stepped.action_mask, rolled.action_mask), "random_rollout leaves other masks"
+    _check_unseen_rollout(game, rolled)
+
+
+def _check_unseen_rollout(game: Game, seen: VecEnv) -> None:
+    """``observe=False``: one thread or two, the same games; where the game draws from its mask, those of ``seen``."""
+    n, steps = seen.num_envs, 25
+    unseen, threads = VecEnv(game, n, seed=5), VecEnv(game, n, seed=5, num_threads=2)
+    sums = []
+    for vec in (unseen, threads):
+        vec.reset()
+        sums.append(vec.random_rollout(steps, observe=False))
+        vec.close()
+    assert sums[0][:2] == sums[1][:2], "two threads count otherwise than one"
+    assert sums[0].steps == n * steps, "random_rollout(observe=False) counts otherwise than step"
+    whole = unseen.get_state()
+    assert to_bytes(game, whole) == to_bytes(game, threads.get_state()), "two threads play other games than one"
+    if game.kernels.draw is None:
+        assert to_bytes(game, whole) == to_bytes(game, seen.get_state()), "observe=False plays other games"
+    fresh = VecEnv(game, n)
+    fresh.set_state(whole)
+    assert np.array_equal(unseen.observation, fresh.observation), "observe=False leaves old observations"
+    assert np.array_equal(unseen.action_mask, fresh.action_mask), "observe=False leaves old masks"
+    _check_draw(game)
+
+
+def _check_draw(game: Game) -> None:
+    """A game's own ``draw`` takes each legal action about as often as the others, and nothing else."""
+    if game.kernels.draw is None:
+        return
+    for turn, (state, _, _, status) in enumerate(_play(game, 8)):
+        legal = game.legal_actions(state, 0, game.mover(state, 0))
+        if status != RUNNING or turn % 9:
+            continue
+        drawn = [int(game.kernels.draw(state, 0, np.uint64(word(np.uint64(turn), k)))) for k in range(40 * len(legal))]
+        counts = np.array([drawn.count(a) for a in legal])
+        assert counts.sum() == len(drawn), f"draw takes {set(drawn) - set(legal)}, which are not legal"
+        assert ((counts > 8) & (counts < 90)).all(), f"draw is not uniform: {counts} of 40 each"
+
+
+def check_state(game: Game) -> None:
+    """Rows as bytes come back equal; the layout hash knows them."""
+    vec = VecEnv(game, 5, seed=1)
+    vec.reset()
+    vec.random_rollout(2)
+    whole = vec.get_state()
+    assert _equal(from_bytes(game, to_bytes(game, whole)), whole), "a snapshot comes back otherwise"
+    assert _equal(from_bytes(game, to_bytes(game, whole.state)), whole.state), "bare rows come back otherwise"
+    assert layout_hash(whole.state) == layout_hash(game.new_state(1))
+
+
+def check_pettingzoo(game: Game) -> None:
+    """PettingZoo's own tests: api, seed, parallel, max_cycles (where games are long enough) and render."""
+    draw = _draw(game)
+
+    def env(render_mode: str | None = None, max_cycles: int | None = None) -> AECGame:
+        return AECGame(game, render_mode=render_mode, max_cycles=max_cycles, draw=draw)
+
+    def parallel_env(render_mode: str | None = None, max_cycles: int | None = None) -> ParallelGame:
+        return ParallelGame(game, render_mode=render_mode, max_cycles=max_cycles, draw=draw)
+
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        for message in FARAMA_WARNINGS:
+            warnings.filterwarnings("ignore", message=message)
+        from pettingzoo.test import (
+            api_test,
+            max_cycles_test,
+            parallel_api_test,
+            parallel_seed_test,
+            render_test,
+            seed_test,
+            state_test,
+        )
+
+        cycles = max(2, 200 // max(1, _seats(game) // 4))
+        api_test(env(), num_cycles=cycles)
+        api_test(AECGame(game, checked=False), num_cycles=cycles)
+        seed_test(env, num_cycles=cycles // 2)
+        parallel_api_test(parallel_env(), num_cycles=cycles)
+        parallel_seed_test(parallel_env, num_cycles=cycles // 2)
+        if game.whole is not None:
+            state_test(env(), parallel_env(), num_cycles=10)
+        if game.info.simultaneous and game.info.max_cycles > 4:
+            max_cycles_test(SimpleNamespace(env=env, parallel_env=parallel_env))
+        if "rgb_array" not in render_modes(draw) or importlib.util.find_spec("pygame"):
+            render_test(env)
+
+
+CHECKS: dict[str, Callable[[Game], None]] = {
+    "rules": check_rules,
+    "text": check_text,
+    "determinism": check_determinism,
+    "copies": check_copies,
+    "batched": check_batched,
+    "state": check_state,
+    "world": check_world,
+    "pettingzoo": check_pettingzoo,
+}
+"""Every check by name."""
+
+
+def check_game(game: Game) -> None:
+    """Run every check; games of words have checks of their own (``words``).
+
+    Raises:
+        AssertionError: with the first thing that is wrong.
+    """
+    if isinstance(game, TextGame):
+        check_words(game)
+        return
+    for check in CHECKS.values():
+        check(game)
+
+
+def transcript(game: Game, seeds: range = range(4)) -> str:
+    """Random games in words: what every seat is told, what it plays, what it gets. Golden files are made of it.
+
+    Of long games every tenth turn is described, from the 40th on. Of worlds: two games, 60 ticks of each, two seats a
+    tick in short, one in every tenth at length.
+    """
+    world = shares_loops(game)
+    lines = [game.rules]
+    for seed in seeds[:2] if world else seeds:
+        lines.append(f"# seed {seed}")
+        first = int(episode_seed(np.uint64(seed), 0))
+        for turn, (state, actions, rewards, status) in enumerate(islice(_play(game, first), 60 if world else None)):
+            told = turn < 40 or turn % 10 == 0 or status != RUNNING
+            if rewards is not None and (told or rewards.any()):
+                lines.append("rewards " + " ".join(f"{r:g}" for r in rewards.tolist()))
+            seats = range(game.info.players)
+            for p in (sorted({turn % len(seats), (turn + 1) % len(seats)}) if world else seats) if told else ():
+                lines.append(f"{game.compact(state, 0, p)} key {game.key(state, 0):016x}")
+            if status == RUNNING:
+                movers = _movers(game, state)
+                if told and (not world or turn % 10 == 0):
+                    lines.append(game.describe(state, 0, movers[turn % len(movers) if world else 0]))
+                lines.append("plays " + " ".join(game.action_to_text(state, 0, actions[p]) for p in movers))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,165 @@
+"""Games in a file: written, read, played again; and lines that are no game."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+
+import numpy as np
+import pytest
+
+from coterie.aliases import RUNNING, TERMINATED
+from coterie.envs.core import GameRecord
+from coterie.envs.registry import list_envs, make_game
+from coterie.envs.replay.file import read_games, replay, write_json
+from coterie.envs.state import take, to_bytes
+from coterie.envs.words import TextGame
+from coterie.errors import NotationError, UsageError
+
+
+def random_game(game, seed: int, most: int = 60, state=None) -> tuple[GameRecord, object]:
+    """A record of random play, and where it ended."""
+    rng = np.random.default_rng(seed)
+    info = game.info
+    if state is None:
+        state = game.new_state(1)
+        game.kernels.reset(state, 0, np.uint64(seed))
+    start, played, returns, status = take(state), [], np.zeros(info.players), RUNNING
+    while status == RUNNING and len(played) < most:
+        actions = np.zeros(info.players, np.int32)
+        for p in range(info.players) if info.simultaneous else [game.mover(state, 0)]:
+            actions[p] = rng.choice(game.legal_actions(state, 0, p))
+        rewards = np.zeros(info.players, np.float32)
+        status = int(game.kernels.step(state, 0, actions, rewards))
+        returns += rewards
+        played.append(actions.tolist())
+    names = tuple(f"player {p}" for p in range(info.players))
+    return GameRecord(start, played, names, tuple(returns.tolist()), status, None, {0: 'says "hm"\nä'}), state
+
+
+def end_of(game, record):
+    *_, (state, _, status) = replay(game, record)
+    return to_bytes(game, state), status
+
+
+@pytest.mark.parametrize("id", [id for id in list_envs() if not isinstance(make_game(id), TextGame)])
+@pytest.mark.parametrize("most", [3, 500])
+def test_every_game_comes_back(id: str, most: int) -> None:
+    game = make_game(id)
+    record, state = random_game(game, 5, most)
+    line = write_json(game, record, seed=5, words=["a", "b"])
+    assert line.count("\n") == 1
+    assert json.loads(line)["seed"] == 5
+    (saved,) = read_games(line)
+    assert (saved.game.info, saved.game.config, saved.seed, saved.words) == (game.info, game.config, 5, ("a", "b"))
+    assert saved.record.players == record.players
+    assert saved.record.returns == record.returns
+    assert saved.record.status == record.status
+    assert saved.record.comments == record.comments
+    assert end_of(game, saved.record) == (to_bytes(game, state), record.status)
+    assert write_json(saved.game, saved.record, saved.seed, saved.words) == line
+
+
+def test_configuration_and_start_positions_come_back() -> None:
+    game = make_game("highest_number", players=3, rounds=4)
+    record, state = random_game(game, 1, 2)
+    (saved,) = read_games(write_json(game, record))
+    assert saved.game.config == game.config
+    assert saved.record.actions == record.actions
+    chess = make_game("chess")
+    start = chess.new_state(1)
+    chess.kernels.reset(start, 0, np.uint64(0))
+    chess.options["fen"](start, 0, "4k3/8/8/8/8/8/4P3/4K3 b - - 3 20")
+    record, state = random_game(chess, 1, 9, start)
+    line = write_json(chess, record, seed=1)
+    assert "seed" not in json.loads(line), "no seed leads there"
+    (saved,) = read_games(line)
+    assert end_of(chess, saved.record)[0] == to_bytes(chess, state)
+
+
+def test_an_illegal_answer_is_kept() -> None:
+    game = make_game("tictactoe")
+    record, _ = random_game(game, 0, 2)
+    lost = GameRecord(record.start, record.actions, record.players, (-1.0, 0.0), TERMINATED, 0)
+    (saved,) = read_games(write_json(game, lost, 0))
+    assert (saved.record.illegal, saved.record.status, saved.record.returns) == (0, TERMINATED, (-1, 0))
+
+
+def test_a_file_of_several(tmp_path) -> None:
+    games = [make_game("tictactoe"), make_game("connect_four"), make_game("kuhn_poker")]
+    path = tmp_path / "games.json"
+    path.write_text("\n".join(write_json(game, random_game(game, 3)[0], 3) for game in games), encoding="utf-8")
+    assert [saved.game.info.id for saved in read_games(path)] == [game.info.id for game in games]
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_games(tmp_path)
+
+
+def start(games: int) -> str:
+    """So many games of tictactoe as a line holds one."""
+    game = make_game("tictactoe")
+    return base64.b64encode(zlib.compress(to_bytes(game, game.new_state(games)))).decode()
+
+
+def broken(**changes) -> str:
+    fields = {
+        "game": "tictactoe-v0",
+        "config": {},
+        "seed": 0,
+        "actions": [4, 0],
+        "players": ["a", "b"],
+        "returns": [0, 0],
+        "status": "running",
+    }
+    fields |= changes
+    return json.dumps({name: value for name, value in fields.items() if value is not ...})
+
+
+def test_what_the_others_are_made_of_can_be_read() -> None:
+    assert len(read_games(broken())) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{", "no JSON"),
+        ("[1, 2]", "no saved game"),
+        (broken(actions=...), "actions missing"),
+        (broken(game="tiktaktoe-v0"), "Did you mean 'tictactoe-v0'"),
+        (broken(game="tictactoe-v9"), "of tictactoe-v9, but tictactoe-v0 is played here: versions do not mix"),
+        (broken(config={"size": 4}), "no argument 'size'"),
+        (broken(config=3), "wrong kind"),
+        (broken(actions=[4, 4]), "Turn 1 .* action 4 of player_1.* not legal there"),
+        (broken(actions=[4, 99]), "Turn 1"),
+        (broken(actions=[4, -1]), "Turn 1"),
+        (broken(actions=[0, 3, 1, 4, 2, 5]), "Turn 5 .* game is over"),
+        (broken(actions=["x"]), "wrong kind"),
+        (broken(actions=7), "wrong kind"),
+        (broken(players=["a"]), "has 2 players, 1"),
+        (broken(returns=[1, 2, 3]), "3 returns"),
+        (broken(status="won"), "status is 'won'"),
+        (broken(seed=...), "neither a seed nor a start"),
+        (broken(seed=..., start="abc"), "neither a seed nor a start"),
+        (broken(seed=..., start=start(0)), "its start holds 0 games, not one"),
+        (broken(seed=..., start=start(2)), "its start holds 2 games, not one"),
+        (broken(game="highest_number-v0", config={}, actions=[[1]]), "number of actions"),
+    ],
+)
+def test_lines_that_are_no_game(line: str, words: str) -> None:
+    good = broken()
+    with pytest.raises(NotationError, match=words) as caught:
+        read_games(f"{good}\n\n{line}\n{good}")
+    assert str(caught.value).startswith("line 3: ")
+    assert caught.value.at == 3
+    assert isinstance(caught.value.read, list)
+    assert len(caught.value.read) == 1, "what was read before is kept"
+
+
+def test_a_replay_tells_where_it_stopped() -> None:
+    game = make_game("tictactoe")
+    record, _ = random_game(game, 0, 4)
+    wrong = GameRecord(record.start, [*record.actions, record.actions[0]], record.players, (0.0, 0.0), RUNNING)
+    with pytest.raises(NotationError) as caught:
+        list(replay(game, wrong))
+    assert caught.value.at == 4
+    assert caught.value.read.actions == record.actions
