@@ -15,7 +15,7 @@ from ..core import Game
 
 __all__ = ["close_window", "fps", "in_window", "picture", "render_modes"]
 
-_SCREEN = f"{__name__.rsplit('.', 2)[0]}.renderers.screen"
+_SCREEN = f"{__name__.rsplit('.', 3)[0]}.renderers.screen"
 
 
 def fps(game: Game) -> int:
