@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import UnknownName, UsageError
+from . import registry
 from .registry import make_game, spec
 
 if TYPE_CHECKING:
@@ -93,3 +94,6 @@ def make_vec(
         illegal_reward=illegal_reward,
         max_cycles=max_cycles,
     )
+
+
+registry.make, registry.make_vec = make, make_vec

@@ -91,6 +91,10 @@ class Presets:
     carried: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
 
 
+make: Callable[..., Any]
+make_vec: Callable[..., Any]
+"""They stood here once; ``making`` puts them back."""
+
 _SPECS: dict[str, GameSpec] = {}
 _TOLD: list[bool] = []  # not empty once PettingZoo's registry knows our ids
 
@@ -263,9 +267,3 @@ register(
     draw=f"{_PACKAGE}.renderers.gridworld:draw",
     presets=f"{_PACKAGE}.envs.gridworld.config.presets:named",
 )
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("make", "make_vec"):  # stood here once
-        return getattr(importlib.import_module(".making", __package__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

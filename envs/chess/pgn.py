@@ -27,8 +27,8 @@ from ...errors import ActionError, NotationError, UsageError
 from ..core import GameRecord
 from .fen import START
 from .line import Line
+from .pattern import is_move
 from .pgn_tokens import NAME, Word, words
-from .san import is_move
 
 __all__ = ["PGNGame", "iter_pgn", "read_pgn", "record_to_pgn", "write_pgn"]
 

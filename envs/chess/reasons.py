@@ -5,12 +5,11 @@ Nothing here decides what is legal; it explains what ``moves`` has decided, and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from . import fen as _fen
 from .moves import has_move
+from .pattern import Pattern
 from .position import (
     BISHOP,
     KING,
@@ -29,9 +28,6 @@ from .position import (
     occupied,
     rook_attacks,
 )
-
-if TYPE_CHECKING:
-    from .san import Pattern
 
 __all__ = ["why_not"]
 

@@ -28,9 +28,10 @@ from ...errors import ActionError, AmbiguousAction, IllegalAction, InvalidAction
 from ..stepping.jit import kernel
 from . import fen as _fen
 from .moves import generate
+from .pattern import MOVE, is_move
 from .position import KEY, META, WORDS, Position, in_check, piece_at, step_over
 from .rules import ENDINGS, action_of, move_of
-from .san import MOVE, ROOM, find, is_move, moves_and_sans, spell
+from .san import ROOM, find, moves_and_sans, spell
 
 __all__ = ["RULES", "action_to_text", "compact", "describe", "last_moves", "parse_action", "sans"]
 
