@@ -1,9 +1,8 @@
-"""No circles of imports: the graph is read from the sources, imports inside functions included."""
+"""No circles of imports: the graph is read from the sources, imports inside functions and for types alone included."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,30 +15,16 @@ def modules() -> dict[str, Path]:
     return {".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): p for p in files}
 
 
-def _type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-
-
-def _imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import | ast.ImportFrom):
-            yield child
-        elif _type_checking(child):
-            for other in getattr(child, "orelse", []):
-                yield from _imports(other)
-        else:
-            yield from _imports(child)
-
-
 def graph(files: dict[str, Path]) -> dict[str, set[str]]:
     """Module -> modules it imports. A package counts where it itself is meant, not where a submodule is."""
     found: dict[str, set[str]] = {}
     for name, path in files.items():
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         targets = set()
-        for node in _imports(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 targets |= {alias.name.removeprefix("coterie.") for alias in node.names}
+            if not isinstance(node, ast.ImportFrom):
                 continue
             if node.level:
                 parts = [] if package in ("", "__init__") else package.split(".")
@@ -88,10 +73,10 @@ def test_a_circle_is_found() -> None:
     assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
-def test_imports_within_functions_count_and_those_for_types_do_not(tmp_path: Path) -> None:
+def test_imports_within_functions_and_for_types_count(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import b\n")
     (tmp_path / "b.py").write_text("def f():\n    from .a import x\n")
-    assert graph({"a": tmp_path / "a.py", "b": tmp_path / "b.py"}) == {"a": set(), "b": {"a"}}
+    assert circles(graph({"a": tmp_path / "a.py", "b": tmp_path / "b.py"})) == [["a", "b"]]
 
 
 def test_there_is_none() -> None:

@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ...agents.deadline import OutOfTime, until
 from ...errors import CollapseError
@@ -15,16 +15,13 @@ from .folder import Run
 from .interrupts import StopFlag
 from .outcome import Outcome, Watcher, how_to_resume
 from .players import LARGE
-from .state import foresee, put_back, save, taken
-
-if TYPE_CHECKING:
-    from ..loop import Trainer
+from .state import Training, foresee, put_back, save, taken
 
 __all__ = ["follow"]
 
 
 def follow(
-    trainer: Trainer, run: Run, started: float, watcher: Watcher | Literal["lines"] | None, notes: list[str]
+    trainer: Training, run: Run, started: float, watcher: Watcher | Literal["lines"] | None, notes: list[str]
 ) -> Outcome:
     """Update until the goal, the budget, a collapse or Ctrl-C; see ``loop.train``.
 
@@ -41,7 +38,7 @@ def follow(
 
 
 def _updates(
-    trainer: Trainer,
+    trainer: Training,
     run: Run,
     started: float,
     moment: float,

@@ -5,21 +5,62 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ...errors import RunError
 from ..data.assign import assign
 from .card import complete
+from .outcome import Watched
 
 if TYPE_CHECKING:
-    from ..loop import Trainer
+    from ...agents.bank.bank import LoraBank
+    from ...agents.bank.optimizer import BankAdamW
+    from ...agents.llm.policy import LoraPolicy
+    from ...envs.core import Game
+    from ..data.credit import RoleBaseline
+    from ..data.games import Games
+    from ..data.memory import PositionMemory
+    from ..evaluation.exam import Exam
+    from ..learn.learner import Learner
+    from ..population.health import Health
+    from ..population.pool import Pool
+    from ..schemes import Scheme
+    from .config import TrainConfig
+    from .folder import Run
 
-__all__ = ["foresee", "put_back", "restore", "save", "taken"]
+__all__ = ["Training", "foresee", "put_back", "restore", "save", "taken"]
 
 
-def save(trainer: Trainer) -> None:
+class Training(Watched, Protocol):
+    """What ``loop.Trainer`` is to those who keep it, watch it and end it."""
+
+    run: Run | None
+    updates: int
+    foreseen: float
+    config: TrainConfig
+    game: Game
+    games: Games
+    scheme: Scheme
+    exam: Exam
+    policy: LoraPolicy
+    bank: LoraBank
+    optimizer: BankAdamW
+    pool: Pool
+    learner: Learner
+    baseline: RoleBaseline
+    memory: PositionMemory
+    health: Health
+
+    def step(self) -> dict[str, Any]:
+        """One update; returns its line for metrics.jsonl."""
+
+    def evaluate(self) -> list[dict[str, Any]]:
+        """How good everybody who learns is."""
+
+
+def save(trainer: Training) -> None:
     """Write a checkpoint, and the adapters of all who learn.
 
     Raises:
@@ -42,7 +83,7 @@ def save(trainer: Trainer) -> None:
     run.save(trainer.updates, *taken(trainer))
 
 
-def taken(trainer: Trainer) -> tuple[dict[str, Any], dict[str, Any]]:
+def taken(trainer: Training) -> tuple[dict[str, Any], dict[str, Any]]:
     """All that the next update depends on: tensors by name, and plain data; copies."""
     state = {
         "update": trainer.updates,
@@ -61,7 +102,7 @@ def taken(trainer: Trainer) -> tuple[dict[str, Any], dict[str, Any]]:
     return tensors, copy.deepcopy(state)
 
 
-def foresee(trainer: Trainer) -> float:
+def foresee(trainer: Training) -> float:
     """Seconds that an update takes at most: a sixteenth of its groups is played and learned from, then put back.
 
     What many games have in common costs less than this says.
@@ -80,7 +121,7 @@ def foresee(trainer: Trainer) -> float:
     return (time.perf_counter() - started) * groups / len(seats)
 
 
-def put_back(trainer: Trainer, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+def put_back(trainer: Training, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Be as the trainer was when ``taken`` looked."""
     trainer.bank.load_state_dict(tensors["bank"])
     trainer.optimizer.load_state_dict(tensors["optimizer"])
@@ -96,7 +137,7 @@ def put_back(trainer: Trainer, tensors: Mapping[str, Any], state: Mapping[str, A
     trainer.updates = int(state["update"])
 
 
-def restore(trainer: Trainer) -> list[str]:
+def restore(trainer: Training) -> list[str]:
     """Go back to the newest whole checkpoint; returns warnings about newer ones that weren't.
 
     Raises:
