@@ -13,7 +13,7 @@ import numpy as np
 
 from ..envs.gridworld.config.presets import configure
 from ..envs.gridworld.config.world import new_world
-from ..envs.gridworld.maps.options import OPTIONS
+from ..envs.gridworld.maps.table import OPTIONS
 from ..envs.gridworld.rules.reset import reset
 from ..envs.gridworld.state import World
 from ..envs.stepping.jit import kernel

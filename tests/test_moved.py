@@ -46,7 +46,7 @@ NAMES = {
     "coterie.cli": ["main"],
     "coterie.envs.aec": ["AECGame"],
     "coterie.envs.drivers": ["drivers"],
-    "coterie.envs.gridworld.config": ["GridworldConfig", "MapRules", "RANGES"],
+    "coterie.envs.gridworld.config": ["GridworldConfig", "MapRules", "RANGES", "Terrain"],
     "coterie.envs.gridworld.drawing": ["draw_map", "put_map", "read_map"],
     "coterie.envs.gridworld.files": ["dump", "from_dict", "load", "merge"],
     "coterie.envs.gridworld.layout": ["PAD", "World"],

@@ -13,6 +13,7 @@ from .config import GridworldConfig
 from .config.presets import arguments, configure
 from .config.world import new_world, sizes, verbs
 from .maps.drawing import put_map
+from .maps.table import TERRAINS
 from .rules.key import key
 from .rules.legal import alive, legal
 from .rules.reset import reset, reset_open
@@ -96,7 +97,7 @@ def gridworld(
     complete = configure(preset, config, changes)
     size, seen = sizes(complete), complete.observation
     tokens = seen.kind == "tokens"
-    plain = complete.map.terrain == "random" and not complete.map.connected
+    plain = TERRAINS[complete.map.terrain].build is None and not complete.map.connected
     return Game(
         info=GameInfo(
             "gridworld",

@@ -116,10 +116,10 @@ RULES = np.dtype(
         ("team_size", np.int32),
         ("normalise", np.bool_),
         ("prestige_every", np.int32),  # ticks; 0: never
-        ("terrain", np.int16),  # a Terrain number of config/sections.py
+        ("terrain", np.int16),  # a terrain's number
         ("border", np.int16),  # thickness of the wall around the map
         ("connected", np.bool_),  # walls that cut an agent off are opened
-        ("terrain_a", np.int32),  # what these mean depends on the terrain: maps/options.py tells
+        ("terrain_a", np.int32),  # what these mean depends on the terrain: maps/table.py
         ("terrain_b", np.int32),
         ("terrain_c", np.int32),
         ("terrain_d", np.int32),

@@ -109,12 +109,17 @@ def _file_of(value: Any) -> str | None:
     return getattr(getattr(function, "__code__", None), "co_filename", None)
 
 
+def _each(value: Any) -> tuple[Any, ...]:
+    """What a tuple among globals holds, or the value itself."""
+    return value if type(value) is tuple else (value,)
+
+
 def _depends_on(names: dict[str, Any]) -> str:
     """A digest of all that kernels with these globals are compiled from, beside their own file."""
     own = names.get("__file__")
     files: set[str] = set()
     tables = 0
-    for name, value in list(names.items()):
+    for name, value in [(name, one) for name, each in names.items() for one in _each(each)]:
         if isinstance(value, np.ndarray):
             tables = zlib.crc32(value.tobytes(), tables)
             continue

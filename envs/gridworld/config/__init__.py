@@ -1,5 +1,6 @@
 """What a gridworld is made of (``sections``); reading it (``fields``, ``files``, ``presets``) and checking it."""
 
+from ..maps.table import Numbers as Terrain
 from .sections import (
     RANGES,
     ActionRules,
@@ -12,7 +13,6 @@ from .sections import (
     ObservationRules,
     Region,
     Sharing,
-    Terrain,
 )
 
 __all__ = [

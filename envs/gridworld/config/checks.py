@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ....errors import UnknownName, UsageError
+from ..maps.table import TERRAINS
 from .fitting import check_terrain
-from .sections import RANGES, GridworldConfig, KinshipRules, ObjectType, Sharing, Terrain
+from .sections import RANGES, GridworldConfig, KinshipRules, ObjectType, Sharing
 from .world import plane_names, sizes
 
 __all__ = ["COSTS", "check"]
@@ -64,7 +65,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "actions.order": ("shuffled", "fixed"),
     "actions.space": ("flat", "verbs"),
     "observation.kind": ("planes", "tokens"),
-    "map.terrain": tuple(terrain.name.lower() for terrain in Terrain),
+    "map.terrain": tuple(TERRAINS),
     "kinship.mode": tuple(mode.name.lower() for mode in Sharing),
 }
 
@@ -208,13 +209,13 @@ def _observation(config: GridworldConfig) -> None:
 
 
 def _map(config: GridworldConfig) -> None:
-    here = config.map
-    if here.text and here.terrain != "ascii":
+    here, drawn = config.map, TERRAINS[config.map.terrain].drawn
+    if here.text and not drawn:
         raise UsageError(
             f"map.text is drawn, but map.terrain is {here.terrain!r}; say `terrain: ascii`, or `text: ''` to leave the "
             "drawing away."
         )
-    if here.terrain == "ascii":
+    if drawn:
         _drawing(config)
     _placed(config, "map.objects", here.objects)
     for k, region in enumerate(here.regions):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ....errors import UnknownName, UsageError
-from ..maps.options import OPTIONS, minimum, options_of, terrain_regions
-from ..maps.terrains import build
+from ..maps.building import build
+from ..maps.table import TERRAINS, minimum, options_of, terrain_of, terrain_regions
 from ..state import EMPTY, PAD
-from .sections import GridworldConfig, MapRules, Terrain
+from .sections import GridworldConfig
 from .world import new_world
 
 __all__ = ["check_terrain", "open_cells"]
@@ -17,27 +17,8 @@ __all__ = ["check_terrain", "open_cells"]
 def open_cells(config: GridworldConfig) -> int:
     """How many cells this terrain leaves empty for certain: no more than that can be placed."""
     here = config.map
-    b, o = here.border, options_of(here.terrain, here.terrain_options)
-    high, wide = max(0, here.height - 2 * b), max(0, here.width - 2 * b)
-    if here.terrain == "ascii":
-        return sum(c in ". " for line in here.lines for c in line)
-    if here.terrain == "rooms":
-        return sum(region.height * region.width for region in terrain_regions(here)[: o["rows"] * o["columns"]])
-    if here.terrain == "bases":
-        doorless = 8 * o["size"] + 4 + (4 * o["centre"] + 4 if o["centre"] else 0)
-        return high * wide - doorless
-    if here.terrain == "bsp":
-        side = o["min_room"]
-        return max(side * side, 4 * high * wide * side * side // (9 * (side + 1) ** 2))
-    if here.terrain == "caves":
-        return -(-high * wide * o["open"] // 100)
-    if here.terrain == "maze":
-        corridor, wall = o["corridor"], o["wall"]
-        cells = ((high + wall) // (corridor + wall)) * ((wide + wall) // (corridor + wall))
-        return cells * corridor**2 + (cells - 1) * corridor * wall
-    if here.terrain == "radial_maze":
-        return _built(config)
-    return high * wide
+    room = TERRAINS[here.terrain].room
+    return _built(config) if room is None else room(here, options_of(here.terrain, here.terrain_options))
 
 
 def _built(config: GridworldConfig) -> int:
@@ -57,47 +38,24 @@ def check_terrain(config: GridworldConfig) -> None:
         UsageError: an option out of its range, a map too small for its terrain or for what is to be placed on it.
     """
     here = config.map
-    known = tuple(terrain.name.lower() for terrain in Terrain)
-    if here.terrain not in known:
-        raise UnknownName("terrain", here.terrain, known)
+    terrain = terrain_of(here.terrain)
     for name, value in here.terrain_options.items():
-        option = OPTIONS[here.terrain].get(name)
+        option = terrain.options.get(name)
         if option is None:
-            raise UnknownName(f"terrain option of {here.terrain!r}", name, OPTIONS[here.terrain])
+            raise UnknownName(f"terrain option of {here.terrain!r}", name, terrain.options)
         if not option.low <= value <= option.high:
             raise UsageError(
                 f"map.terrain_options.{name} is {value}; for {here.terrain!r} it must be {option.low} to {option.high} "
                 f"({option.about})."
             )
-    o = options_of(here.terrain, here.terrain_options)
-    if here.terrain == "mean_distance" and o["spread"] > o["distance"]:
-        raise UsageError(
-            f"map.terrain_options: spread is {o['spread']} and distance {o['distance']}; nothing is nearer than 0 "
-            "steps, so spread must not be larger than distance."
-        )
     height, width = minimum(here.terrain, here.terrain_options, here.border)
     if here.height < height or here.width < width:
         raise UsageError(
             f"The map is {here.height}x{here.width}; the terrain {here.terrain!r} with these options and a border of "
             f"{here.border} needs at least {height}x{width}. Make the map larger, or its terrain_options smaller."
         )
-    if here.terrain == "mirror":
-        _check_pairs(here, o["axis"])
+    terrain.check(here, options_of(here.terrain, here.terrain_options))
     _check_room(config)
-
-
-def _check_pairs(here: MapRules, axis: int) -> None:
-    """Whether what a mirrored map holds comes in pairs, but for what can lie on the line in the middle."""
-    high, wide = here.height - 2 * here.border, here.width - 2 * here.border
-    middle = (high * (wide % 2), wide * (high % 2), (wide % 2) * (high % 2))[axis]
-    counts = {"agents": here.agents} | {f"objects.{name}": count for name, count in here.objects.items()}
-    odd = [f"map.{name} ({count})" for name, count in counts.items() if count % 2]
-    if len(odd) > middle:
-        raise UsageError(
-            f"A mirrored map needs two of everything: {', '.join(odd)} cannot be halved, and "
-            + (f"only {middle} cells lie" if middle else "no cell lies")
-            + " on the line in the middle. Make the counts even."
-        )
 
 
 def _check_room(config: GridworldConfig) -> None:
@@ -110,7 +68,7 @@ def _check_room(config: GridworldConfig) -> None:
             f"{sum(wanted)} agents and objects are to be placed, and a map of {here.height}x{here.width} with the "
             f"terrain {here.terrain!r} has room for {room} of them. Make it larger or place fewer."
         )
-    if here.terrain not in ("random", "rooms", "bases"):
+    if not TERRAINS[here.terrain].open_regions:
         return
     owner = np.full((here.height, here.width), -1)
     for g, region in enumerate(regions):

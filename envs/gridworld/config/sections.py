@@ -22,7 +22,6 @@ __all__ = [
     "ObservationRules",
     "Region",
     "Sharing",
-    "Terrain",
 ]
 
 
@@ -35,21 +34,6 @@ class Sharing(IntEnum):
     MATRIX = 3
     GROUPS = 4
     RELATEDNESS = 5
-
-
-class Terrain(IntEnum):
-    """Kinds of ``map.terrain``: what is walled before anything is placed."""
-
-    RANDOM = 0
-    ROOMS = 1
-    BSP = 2
-    MAZE = 3
-    RADIAL_MAZE = 4
-    MEAN_DISTANCE = 5
-    MIRROR = 6
-    ASCII = 7
-    CAVES = 8
-    BASES = 9
 
 
 RANGES: Mapping[str, int] = {

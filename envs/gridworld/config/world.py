@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...kinship.pedigree import Pedigree
-from ..maps.options import option_values, terrain_regions
+from ..maps.table import TERRAINS, option_values, terrain_regions
 from ..state import AGENT, GIFT, GONE, OBJECT, OBJECT_KIND, OUTSIDE, PAD, RANGE, REGION, RULES, TYPE, World
-from .sections import RANGES, GridworldConfig, Region, Sharing, Terrain
+from .sections import RANGES, GridworldConfig, Region, Sharing
 
 __all__ = ["Sizes", "new_world", "plane_names", "sizes", "verbs"]
 
@@ -91,7 +91,7 @@ def verbs(config: GridworldConfig) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 
 def all_regions(config: GridworldConfig) -> list[Region]:
-    """What is placed where: see ``terrain.terrain_regions``."""
+    """What is placed where: see ``maps.table.terrain_regions``."""
     return terrain_regions(config.map)
 
 
@@ -100,14 +100,15 @@ def sizes(config: GridworldConfig) -> Sizes:
     here, regions = config.map, all_regions(config)
     agents = sum(region.agents for region in regions)
     placed = sum(sum(region.objects.values()) for region in regions)
-    if here.terrain == "random":
+    terrain = TERRAINS[here.terrain]
+    if terrain.build is None:
         inner = max(0, here.height - 2 * here.border) * max(0, here.width - 2 * here.border)
         objects = placed + here.height * here.width - inner
         work = 2 * here.height * here.width if here.connected else 1
     else:
         objects = here.height * here.width
         work = 2 * objects
-        if here.terrain == "ascii":
+        if terrain.drawn:
             agents += here.text.count("@")
     return Sizes(
         slots=config.slots or max(1, agents),
@@ -128,7 +129,7 @@ def new_world(config: GridworldConfig, n: int) -> World:
     here = config.map
     padded = (n, here.height + 2 * PAD, here.width + 2 * PAD)
     dense = size.slots if config.kinship.mode in ("matrix", "relatedness") else 1
-    drawn = (n, here.height, here.width) if here.terrain == "ascii" else (n, 1, 1)
+    drawn = TERRAINS[here.terrain].drawn
     world = World(
         rules=np.zeros(n, RULES),
         types=np.zeros((n, size.types), TYPE),
@@ -136,7 +137,7 @@ def new_world(config: GridworldConfig, n: int) -> World:
         ranges=np.zeros((n, len(_ranges(config))), RANGE),
         regions=np.zeros((n, size.regions), REGION),
         counts=np.zeros((n, size.regions, size.types + 1), np.int16),
-        plan=np.zeros(drawn, np.uint8),
+        plan=np.zeros((n, here.height, here.width) if drawn else (n, 1, 1), np.uint8),
         kind=np.full(padded, OUTSIDE, np.uint8),
         which=np.zeros(padded, np.int32),
         objects=np.zeros((n, size.objects), OBJECT),
@@ -153,7 +154,7 @@ def new_world(config: GridworldConfig, n: int) -> World:
     _write_types(config, world)
     _write_regions(config, world)
     _write_kin(config, world)
-    if here.terrain == "ascii":
+    if drawn:
         world.plan[:] = _plan(config)
     for k, one in enumerate(_ranges(config)):
         world.ranges[:, k] = one
@@ -190,7 +191,7 @@ def _write_rules(config: GridworldConfig, world: World) -> None:
         "team_size": config.kinship.size,
         "normalise": config.kinship.normalise,
         "prestige_every": config.kinship.prestige_every,
-        "terrain": Terrain[here.terrain.upper()],
+        "terrain": TERRAINS[here.terrain].number,
         "border": here.border,
         "connected": here.connected,
     }

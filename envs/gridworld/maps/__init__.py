@@ -1,6 +1,6 @@
 """Maps: terrains are built (``build``), and walls that cut somebody off are opened (``connect``)."""
 
+from .building import build
 from .connecting import connect
-from .terrains import build
 
 __all__ = ["build", "connect"]

@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...stepping.jit import kernel
-from ..config import Terrain
 from ..state import AGENT_KIND, COLUMN_STEP, EMPTY, GONE, PAD, ROW_STEP, World
 from .ground import ROCK, Ground, Work, i64
-from .placing import image
+from .terrains.mirror import axis_of, image
 
 __all__ = ["connect"]
 
-_MIRROR = int(Terrain.MIRROR)
 _NOT_SEEN, _REACHED = 0, -1
 """Marks of cells, in the first half of ``work``; search number n leaves 4 n + the direction it came from. The second
 half links cells to lists. ``ground`` is the whole map here, border included."""
@@ -32,7 +30,7 @@ def connect(world: World, i: int) -> None:
     """
     rules, agents, objects, types = world.rules[i], world.agents[i], world.objects[i], world.types[i]
     height, width, border = i64(rules["height"]), i64(rules["width"]), i64(rules["border"])
-    axis = i64(rules["terrain_a"]) if rules["terrain"] == _MIRROR else i64(-1)
+    axis = axis_of(rules)
     ground = world.kind[i, PAD : PAD + height, PAD : PAD + width]
     which = world.which[i, PAD : PAD + height, PAD : PAD + width]
     work = world.work[i]

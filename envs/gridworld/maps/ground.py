@@ -15,12 +15,15 @@ from ...stepping.jit import kernel
 from ...stepping.rng import below, word
 from ..state import EMPTY, OBJECT_KIND, WALL
 
-__all__ = ["ONE", "ROCK", "Ground", "Rules", "Work", "chance", "clear", "dig", "i64", "open_line", "wall_up"]
+__all__ = ["FAR", "ONE", "ROCK", "Ground", "Rules", "Work", "chance", "clear", "dig", "i64", "open_line", "wall_up"]
 
 Ground: TypeAlias = "NDArray[np.uint8]"
 Work: TypeAlias = "NDArray[np.int32]"
 Rules: TypeAlias = Any
 """One record of ``RULES``."""
+
+FAR = 1000
+"""The largest distance that an option may name."""
 
 ROCK = OBJECT_KIND + WALL
 """The value of ``kind`` where a wall is."""

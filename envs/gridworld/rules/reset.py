@@ -10,7 +10,7 @@ from ...kinship.kernels import partition
 from ...stepping.jit import kernel, part
 from ...stepping.rng import Word, below
 from ..config import RANGES, Sharing
-from ..maps.terrains import build, connect
+from ..maps import build, connect
 from ..state import AGENT_KIND, EMPTY, GONE, OBJECT_KIND, PAD, UP, WALL, World
 from .tick import draw
 

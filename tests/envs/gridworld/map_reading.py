@@ -12,7 +12,7 @@ from coterie.envs.gridworld.config import GridworldConfig
 from coterie.envs.gridworld.config.presets import configure
 from coterie.envs.gridworld.config.world import new_world
 from coterie.envs.gridworld.maps.drawing import draw_map
-from coterie.envs.gridworld.maps.options import OPTIONS, minimum
+from coterie.envs.gridworld.maps.table import OPTIONS, minimum
 from coterie.envs.gridworld.rules.reset import reset
 from coterie.envs.gridworld.state import World
 from coterie.envs.stepping.jit import disabled

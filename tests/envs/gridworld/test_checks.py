@@ -14,7 +14,7 @@ from coterie.envs.gridworld.config import GridworldConfig
 from coterie.envs.gridworld.config.files import dump, load, to_dict
 from coterie.envs.gridworld.config.presets import configure, preset
 from coterie.envs.gridworld.config.world import new_world
-from coterie.envs.gridworld.maps.options import OPTIONS
+from coterie.envs.gridworld.maps.table import OPTIONS
 from coterie.errors import CoterieError, UsageError
 
 from .strategies import CONFIGS, COUNTS, LINES, PART, TEXTS

@@ -23,7 +23,7 @@ from coterie.envs.gridworld.config.fitting import open_cells
 from coterie.envs.gridworld.config.presets import configure
 from coterie.envs.gridworld.config.world import new_world
 from coterie.envs.gridworld.maps.drawing import draw_map
-from coterie.envs.gridworld.maps.options import OPTIONS, minimum, terrain_regions
+from coterie.envs.gridworld.maps.table import OPTIONS, TERRAINS, minimum, terrain_regions
 from coterie.envs.gridworld.rules.reset import reset
 from coterie.envs.gridworld.state import PAD
 from coterie.envs.stepping.jit import disabled
@@ -147,7 +147,9 @@ def test_another_terrain_begins_with_its_own_options() -> None:
 
 
 def test_at_most_four_options_each() -> None:
-    assert {terrain.name.lower() for terrain in Terrain} == set(OPTIONS)
+    assert {terrain.name.lower(): int(terrain) for terrain in Terrain} == {
+        name: terrain.number for name, terrain in TERRAINS.items()
+    }
     assert all(len(options) <= 4 for options in OPTIONS.values())
 
 
@@ -238,6 +240,8 @@ def test_the_gallery_shows_every_terrain_and_option() -> None:
     configs = [configure(config=yaml.safe_load(block)) for _, block in shown]
     assert {config.map.terrain for config in configs} == set(OPTIONS)
     assert all((PAGE.parent / picture).exists() for picture, _ in shown)
+    for name, terrain in TERRAINS.items():
+        assert f"### {name}\n\n{terrain.about[:-1]}" in text, name
     rows = {
         f"| `{name}` | {option.default} | {option.low} to {option.high} | {option.about} |"
         for options in OPTIONS.values()

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from coterie.envs.gridworld.config.presets import configure
-from coterie.envs.gridworld.maps.options import minimum
+from coterie.envs.gridworld.maps.table import minimum
 from coterie.errors import UsageError
 
 from .map_reading import EXAMPLES, SEEDS, Lines, beside, build, cells_of, drawn, inside, lines_of, parts_of, world_of

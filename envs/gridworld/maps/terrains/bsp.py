@@ -1,51 +1,26 @@
-"""Terrains with rooms: in rows and columns, by binary space partition, and bases in the corners."""
+"""Rooms by binary space partition, and corridors between them."""
 
 from __future__ import annotations
 
-from typing import Any
+from ....stepping.jit import kernel
+from ...config.sections import MapRules
+from ..ground import ONE, Rules, Work, chance, clear, dig, i64, wall_up
+from ..terrain import Option, Options, Site, Terrain, inside
 
-from ...stepping.jit import kernel
-from .ground import ONE, ROCK, Ground, Rules, Work, chance, clear, dig, i64, wall_up
-
-__all__ = ["build_bases", "build_bsp", "build_rooms"]
-
-
-@kernel
-def build_rooms(ground: Ground, rules: Rules, regions: Any) -> None:
-    """Rows x columns of rooms, whose floors are the first regions, and a door in each wall that two of them share.
-
-    Options: a rows, b columns, d width of the doors.
-    """
-    border, door = i64(rules["border"]), i64(rules["terrain_d"])
-    rows, columns = i64(rules["terrain_a"]), i64(rules["terrain_b"])
-    wall_up(ground)
-    for g in range(rows * columns):
-        top, left = i64(regions[g]["top"]) - border, i64(regions[g]["left"]) - border
-        height, width = i64(regions[g]["height"]), i64(regions[g]["width"])
-        clear(ground, top, left, height, width)
-        if door and g % columns < columns - 1:
-            wide, start = min(door, height), left + width
-            depth = i64(regions[g + 1]["left"]) - border - start
-            clear(ground, top + chance(rules, height - wide + 1), start, wide, depth)
-        if door and g // columns < rows - 1:
-            wide, start = min(door, width), top + height
-            depth = i64(regions[g + columns]["top"]) - border - start
-            clear(ground, start, left + chance(rules, width - wide + 1), depth, wide)
-
-
-# -- binary space partition --------------------------------------------------------------------------------------------
+__all__ = ["BSP"]
 
 _TOP, _LEFT, _HEIGHT, _WIDTH, _PARENT, _FIELDS = 0, 1, 2, 3, 4, 5
 """A part of the map in ``work``. Its last row and column are for walls, so the whole map counts one more of each."""
 
 
 @kernel
-def build_bsp(ground: Ground, rules: Rules, work: Work) -> None:
+def build_bsp(site: Site) -> None:
     """The largest part of the map is cut in two until there are enough; a room in each, corridors along the cuts' tree.
 
     A room's sides are drawn from two thirds of what its part allows up to all of it.
     Options: a rooms, b shortest side of a room, c width of the corridors.
     """
+    ground, rules, work = site.ground, site.rules, site.work
     least, corridor = i64(rules["terrain_b"]), i64(rules["terrain_c"])
     wall_up(ground)
     work[_TOP], work[_LEFT], work[_PARENT] = 0, 0, 0
@@ -101,29 +76,26 @@ def _split(rules: Rules, work: Work, parts: int, least: int) -> bool:
     return True
 
 
-# -- bases -------------------------------------------------------------------------------------------------------------
+def _minimum(o: Options) -> tuple[int, int]:
+    side = max(o["min_room"], o["corridor"])
+    return side, side
 
 
-@kernel
-def build_bases(ground: Ground, rules: Rules) -> None:
-    """A walled square in each corner with doors in both inner walls, and one in the middle with four.
+def _room(here: MapRules, o: Options) -> int:
+    (high, wide), side = inside(here), o["min_room"]
+    return max(side * side, 4 * high * wide * side * side // (9 * (side + 1) ** 2))
 
-    Options: a side of the bases, b width of the doors, c side of the square in the middle; 0: none.
-    """
-    size, door, centre = i64(rules["terrain_a"]), i64(rules["terrain_b"]), i64(rules["terrain_c"])
-    high, wide = ground.shape
-    for k in range(5 if centre else 4):
-        side = size if k < 4 else centre
-        top = (high - side) // 2 if k == 4 else (high - side) * (k // 2)
-        left = (wide - side) // 2 if k == 4 else (wide - side) * (k % 2)
-        for row in range(max(top - 1, 0), min(top + side + 1, high)):
-            for col in range(max(left - 1, 0), min(left + side + 1, wide)):
-                ground[row, col] = ROCK
-        clear(ground, top, left, side, side)
-        gap = min(door, side)
-        for edge in range(top - 1, top + side + 1, side + 1):  # the wall above and the one below; outer ones are border
-            if 0 <= edge < high:
-                clear(ground, edge, left + chance(rules, side - gap + 1), ONE, gap)
-        for edge in range(left - 1, left + side + 1, side + 1):
-            if 0 <= edge < wide:
-                clear(ground, top + chance(rules, side - gap + 1), edge, gap, ONE)
+
+BSP = Terrain(
+    number=2,
+    name="bsp",
+    about="The map is repeatedly cut in two (binary space partition), the largest part first.",
+    build=build_bsp,
+    options={
+        "rooms": Option(10, 1, 1000, "at most so many"),
+        "min_room": Option(4, 2, 100, "shortest side of a room"),
+        "corridor": Option(1, 1, 10, "width of the corridors"),
+    },
+    minimum=_minimum,
+    room=_room,
+)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from ...stepping.jit import kernel
-from ..state import COLUMN_STEP, EMPTY, ROW_STEP
-from .ground import ROCK, Ground, Rules, Work, chance, i64
+from ....stepping.jit import kernel
+from ...config.sections import MapRules
+from ...state import COLUMN_STEP, EMPTY, ROW_STEP
+from ..ground import FAR, ROCK, Ground, Work, chance, i64
+from ..terrain import Option, Options, Site, Terrain, inside
 
-__all__ = ["build_caves"]
+__all__ = ["CAVES"]
 
 
 @kernel
-def build_caves(ground: Ground, rules: Rules, work: Work) -> None:
+def build_caves(site: Site) -> None:
     """Random rock; then a cell is rock where at least 5 of the 9 cells around it are, again and again.
 
     Small caves are filled, and if too little is open in the end, caves widen.
     Options: a per cent of rock, b steps, c size of the smallest cave, d per cent that is open at least.
     Source: Johnson, Yannakakis, Togelius, "Cellular automata for real-time generation of infinite cave levels", 2010.
     """
+    ground, rules, work = site.ground, site.rules, site.work
     high, wide = ground.shape
     for row in range(high):
         for col in range(wide):
@@ -95,3 +98,28 @@ def _widen(ground: Ground, work: Work, wanted: int) -> None:
                 ground[r, c] = EMPTY
                 work[count] = r * wide + c
                 count += 1
+
+
+def _minimum(o: Options) -> tuple[int, int]:
+    return 3, 3
+
+
+def _room(here: MapRules, o: Options) -> int:
+    high, wide = inside(here)
+    return -(-high * wide * o["open"] // 100)
+
+
+CAVES = Terrain(
+    number=8,
+    name="caves",
+    about="Random rock, smoothed by a cellular automaton.",
+    build=build_caves,
+    options={
+        "fill": Option(45, 0, 100, "per cent of the cells that are rock at first"),
+        "steps": Option(4, 0, 20, "of the automaton: rock is where 5 of the 9 cells around are rock"),
+        "smallest": Option(8, 0, FAR, "caves of fewer cells are filled"),
+        "open": Option(40, 1, 100, "per cent of the cells that must be open in the end; caves widen until they are"),
+    },
+    minimum=_minimum,
+    room=_room,
+)

@@ -1,22 +1,25 @@
-"""Mazes: a spanning tree of passages, and arms that leave a centre."""
+"""Mazes: a spanning tree of passages."""
 
 from __future__ import annotations
 
-from ...stepping.jit import kernel
-from ..state import COLUMN_STEP, EMPTY, ROW_STEP
-from .ground import Ground, Rules, Work, chance, clear, dig, i64, open_line, wall_up
+from ....stepping.jit import kernel
+from ...config.sections import MapRules
+from ...state import COLUMN_STEP, EMPTY, ROW_STEP
+from ..ground import Ground, Rules, chance, clear, i64, wall_up
+from ..terrain import WALL, Option, Options, Site, Terrain, inside
 
-__all__ = ["build_maze", "build_radial_maze"]
+__all__ = ["MAZE"]
 
 
 @kernel
-def build_maze(ground: Ground, rules: Rules, work: Work) -> None:
+def build_maze(site: Site) -> None:
     """A perfect maze by the growing tree: a started passage goes on into a random unvisited neighbour.
 
     It goes on from the newest cell (depth first), or with probability c per cent from a random one (as Prim does).
     Options: a width of the passages, b wall between them, c branching, d per cent of the other walls that are opened.
     Source: Jamis Buck, "Mazes for Programmers", chapter 11.
     """
+    ground, rules, work = site.ground, site.rules, site.work
     corridor, branching = i64(rules["terrain_a"]), i64(rules["terrain_c"])
     wall, loops = i64(rules["terrain_b"]), i64(rules["terrain_d"])
     step = corridor + wall
@@ -80,44 +83,27 @@ def _passage(maze: Ground, row: int, col: int, corridor: int, step: int, way: in
     clear(maze, min(row, row + down), min(col, col + right), abs(down) + corridor, abs(right) + corridor)
 
 
-# -- arms --------------------------------------------------------------------------------------------------------------
-
-_UNIT = 1024
-
-
-@kernel
-def build_radial_maze(ground: Ground, rules: Rules) -> None:
-    """Straight arms from the centre to points evenly spaced on a rectangle around it, the first one upwards.
-
-    Options: a number of arms, b their width, c how far they reach (0: to the border).
-    """
-    arms, side, length = i64(rules["terrain_a"]), i64(rules["terrain_b"]), i64(rules["terrain_c"])
-    row, col = (ground.shape[0] - 1) // 2, (ground.shape[1] - 1) // 2
-    down, right = _reach(ground.shape[0], side), _reach(ground.shape[1], side)
-    if length:
-        down, right = min(down, length), min(right, length)
-    wall_up(ground)
-    dig(ground, row, col, side + 2)
-    for k in range(arms):
-        # A point that walks clockwise around the square of [-UNIT, UNIT] from the middle of its upper side.
-        walked = 8 * _UNIT * k // arms + _UNIT
-        quarter, along = walked // (2 * _UNIT) % 4, walked % (2 * _UNIT) - _UNIT
-        y, x = -_UNIT, along
-        for _ in range(quarter):
-            y, x = x, -y
-        open_line(ground, row, col, row + _scaled(y, down), col + _scaled(x, right), side)
+def _minimum(o: Options) -> tuple[int, int]:
+    return o["corridor"], o["corridor"]
 
 
-@kernel
-def _reach(length: int, side: int) -> int:
-    """How far from the middle of a line a square of a side lies inside it, to both ends."""
-    back = (side - 1) // 2
-    before, after = (length - 1) // 2, length // 2
-    return max(0, min(before - back, after - (side - 1 - back)))
+def _room(here: MapRules, o: Options) -> int:
+    (high, wide), corridor, wall = inside(here), o["corridor"], o["wall"]
+    cells = ((high + wall) // (corridor + wall)) * ((wide + wall) // (corridor + wall))
+    return cells * corridor**2 + (cells - 1) * corridor * wall
 
 
-@kernel
-def _scaled(part: int, length: int) -> int:
-    """A part of UNIT as the same part of a length, rounded to the nearest, alike on both sides of 0."""
-    size = (abs(part) * length + _UNIT // 2) // _UNIT
-    return size if part >= 0 else -size
+MAZE = Terrain(
+    number=3,
+    name="maze",
+    about="A perfect maze: exactly one path between any two cells, until something is placed in it.",
+    build=build_maze,
+    options={
+        "corridor": Option(1, 1, 50, "width of the passages"),
+        "wall": WALL,
+        "branching": Option(10, 0, 100, "0: long winding passages; 100: many short dead ends"),
+        "loops": Option(0, 0, 100, "per cent of the remaining walls between neighbours that are opened as well"),
+    },
+    minimum=_minimum,
+    room=_room,
+)

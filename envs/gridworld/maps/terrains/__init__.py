@@ -1,0 +1,1 @@
+"""One file a terrain; ``table.py`` lists them."""
