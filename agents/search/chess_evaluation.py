@@ -111,6 +111,7 @@ def _pawns(pawns: Bits, theirs: Bits) -> Any:
     return middle, end
 
 
+# Longer than most: one loop a kind of piece, each with its own weights; a shared loop would branch on the kind.
 @kernel
 def _half(b0: Bits, b1: Bits, b2: Bits, own: Bits) -> Any:
     """(middlegame, endgame, phase) of one side, which plays up the board."""

@@ -314,6 +314,7 @@ def quiesce(d: Desk, ply: int, alpha: int, beta: int) -> Any:
     return best
 
 
+# Longer than most: alpha-beta calls itself at five places, and numba infers the type of one function that does.
 @kernel
 def search(d: Desk, ply: Number, depth: Number, alpha: Number, beta: Number, may_pass: Number) -> Any:
     """The score of the position at a ply, ``depth`` plies deep; exact between alpha and beta, else a bound.

@@ -96,6 +96,7 @@ def _random_actions(vec: Any, streams: Sequence[int], ply: int) -> Any:
     return pick(each.reshape(-1, masks.shape[-1]), draws).reshape(masks.shape[:-1])
 
 
+# Longer than most: two thirds of it are its arguments and what they mean.
 def rollout(
     game: Game,
     agents: Mapping[str, Agent],
@@ -198,23 +199,13 @@ def _play(
             made_by = zip(turns, decisions, strict=True)
             _teach(teacher, [(t, d) for t, d in made_by if episodes[t.row].learners[t.player]])
         for turn, decision in zip(turns, decisions, strict=True):
-            episode = episodes[turn.row]
             nothing, chosen = (None, decision.text) if words else (-1, decision.action)
             action = nothing if decision.action is None else chosen
             actions[(turn.row, turn.player) if seats else turn.row] = action
-            if episode.learners[turn.player] and decision.tokens is not None:
-                ply = episode.opening_plies + episode.plies
-                visits.append(
-                    Visit(
-                        turn.row,
-                        turn.player,
-                        ply,
-                        turn.key,
-                        decision.action,
-                        episode.returns[turn.player] + float(besides[turn.row, turn.player]),
-                        decision.tokens,
-                    )
-                )
+            episode, p = episodes[turn.row], turn.player
+            if episode.learners[p] and decision.tokens is not None:
+                ply, before = episode.opening_plies + episode.plies, episode.returns[p] + float(besides[turn.row, p])
+                visits.append(Visit(turn.row, p, ply, turn.key, decision.action, before, decision.tokens))
         if dense is not None:
             dense.look(vec)
         _, rewards, _, _, info = vec.step(actions)

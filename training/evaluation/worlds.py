@@ -157,17 +157,8 @@ def compare_worlds(
     }
     rows = []
     for name, score in scores.items():
-        own, held = score.per_world, mean_interval(score.per_world)
-        share: dict[str, list[float | None]] = {}
-        for other, theirs in scores.items():
-            base = theirs.per_world
-            # Ratios to next to nothing, or to what may be nothing, say nothing.
-            if other == name or base.mean() <= max(0.0, 0.1 * own.mean()):
-                continue
-            ratio = score.mean / theirs.mean
-            interval = ratio_interval(own, base) if worlds >= FEWEST else (None, None)
-            if interval is not None:
-                share[other] = [ratio, *interval]
+        held = mean_interval(score.per_world)
+        shares = {other: _share(score, theirs, worlds) for other, theirs in scores.items() if other != name}
         rows.append(
             {
                 "player": name,
@@ -178,7 +169,16 @@ def compare_worlds(
                 "least": float(np.nanmin(score.rewards, 1).mean()),
                 "most": float(np.nanmax(score.rewards, 1).mean()),
                 "illegal": score.illegal,
-                "share": share,
+                "share": {other: share for other, share in shares.items() if share},
             }
         )
     return rows
+
+
+def _share(score: WorldScore, theirs: WorldScore, worlds: int) -> list[float | None]:
+    """The ratio of two players' rewards and its interval; empty where the second may earn next to nothing."""
+    own, base = score.per_world, theirs.per_world
+    if base.mean() <= max(0.0, 0.1 * own.mean()):
+        return []
+    interval = ratio_interval(own, base) if worlds >= FEWEST else (None, None)
+    return [] if interval is None else [score.mean / theirs.mean, *interval]

@@ -102,6 +102,7 @@ class Clipped:
         return loss, {name: value * shares.get(name, tokens) for name, value in stats.items()}
 
 
+# Longer than most: two thirds of it are its arguments and what they mean.
 def policy_loss(
     logprobs: Tensor,
     old_logprobs: Tensor | None,
