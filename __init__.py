@@ -10,8 +10,7 @@ from __future__ import annotations
 from . import moved as _moved  # noqa: F401  # old module names still import
 from .envs.making import make, make_vec
 from .envs.registry import list_envs, register, register_with_pettingzoo
-
-__version__ = "0.1.0"
+from .version import __version__
 
 __all__ = ["__version__", "list_envs", "make", "make_vec", "register"]
 

@@ -21,7 +21,7 @@ __all__ = ["MOVED", "Moved"]
 MOVED = {
     "": {
         "arguments": "cli.arguments",
-        "keeping": "envs.keeping",
+        "keeping": "envs.replay.keeping",
         "playing": "cli.play",
         "watching": "cli.watch",
     },

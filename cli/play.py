@@ -14,9 +14,9 @@ from ..agents.human.terminal import HumanAgent
 from ..aliases import RUNNING
 from ..envs.arguments import wanted
 from ..envs.core import Game, GameRecord
-from ..envs.keeping import JSON, Keeper
 from ..envs.registry import game_arguments, make_game, spec
 from ..envs.replay.file import SavedGame, read_games
+from ..envs.replay.keeping import JSON, Keeper
 from ..envs.replay.packing import is_packed
 from ..envs.words import TextGame
 from ..errors import UsageError, did_you_mean

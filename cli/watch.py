@@ -23,7 +23,7 @@ from ..errors import NotationError, UsageError
 from .arguments import Play
 
 if TYPE_CHECKING:
-    from ..envs.keeping import Keeper
+    from ..envs.replay.keeping import Keeper
     from ..renderers.board import Frame
 
 __all__ = ["PERSON", "company", "draw_films", "followed", "in_terminal", "in_window", "result", "show_replay"]

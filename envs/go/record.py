@@ -10,6 +10,7 @@ import numpy as np
 
 from ...aliases import RUNNING, TRUNCATED, Action
 from ...errors import NotationError, UsageError
+from ...version import __version__
 from ..core import GameRecord
 from ..replay.sgf import escaped
 from ..state import take
@@ -22,8 +23,6 @@ __all__ = ["start_from", "to_sgf", "write_sgf"]
 
 def write_sgf(game: SgfGame) -> str:
     """A record as SGF text, one move a line where something is said of it, ten a line elsewhere."""
-    from ... import __version__
-
     size = game.size
     properties = [("FF", "4"), ("GM", "1"), ("CA", "UTF-8"), ("AP", f"coterie:{__version__}"), ("SZ", str(size))]
     if game.komi is not None:

@@ -26,6 +26,7 @@ import numpy as np
 
 from ...aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
 from ...errors import ActionError, CoterieError, IllegalAction, NotationError, StateError, UsageError
+from ...version import __version__
 from ..core import Game, GameRecord
 from ..registry import list_envs, make_game
 from ..state import bare, from_bytes, size, take, to_bytes
@@ -70,7 +71,7 @@ def write_json(game: Game, record: GameRecord, seed: int | None = None, words: S
     else:
         fields["start"] = base64.b64encode(zlib.compress(to_bytes(game, record.start), 9)).decode()
     if is_packed(game):
-        fields |= {"release": _release(), **pack(game, record)}
+        fields |= {"release": __version__, **pack(game, record)}
     else:
         fields["actions"] = _numbers(game, record)
     fields |= {"players": record.players, "returns": record.returns, "status": _STATUS[record.status]}
@@ -293,9 +294,9 @@ def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
         other = fields.get("release", "")
         if altered:
             raise NotationError(f"{said}: {error}", error.at, error.read) from None
-        if other != _release():
+        if other != __version__:
             wrote = f"coterie {other}" if other else "nobody knows who"
-            raise NotationError(f"{error} ({wrote} wrote it, this is {_release()}.)", error.at, error.read) from None
+            raise NotationError(f"{error} ({wrote} wrote it, this is {__version__}.)", error.at, error.read) from None
         raise
     if altered:
         raise UsageError(f"{said}, though every tick leads where it led.")
@@ -304,12 +305,6 @@ def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
         raise UsageError(f"its status is {fields['status']!r}, but its last tick leaves it {_STATUS[status]!r}.")
     seed = fields.get("seed")
     return SavedGame(game, record, None if seed is None else int(seed), tuple(map(str, fields.get("words", ()))))
-
-
-def _release() -> str:
-    from ... import __version__
-
-    return __version__
 
 
 def _unpacked(text: Any) -> bytes:

@@ -10,7 +10,7 @@ Littman 2008, An analysis of model-based interval estimation (bonuses by visits;
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from ...core import Game
 from ..config import GridworldConfig
 from ..config.presets import configured
-
-if TYPE_CHECKING:
-    from ...faces.vec import VecEnv
 
 __all__ = ["Dense", "worth_of_means"]
 
@@ -49,6 +46,12 @@ def worth_of_means(config: GridworldConfig) -> tuple[float, dict[str, float]]:
     return energy, items
 
 
+class Worlds(Protocol):
+    """N worlds side by side; a ``VecEnv`` is one such."""
+
+    state: Any
+
+
 class Dense:
     """The dense signals of N worlds. Call ``look`` before a step and ``pay`` after it.
 
@@ -74,11 +77,11 @@ class Dense:
         held: NDArray[np.float32] = world.agents["energy"] * self._energy + world.items @ self._items
         return self._weight * held
 
-    def look(self, vec: VecEnv) -> None:
+    def look(self, vec: Worlds) -> None:
         """Remember how things stand."""
         self._before = self._potential(vec.state)
 
-    def pay(self, vec: VecEnv, begun: NDArray[np.bool_]) -> NDArray[np.float32]:
+    def pay(self, vec: Worlds, begun: NDArray[np.bool_]) -> NDArray[np.float32]:
         """[N, P] what the step since ``look`` pays; nothing in worlds whose next episode has ``begun`` [N]."""
         agents = vec.state.agents
         self.visited[begun] = False

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from ..aliases import RUNNING
-from ..errors import UsageError
-from .core import Game, GameRecord
-from .replay.file import write_json
+from ...aliases import RUNNING
+from ...errors import UsageError
+from ..core import Game, GameRecord
+from .file import write_json
 
 __all__ = ["JSON", "Keeper"]
 
