@@ -39,7 +39,7 @@ TERRAINS: Mapping[str, Terrain] = {
 """Name -> terrain. A new one is a file in ``terrains/`` and a place here."""
 
 Numbers: Any = IntEnum("Terrain", {name.upper(): terrain.number for name, terrain in TERRAINS.items()})  # type: ignore[misc]
-"""The terrains' numbers by name: ``Numbers.CAVES``."""
+Numbers.__doc__ = "The terrains' numbers by name: ``Numbers.CAVES``."
 
 OPTIONS: Mapping[str, Mapping[str, Option]] = {name: terrain.options for name, terrain in TERRAINS.items()}
 """Name -> the terrain's options, at most four."""
