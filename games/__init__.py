@@ -24,21 +24,12 @@ def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
     Raises:
         CoterieError: no such game or player, or another number of players than the game has.
     """
-    from ..agents.baselines import is_baseline, make_baseline
     from ..agents.human.table import watch
     from ..envs.registry import make_game
+    from ..training.runs.players import make_player
 
     rules = make_game(game)
-    agents: list[Agent] = []
-    for player in players:
-        if not isinstance(player, str):
-            agents.append(player)
-        elif is_baseline(player):  # works without torch
-            agents.append(make_baseline(player, rules))
-        else:
-            from ..training.runs.players import make_player
-
-            agents.append(make_player(player, rules))
+    agents = [make_player(player, rules) if isinstance(player, str) else player for player in players]
     totals = [0.0] * rules.info.players
     for moment in watch(rules, agents, seed):
         totals = [total + float(paid) for total, paid in zip(totals, moment.rewards, strict=True)]

@@ -240,11 +240,7 @@ class GridworldWindow:
         Returns:
             what the person asked for, in order.
         """
-        happened = self.screen.events()
-        if not happened and wait > 0:
-            self.pygame.time.wait(max(1, round(1000 * wait)))
-            happened = self.screen.events()
-        asked = [one for event in happened for one in self._answer(event)]
+        asked = [one for event in self.screen.events(wait) for one in self._answer(event)]
         if self._stale:
             self.draw()
         return asked

@@ -54,11 +54,17 @@ class Screen:
         width, height = self.surface.get_size()
         return int(width), int(height)
 
-    def events(self) -> list[Any]:
-        """What has happened since the last call; resizing is done already. Empty once the window is closed."""
+    def events(self, wait: float = 0.0) -> list[Any]:
+        """What has happened since the last call; resizing is done already. Empty once the window is closed.
+
+        Where nothing has, it rests for ``wait`` seconds first.
+        """
         if not self.open:
             return []
         happened = self.pygame.event.get()
+        if not happened and wait > 0:
+            self.pygame.time.wait(max(1, round(1000 * wait)))
+            happened = self.pygame.event.get()
         for event in happened:
             # A real window has its new size by now; then this changes nothing.
             if event.type == self.pygame.VIDEORESIZE and tuple(event.size) != self.size:

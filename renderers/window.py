@@ -12,6 +12,7 @@ what is selected, where a click leads, where the pointer is, and the last move. 
 from __future__ import annotations
 
 import importlib
+from functools import lru_cache
 from types import ModuleType
 from typing import Any, Final
 
@@ -86,7 +87,6 @@ class Window:
         self._pressed: int | None = None  # the cell on which the button went down
         self._frame_key: tuple[Any, ...] = ()
         self._frame: Frame | None = None
-        self._marks: dict[tuple[str, int, int, Color], Any] = {}
         self._panel_room = (0, 0)  # width, height
         self._stale = True
 
@@ -190,12 +190,7 @@ class Window:
 
     def _mark(self, kind: str, box: Box, color: Color) -> None:
         x, y, w, h = box
-        key = (kind, round(w), round(h), color)
-        if key not in self._marks:
-            if len(self._marks) > 64:
-                self._marks.clear()
-            self._marks[key] = _mark_surface(self.pygame, *key)
-        self.screen.surface.blit(self._marks[key], (round(x), round(y)))
+        self.screen.surface.blit(_mark_surface(self.pygame, kind, round(w), round(h), color), (round(x), round(y)))
 
     # -- what is asked for ---------------------------------------------------------------------------------------------
 
@@ -208,13 +203,7 @@ class Window:
         Returns:
             what the person asked for, in order; ``"quit"`` last where the window is to be closed.
         """
-        happened = self.screen.events()
-        if not happened and wait > 0:
-            self.pygame.time.wait(round(1000 * wait))
-            happened = self.screen.events()
-        asked: list[Event] = []
-        for event in happened:
-            asked += self._answer(event)
+        asked = [one for event in self.screen.events(wait) for one in self._answer(event)]
         if self._stale:
             self.draw()
         return asked
@@ -309,6 +298,7 @@ def _seat_colors(drawer: ModuleType, players: int) -> tuple[Color, ...]:
     return tuple(given[p % len(given)] for p in range(players))
 
 
+@lru_cache(64)
 def _mark_surface(pygame: Any, kind: str, w: int, h: int, color: Color) -> Any:
     """[w, h] a translucent mark with smooth edges: fill, shine, last (a frame), dot, ring, pip (a small dot below)."""
     n = 4

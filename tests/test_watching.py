@@ -132,7 +132,7 @@ def test_films_have_every_tick(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_long_gifs_leave_ticks_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coterie.cli.watch.LONGEST_GIF", 10)
+    monkeypatch.setattr("coterie.agents.human.films.LONGEST_GIF", 10)
     assert main(["play", "gridworld", "random", *WORLD[1:], "--ticks", "25", "--gif", "a.gif"]) == 0
     assert frames_of(Path("a.gif"))[0] == 10, "ticks 0, 3, 6 ... 24, and the last"
 
@@ -241,7 +241,7 @@ def test_a_missing_film_writer_is_told_before_anything_is_played(
 
 
 def until(session: WorldSession, ticks: int) -> None:
-    while session.shown.state.rules[0]["clock"] < ticks:
+    while session.match.state.rules[0]["clock"] < ticks:
         session.step()
 
 

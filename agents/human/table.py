@@ -85,6 +85,7 @@ class Match:
         penalty: what a seat gets whose answer is no legal action; the game ends there, the others get 0. In worlds it
             does nothing in that tick, and that is all.
         record: go on from where this game was left.
+        start: else where it begins, as options of ``reset``.
 
     Attributes:
         world: whether the game is a world.
@@ -97,7 +98,13 @@ class Match:
     """
 
     def __init__(
-        self, game: Game, names: Sequence[str], seed: int, penalty: float = -1.0, record: GameRecord | None = None
+        self,
+        game: Game,
+        names: Sequence[str],
+        seed: int,
+        penalty: float = -1.0,
+        record: GameRecord | None = None,
+        start: Mapping[str, Any] | None = None,
     ) -> None:
         info = game.info
         if len(names) != info.players:
@@ -113,10 +120,19 @@ class Match:
         self.returns = np.zeros(info.players)
         self._keys: list[int] = []  # of a world: of every state so far
         game.kernels.reset(self.state, 0, np.uint64(self.seed))
+        for name, value in (start or {}).items():
+            game.options[name](self.state, 0, value)
         self.start = take(self.state)
         self._note_key()
         if record is not None:
             self._go_on(record)
+        known = record is None and not start  # in the usual start position there are moves
+        if (
+            not known
+            and self.status == RUNNING
+            and not any(game.legal_mask(self.state, 0, p).any() for p in self._all())
+        ):
+            self.status = TERMINATED  # a start position where nothing can be played
 
     def _go_on(self, record: GameRecord) -> None:
         """Play what was played before; an illegal answer that ended the game is forgiven."""
@@ -128,8 +144,6 @@ class Match:
             before, seats = self._kept(), tuple(self.seats())
             self.state, self.status = state, status
             self._add(Ply(before, seats, record.actions[turn], rewards, record.comments.get(turn, "")))
-        if self.status == RUNNING and not any(self.game.legal_mask(self.state, 0, p).any() for p in self._all()):
-            self.status = TERMINATED  # a start position where nothing can be played
 
     def _all(self) -> range:
         return range(self.game.info.players)
@@ -230,12 +244,14 @@ class Match:
         last = next((k for k in reversed(range(len(self.plies))) if set(self.plies[k].seats) & set(seats)), None)
         if last is None or not can_undo(self.game):
             return False
-        ply = self.plies[last]
-        assert ply.before is not None
-        self.state, self.status, self.illegal = take(ply.before), RUNNING, None
-        del self.plies[last:]
-        self.returns = np.zeros(self.game.info.players) + sum(earlier.rewards for earlier in self.plies)
+        self._back(last)
         return True
+
+    def _back(self, turn: int) -> None:
+        """To the position before a turn."""
+        self.state, self.status, self.illegal = take(self.plies[turn].before), RUNNING, None
+        del self.plies[turn:]
+        self.returns = np.zeros(self.game.info.players) + sum(earlier.rewards for earlier in self.plies)
 
     def record(self) -> GameRecord:
         """The game so far."""

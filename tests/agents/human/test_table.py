@@ -9,6 +9,7 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Decision, Tokens, Turn
+from coterie.agents.human.replayed import Again
 from coterie.agents.human.table import Match, TakeBack, can_undo, follow, picture, tell, watch, winner
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.envs.core import GameRecord
@@ -253,3 +254,24 @@ def test_the_record_of_a_world_knows_every_state() -> None:
     for name in ("actions", "returns", "status", "comments", "keys"):
         assert getattr(again, name) == getattr(record, name), name
     assert not match.undo([0])
+
+
+def test_a_match_begins_where_an_option_of_reset_says() -> None:
+    game = make_game("connect_four")
+    match = Match(game, ["a", "b"], 0, start={"moves": "3 3"})
+    assert (match.status, match.seats()) == (RUNNING, [0])
+    with_moves = next(match.positions())
+    assert game.describe(with_moves, 0, 0) != game.describe(Match(game, ["a", "b"], 0).state, 0, 0)
+
+
+def test_a_recorded_game_is_played_once_more_and_no_further() -> None:
+    game = make_game("tictactoe")
+    played = Match(game, ["a", "b"], 3)
+    for action in (4, 0, 8):
+        played.play({played.seats()[0]: Decision(action)})
+    again = Again(game, played.record(), 3)
+    for _ in range(2):
+        assert len(list(follow(again, [again, again]))) == 4
+        assert [ply.actions for ply in again.plies] == [ply.actions for ply in played.plies]
+        assert (again.seats(), again.status) == ([], RUNNING)
+        assert again.again(1).plies == []

@@ -16,8 +16,9 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Agent, Decision, Turn
+from coterie.agents.human.session import Thinker
 from coterie.agents.human.table import Match
-from coterie.agents.human.window import SPEEDS, Session, Thinker
+from coterie.agents.human.window import SPEEDS, Session
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.envs.core import GameRecord
 from coterie.envs.registry import make_game, spec

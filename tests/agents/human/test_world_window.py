@@ -71,11 +71,11 @@ class Desk:
 
     @property
     def clock(self) -> int:
-        return int(self.session.shown.state.rules[0]["clock"])
+        return int(self.session.match.state.rules[0]["clock"])
 
     @property
     def state(self) -> Any:
-        return self.session.shown.state
+        return self.session.match.state
 
     @property
     def status(self) -> str:
@@ -188,8 +188,8 @@ def test_the_window_answers_while_agents_think(desk) -> None:
 
 def test_the_end_and_a_new_world(desk) -> None:
     one = desk(world(max_steps=12))
-    one.until(lambda: one.session.shown.status != RUNNING)
-    assert one.session.shown.status == TRUNCATED
+    one.until(lambda: one.session.match.status != RUNNING)
+    assert one.session.match.status == TRUNCATED
     assert one.status == "The last tick is over."
     one.key(K.K_n)
     assert [len(match.plies) for match in one.left] == [12]
@@ -199,7 +199,7 @@ def test_the_end_and_a_new_world(desk) -> None:
 def test_several_worlds_follow_each_other(desk, monkeypatch: pytest.MonkeyPatch) -> None:
     one = desk(world(max_steps=5), games=2)
     monkeypatch.setattr("coterie.agents.human.world_window.REST", 0.0)
-    one.until(lambda: len(one.left) == 1 and one.session.shown.status != RUNNING)
+    one.until(lambda: len(one.left) == 1 and one.session.match.status != RUNNING)
     for _ in range(5):
         one.session.step()
     assert len(one.left) == 1, "the last one stays"
@@ -383,7 +383,7 @@ def test_nobody_plays_on_after_death(desk) -> None:
         one.key(K.K_PERIOD)
         one.until_it_waits()
     assert one.session.own is None
-    assert one.session.shown.status == TERMINATED
+    assert one.session.match.status == TERMINATED
     assert one.status == "Nobody lives."
 
 
@@ -437,7 +437,7 @@ def test_a_replay_at_the_window(desk, recorded: Match) -> None:
     one.key(K.K_RETURN)
     assert one.session.own is None, "what has been cannot be taken over"
     one.button("pause")
-    one.until(lambda: one.session.shown.status != RUNNING)
+    one.until(lambda: one.session.match.status != RUNNING)
     assert (one.clock, one.status) == (300, "The end of the replay.")
     one.key(K.K_p)
     one.key(K.K_n)

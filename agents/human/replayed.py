@@ -1,0 +1,94 @@
+"""Games that were played before, shown once more: a world with a timeline, a board game turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from ...aliases import RUNNING, TERMINATED, Player, Status
+from ...envs.core import Game, GameRecord
+from ...envs.state import take
+from ..core import Decision, Turn
+from .table import Match
+
+__all__ = ["Again", "Replayed"]
+
+KEPT: Final = 250
+"""A replay keeps a state every so many ticks, so that it can go back."""
+
+
+class Replayed:
+    """A record of a world that is shown: it goes to any tick and back, of so many ``ticks``.
+
+    ``read_games`` has seen that the record leads where it led.
+    """
+
+    def __init__(self, game: Game, record: GameRecord) -> None:
+        self.game, self.names, self._record = game, record.players, record
+        self.tick, self.ticks = 0, len(record.actions)
+        self.state = take(record.start)
+        self.returns = np.zeros(game.info.players)
+        self._kept = {0: (take(self.state), self.returns.copy())}
+
+    @property
+    def status(self) -> Status:
+        """RUNNING until the last tick; then as the record ended."""
+        if self.tick < self.ticks:
+            return RUNNING
+        return self._record.status if self._record.status != RUNNING else TERMINATED
+
+    def step(self) -> None:
+        """One tick on, if there is one."""
+        if self.tick >= self.ticks:
+            return
+        rewards = np.zeros(self.game.info.players, np.float32)
+        actions = np.array(self._record.actions[self.tick], np.int32)
+        self.game.kernels.step(self.state, 0, actions, rewards)
+        self.returns = self.returns + rewards
+        self.tick += 1
+        if self.tick % KEPT == 0 and self.tick not in self._kept:
+            self._kept[self.tick] = (take(self.state), self.returns.copy())
+
+    def again(self, number: int = 0) -> Replayed:
+        """The same record from its start, whichever game that is."""
+        self.seek(0)
+        return self
+
+    def seek(self, tick: int) -> None:
+        """To that tick, or as near as there is one."""
+        tick = max(0, min(self.ticks, tick))
+        near = max(kept for kept in self._kept if kept <= tick)
+        if not near <= self.tick <= tick:
+            state, returns = self._kept[near]
+            self.state, self.returns, self.tick = take(state), returns.copy(), near
+        while self.tick < tick:
+            self.step()
+
+
+class Again(Match):
+    """A recorded board game, played once more and no further; it answers for every seat itself."""
+
+    name = "record"
+
+    def __init__(self, game: Game, record: GameRecord, seed: int) -> None:
+        nothing = (0.0,) * game.info.players
+        super().__init__(
+            game, record.players, seed, record=GameRecord(record.start, [], record.players, nothing, RUNNING)
+        )
+        self._actions = record.actions
+
+    def seats(self) -> list[Player]:
+        """Who is to answer now; nobody once the record is over."""
+        return super().seats() if len(self.plies) < len(self._actions) else []
+
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
+        """What was played."""
+        return [Decision(self._actions[len(self.plies)][turn.player]) for turn in turns]
+
+    def again(self, number: int = 0) -> Again:
+        """The same game from its start, whichever it is of those shown."""
+        if self.plies:
+            self._back(0)
+        return self
