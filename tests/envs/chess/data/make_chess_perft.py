@@ -1,4 +1,4 @@
-"""Makes ``chess_perft.epd`` with python-chess alone: ``python tests/envs/data/make_chess_perft.py > FILE``.
+"""Makes ``chess_perft.epd`` with python-chess alone: ``python tests/envs/chess/data/make_chess_perft.py > FILE``.
 
 Positions come from random games; they are taken in turn for having a legal en passant capture, a legal castling move, a
 pawn about to promote, a check, a pinned piece, or nothing in particular, 22 of each kind. Counts are python-chess's, to
