@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import MissingExtra
 
-__all__ = ["OVERSAMPLE", "PALETTE", "Canvas", "Color", "Frame", "Palette", "captioned", "load_pygame"]
+__all__ = ["OVERSAMPLE", "PALETTE", "Canvas", "Color", "Frame", "Palette", "captioned", "load_pygame", "mixed"]
 
 Frame: TypeAlias = NDArray[np.uint8]
 """[H, W, 3] red, green, blue."""
@@ -47,6 +47,12 @@ class Palette(NamedTuple):
 
 
 PALETTE: Final = Palette()
+
+
+def mixed(color: Color, other: Color, part: float) -> Color:
+    """``color`` with ``part`` of ``other`` in it."""
+    r, g, b = (round((1 - part) * a + part * b) for a, b in zip(color, other, strict=True))
+    return r, g, b
 
 
 class Canvas:

@@ -15,7 +15,7 @@ from ..envs.chess.fen import codes
 from ..envs.chess.position import KING, META, in_check
 from ..envs.chess.rules import move_of
 from ..envs.core import Game
-from .board import OVERSAMPLE, Canvas, Color, Frame
+from .board import OVERSAMPLE, Canvas, Color, Frame, mixed
 from .chess_pieces import BLACK, KINDS, WHITE, draw_piece
 
 __all__ = ["MARKS_LAST", "SEAT_COLORS", "boxes", "cells", "draw", "last_move"]
@@ -46,9 +46,9 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
         light = (square % 8 + square // 8) % 2 == 1
         ground = LIGHT if light else DARK
         if square in played:
-            ground = _mixed(ground, LAST, 0.55)
+            ground = mixed(ground, LAST, 0.55)
         if board[square] and board[square] == checked:
-            ground = _mixed(ground, CHECK, 0.8)
+            ground = mixed(ground, CHECK, 0.8)
         left, right, top, bottom = (round(v * OVERSAMPLE) / OVERSAMPLE for v in (x, x + side, y, y + side))
         canvas.rectangle(left, top, right - left, bottom - top, ground)  # no gap, whatever the size
         _coordinates(canvas, square, x, y, side, DARK if light else LIGHT, player == 1)
@@ -101,8 +101,3 @@ def _coordinates(canvas: Canvas, square: int, x: float, y: float, side: float, c
         canvas.text(x + 0.05 * side, y + 0.14 * side, "12345678"[square // 8], height, color, anchor=0.0)
     if square // 8 == (7 if turned else 0):
         canvas.text(x + 0.95 * side, y + 0.88 * side, "abcdefgh"[square % 8], height, color, anchor=1.0)
-
-
-def _mixed(one: Color, other: Color, share: float) -> Color:
-    red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
-    return red, green, blue

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..aliases import Action, Player, State
 from ..envs.connect_four import COLUMNS, ROWS, board
 from ..envs.core import Game
-from .board import PALETTE, Canvas, Color, Frame
+from .board import PALETTE, Canvas, Frame, mixed
 
 __all__ = ["MARKS_LAST", "boxes", "cells", "draw", "winning"]
 
@@ -91,10 +91,4 @@ def _stone(canvas: Canvas, mark: str, x: float, y: float, side: float, won: bool
     if won:
         canvas.disc(x, y, side * 0.46, PALETTE.accent)
     canvas.disc(x, y, side * 0.38, color)
-    canvas.ring(x, y, side * 0.25, side * 0.035, _shade(color), color)
-
-
-def _shade(color: Color) -> Color:
-    """A darker tone, for the groove in a stone."""
-    red, green, blue = (round(0.78 * part) for part in color)
-    return red, green, blue
+    canvas.ring(x, y, side * 0.25, side * 0.035, mixed(color, (0, 0, 0), 0.22), color)

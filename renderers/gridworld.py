@@ -33,9 +33,9 @@ from ..envs.gridworld.state import (
     WALL,
     World,
 )
-from .board import PALETTE, Color, Frame, load_pygame
+from .board import PALETTE, Color, Frame, load_pygame, mixed
 from .gridworld_keys import target
-from .gridworld_sprites import FLOOR, ICONS, WALL_COLOR, agent_color, mixed, sprite, type_color
+from .gridworld_sprites import FLOOR, ICONS, WALL_COLOR, agent_color, sprite, type_color
 
 __all__ = [
     "WINDOW",

@@ -12,11 +12,11 @@ from ..envs.core import Game
 from ..envs.gridworld.config import GridworldConfig
 from ..envs.gridworld.config.world import plane_names
 from ..envs.gridworld.state import WALL, World
-from .board import PALETTE, Color
+from .board import PALETTE, Color, mixed
 from .gridworld import Look, color_of
 from .gridworld_facts import agent_facts, planes_of, recipe, thing_facts
 from .gridworld_keys import INTENTIONS, KEYS
-from .gridworld_sprites import ICONS, ITEM_COLORS, mixed, sprite
+from .gridworld_sprites import ICONS, ITEM_COLORS, sprite
 from .sheet import Sheet, Spot
 
 __all__ = ["GOOD", "Panel", "Scene", "draw_keys"]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import colorsys
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from .board import Canvas, Color
+from .board import Canvas, Color, mixed
 
-__all__ = ["FLOOR", "ICONS", "ITEM_COLORS", "WALL_COLOR", "agent_color", "mixed", "sprite", "type_color"]
+__all__ = ["FLOOR", "ICONS", "ITEM_COLORS", "WALL_COLOR", "agent_color", "sprite", "type_color"]
 
 FLOOR: Final[Color] = (40, 46, 62)
 LINE: Final[Color] = (34, 39, 53)
@@ -49,14 +49,6 @@ _OTHERS: Final[tuple[Color, ...]] = (
     (110, 214, 190),
     (214, 170, 255),
 )
-_MANY: Final = 4000  # sprites; then the memory is emptied
-_SPRITES: dict[Hashable, Any] = {}
-
-
-def mixed(color: Color, other: Color, part: float) -> Color:
-    """``color`` with ``part`` of ``other`` in it."""
-    r, g, b = (round((1 - part) * a + part * b) for a, b in zip(color, other, strict=True))
-    return r, g, b
 
 
 @lru_cache(maxsize=4096)
@@ -75,6 +67,7 @@ def type_color(name: str, place: int) -> Color:
     return _TYPE_COLORS.get(name, _OTHERS[place % len(_OTHERS)])
 
 
+@lru_cache(maxsize=4000)
 def sprite(kind: str, width: int, height: int, *what: Any) -> Any:
     """A surface [width, height] to be copied with ``BLEND_PREMULTIPLIED``.
 
@@ -84,14 +77,9 @@ def sprite(kind: str, width: int, height: int, *what: Any) -> Any:
         height: likewise.
         *what: the painter's further arguments; hashable.
     """
-    key = (kind, width, height, *what)
-    if key not in _SPRITES:
-        if len(_SPRITES) >= _MANY:
-            _SPRITES.clear()
-        canvas = Canvas(max(1, width), max(1, height), background=None)
-        opacity = _PAINTERS[kind](canvas, *what)
-        _SPRITES[key] = canvas.sprite(opacity or 1.0)
-    return _SPRITES[key]
+    canvas = Canvas(max(1, width), max(1, height), background=None)
+    opacity = _PAINTERS[kind](canvas, *what)
+    return canvas.sprite(opacity or 1.0)
 
 
 # -- painters: the canvas is the cell --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..aliases import Action, Player, State
 from ..envs.core import Game
 from ..envs.hex import LAST, LETTERS, board, neighbours
-from .board import PALETTE, Canvas, Color, Frame
+from .board import PALETTE, Canvas, Frame, mixed
 
 __all__ = ["MARKS_LAST", "boxes", "cells", "chain", "draw"]
 
@@ -121,7 +121,7 @@ def _edges(canvas: Canvas, at: _Layout, side: int) -> None:
     corners = [at.at(low, low), at.at(low, high), at.at(high, high), at.at(high, low)]
     middle = at.at((side - 1) / 2, (side - 1) / 2)
     for k in range(4):
-        color = _shade(PALETTE.first if k % 2 == 0 else PALETTE.second, 0.8)
+        color = mixed(PALETTE.first if k % 2 == 0 else PALETTE.second, (0, 0, 0), 0.2)
         canvas.polygon([corners[k], corners[(k + 1) % 4], middle], color)
 
 
@@ -130,9 +130,4 @@ def _stone(canvas: Canvas, x: float, y: float, radius: float, mark: str, won: bo
     if won:
         canvas.disc(x, y, radius * 0.78, PALETTE.accent)
     canvas.disc(x, y, radius * 0.64, color)
-    canvas.ring(x, y, radius * 0.42, radius * 0.06, _shade(color, 0.78), color)
-
-
-def _shade(color: Color, share: float) -> Color:
-    red, green, blue = (round(share * part) for part in color)
-    return red, green, blue
+    canvas.ring(x, y, radius * 0.42, radius * 0.06, mixed(color, (0, 0, 0), 0.22), color)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..aliases import Action, Player, State
+from ..aliases import Player, State
 from ..envs.core import Game
 from ..envs.kuhn_poker import betting, chips, hands, outcome
 from .board import Frame
 from .cards import SEAT_COLORS, Seat, table
+from .words import boxes, cells
 
 __all__ = ["SEAT_COLORS", "boxes", "cells", "draw"]
 
@@ -40,13 +41,3 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
         for p in [((player or 0) + k) % players for k in range(players)]
     ]
     return table(size, seats, (), sum(paid), [", ".join(f"player_{p} {action}" for p, action in past)])
-
-
-def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tuple[float, float, float, float]]:
-    """None: there are no cells."""
-    return []
-
-
-def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
-    """None: every action is a button."""
-    return ()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..aliases import Action, Player, State
+from ..aliases import Player, State
 from ..envs.core import Game
 from ..envs.leduc_poker import betting, hands, outcome, public_card
 from .board import Frame
 from .cards import SEAT_COLORS, Seat, table
+from .words import boxes, cells
 
 __all__ = ["SEAT_COLORS", "boxes", "cells", "draw"]
 
@@ -48,13 +49,3 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
         if past
     ]
     return table(size, seats, [public_card(state, i) or "?"], sum(paid), notes)
-
-
-def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tuple[float, float, float, float]]:
-    """None: there are no cells."""
-    return []
-
-
-def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
-    """None: every action is a button."""
-    return ()

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..aliases import Action, Player, State
+from ..aliases import Player, State
 from ..envs.core import Game
 from ..envs.matrix import choices, names_of, payoff_table
 from .board import PALETTE, Canvas, Color, Frame
+from .words import boxes, cells
 
 __all__ = ["SEAT_COLORS", "boxes", "cells", "draw"]
 
@@ -102,13 +103,3 @@ def _scores(canvas: Canvas, state: State, i: int, area: tuple[float, float, floa
         canvas.polyline(points, h * 0.025, SEAT_COLORS[p])
         for px, py in points:
             canvas.disc(px, py, h * 0.03, SEAT_COLORS[p])
-
-
-def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tuple[float, float, float, float]]:
-    """None: there are no cells."""
-    return []
-
-
-def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
-    """None: every choice is a button."""
-    return ()

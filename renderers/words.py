@@ -1,4 +1,7 @@
-"""The drawer of games that have none: the position in words, as its players are told it."""
+"""The drawer of games that have none: the position in words, as its players are told it.
+
+Drawers of games whose actions are all buttons take ``boxes`` and ``cells`` from here.
+"""
 
 from __future__ import annotations
 

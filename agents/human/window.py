@@ -31,12 +31,9 @@ class BoardSession(AnySession[Match]):
     """The window of a board game.
 
     Args:
-        begin: see ``session.Session``, as ``agents``, ``games`` and ``left``.
-        agents: None is a person; where there is one, only that person begins new games.
+        begin, agents, games, left: as of every ``session.Session``.
         draw: the drawer that the game was registered with, ``"package.module:function"``; None: words.
-        games: how many games agents play among themselves.
         seconds: how long a move is shown before an agent's next one.
-        left: is given every match that is left.
 
     Raises:
         MissingExtra: pygame is not installed.

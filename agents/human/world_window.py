@@ -41,14 +41,12 @@ class WorldSession(Session[Match | Replayed]):
     """The window of a world.
 
     Args:
-        begin: see ``session.Session``, as ``games`` and ``left``; or a record to be shown.
+        begin, games, left: as of every ``session.Session``; or ``begin`` is a record to be shown.
         agents: who sits in the slots. Also a slot that a person takes over has one, to hand it back to.
         window: ``"package.module:class"`` of the game's window.
         own: the slot that a person begins with; the world waits for its keys.
         look: the slot that the camera follows at first.
-        games: how many are played before the window rests.
         rate: ticks a second, one of RATES.
-        left: is given every match that is left.
 
     Attributes:
         own: the slot that a person has taken over.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["in_words"]
@@ -17,15 +17,12 @@ def in_words(row: Mapping[str, Any]) -> str:
         interval = row["reward_interval"]  # none of a few worlds
         told = f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else ""
         parts.append(f"reward of an agent {row['reward']:.3f}{told}")
-        for name, (share, least, most) in row["share"].items():
-            told = f" ({100 * least:.1f} to {100 * most:.1f})" if least is not None else ""
-            parts.append(f"{share:.1%} of {name}'s{told}")
+        parts += [f"{share:.1%} of {name}'s{_percent(span)}" for name, (share, *span) in row["share"].items()]
         return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])
     if "curriculum" in row:
-        low, high = row["solved_interval"]
         against = f" against {row['opponent']}" if row["opponent"] else ""
         parts = [f"{row['curriculum']}, {row['games']} held-out positions{against}: "]
-        parts.append(f"solved {row['solved']:.1%} ({100 * low:.1f} to {100 * high:.1f})")
+        parts.append(f"solved {row['solved']:.1%}{_percent(row['solved_interval'])}")
         if "sampled" in row:
             parts.append(f"when it samples {row['sampled']:.1%}  entropy {row['entropy']:.1%} of a uniform choice's")
         return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])
@@ -44,8 +41,13 @@ def in_words(row: Mapping[str, Any]) -> str:
         )
     parts = [f"against {row['opponent']}, {row['games']} games, {row['distinct']} different:"]
     for words, name in (("won", "win"), ("drawn", "draw"), ("lost", "loss")):
-        low, high = row[f"{name}_interval"]
-        parts.append(f"{words} {row[name]:.1%} ({100 * low:.1f} to {100 * high:.1f})")
+        parts.append(f"{words} {row[name]:.1%}{_percent(row[f'{name}_interval'])}")
     low, high = row["score_interval"]
     parts.append(f"score {row['score']:+.3f} ({low:+.3f} to {high:+.3f})")
     return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])
+
+
+def _percent(interval: Sequence[float | None]) -> str:
+    """An interval of shares in percent; nothing where there is none."""
+    low, high = interval
+    return "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"

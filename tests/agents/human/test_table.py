@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Decision, Tokens, Turn
+from coterie.agents.human.films import draw_film
 from coterie.agents.human.replayed import Again
 from coterie.agents.human.table import Match, TakeBack, can_undo, follow, picture, tell, watch, winner
+from coterie.agents.human.terminal import play_games
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.envs.core import GameRecord
 from coterie.envs.registry import make_game
@@ -275,3 +278,26 @@ def test_a_recorded_game_is_played_once_more_and_no_further() -> None:
         assert [ply.actions for ply in again.plies] == [ply.actions for ply in played.plies]
         assert (again.seats(), again.status) == ([], RUNNING)
         assert again.again(1).plies == []
+
+
+def test_a_match_is_filmed(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    pytest.importorskip("pygame")
+    match = Match(make_game("tictactoe"), ["a", "b"], 3)
+    for action in (4, 0):
+        match.play({match.seats()[0]: Decision(action)})
+    with image.open(draw_film(match, tmp_path / "game.gif")) as film:
+        assert film.n_frames == 3
+
+
+def test_games_are_played_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    game = make_game("tictactoe")
+    left: list[int] = []
+    agents = [make_baseline("minimax", game)] * 2
+    play_games(lambda number: Match(game, ["a", "b"], number), agents, 2, left=lambda match: left.append(match.seed))
+    assert left == [0, 1]
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["player_0", "a", "won", "0", "of", "2"],
+        ["player_1", "b", "won", "0", "of", "2"],
+        ["drawn", "2", "of", "2"],
+    ]
