@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ...aliases import Player
+from ...envs.faces import render
 from ...envs.registry import spec
 from ...envs.replay.file import replay
 from .table import Match, picture
@@ -47,8 +47,6 @@ def _ticks(match: Match, draw: str, slot: Player | None, every: int) -> Iterator
     """Every so-manieth tick of a world, with a line below; the first and the last always."""
     from ...renderers.board import PALETTE, captioned
 
-    module, _, function = draw.partition(":")
-    draws: Callable[..., Frame] = getattr(importlib.import_module(module), function)
     returns, last = np.zeros(match.game.info.players), len(match.plies)
     for tick, (state, rewards, _) in enumerate(replay(match.game, match.record())):
         returns += rewards
@@ -56,4 +54,4 @@ def _ticks(match: Match, draw: str, slot: Player | None, every: int) -> Iterator
             continue
         paid = f"{returns.sum():.4g} in all" if slot is None else f"{match.names[slot]} {returns[slot]:.4g}"
         words = f"tick {tick:,}     return: {paid}"
-        yield captioned(draws(match.game, state, 0, player=slot), [(words, PALETTE.text)])
+        yield captioned(render.picture(draw, match.game, state, player=slot), [(words, PALETTE.text)])

@@ -9,7 +9,6 @@ hash of every state instead of the states, and nothing that is answered ends the
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Action, Player, State, Status
 from ...envs.core import Game, GameRecord
+from ...envs.faces import render
 from ...envs.replay.file import as_played, replay
 from ...envs.replay.packing import is_packed
 from ...envs.state import take
@@ -339,8 +339,7 @@ def picture(draw: str, game: Game, state: State, names: Sequence[str]) -> Frame:
     """
     from ...renderers.board import PALETTE, captioned
 
-    module, _, function = draw.partition(":")
-    frame: Frame = getattr(importlib.import_module(module), function)(game, state, 0)
+    frame = render.picture(draw, game, state)
     colors = (PALETTE.first, PALETTE.second, PALETTE.accent)
     parts = []
     for seat, name in enumerate(names):

@@ -28,10 +28,10 @@ def render_modes(draw: str | None) -> list[str]:
     return ["human", "ansi", "rgb_array"] if draw else ["human", "ansi"]
 
 
-def picture(draw: str | None, game: Game, state: State) -> NDArray[np.uint8]:
-    """[H, W, 3] row 0 of a state, by the drawer ``"module:function"``."""
+def picture(draw: str | None, game: Game, state: State, **how: Any) -> NDArray[np.uint8]:
+    """[H, W, 3] row 0 of a state, by the drawer ``"module:function"``, which knows ``how`` (size, player)."""
     module, _, name = str(draw).partition(":")
-    frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(game, state, 0)
+    frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(game, state, 0, **how)
     return frame
 
 
