@@ -22,7 +22,7 @@ from .search.rows import need_action, need_same_game
 from .search.solver import Solution, solve
 from .seeds import pick
 
-__all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "make_baseline"]
+__all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "is_built_in", "make_baseline"]
 
 MADE = {
     "alphabeta": ".search.alphabeta:AlphaBetaAgent",
@@ -97,6 +97,11 @@ class MinimaxAgent:
 def is_baseline(spec: str) -> bool:
     """Whether ``make_baseline`` knows the name that a spec begins with."""
     return spec.partition(":")[0] in BASELINES
+
+
+def is_built_in(spec: str) -> bool:
+    """Whether a spec names a baseline that starts no program and opens no file."""
+    return is_baseline(spec) and spec.partition(":")[0] != "uci"
 
 
 def make_baseline(spec: str, game: Game) -> Agent:

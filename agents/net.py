@@ -21,6 +21,7 @@ from ..errors import ModelError, UsageError
 from .core import Decision, Turn
 from .search.rows import need_same_game
 from .seeds import uniforms
+from .sums import check_finite, check_sums, write_sums
 
 __all__ = ["NetAgent", "PolicyNet", "load_net", "masked", "save_net"]
 
@@ -117,17 +118,19 @@ def save_net(net: PolicyNet, folder: Path, facts: Mapping[str, Any] | None = Non
     save_file({name: part.contiguous() for name, part in net.state_dict().items()}, folder / "net.safetensors")
     shape = {"shape": list(net.shape), "actions": net.actions, "hidden": net.hidden}
     (folder / "net.json").write_text(json.dumps(shape | dict(facts or {}), indent=1) + "\n")
+    write_sums(folder, ("net.json", "net.safetensors"))
 
 
 def load_net(folder: Path) -> PolicyNet:
     """The net that ``save_net`` wrote.
 
     Raises:
-        ModelError: no such files, or not whole.
+        ModelError: no such files, or damaged, or not finite.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    check_sums(folder)
     try:
         shape = json.loads((folder / "net.json").read_text())
         planes, height, width = shape["shape"]
@@ -136,6 +139,7 @@ def load_net(folder: Path) -> PolicyNet:
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         told = " ".join(str(error).split())[:200]
         raise ModelError(f"{folder} holds no whole net (net.json, net.safetensors): {told}.") from None
+    check_finite(net.state_dict(), f"The net in {folder}")
     return net
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 
+from ..agents.baselines import is_built_in
 from ..agents.core import Agent
 from ..agents.human.seating import PERSON, company, seated
 from ..agents.human.table import Match
@@ -53,9 +55,11 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     game = saved.game if saved else make_game(found.id, **wanted(found.id, asked.set, asked.preset))
     if asked.window and isinstance(game, TextGame):
         raise UsageError(f"{found.id} is a game of words, which is played at the terminal: leave --window away.")
-    words = company(asked.players or asked.who or (saved.words if saved else ()), game, asked.window)
+    named = asked.players or asked.who
+    words = company(named or (_players_of(saved, asked) if saved else ()), game, asked.window)
     followed(asked, game)
-    keeper = Keeper(asked.save or asked.from_, game, words, saved.record if saved else None)
+    kept, known = asked.save or asked.from_, saved.record if saved else None
+    keeper = Keeper(kept, game, words, known, retyped=not all(map(_harmless, words)))
     agents: list[Agent | None] = []
     try:
         for agent in seated(words, game, player, asked.window):
@@ -136,6 +140,26 @@ def _start(game: Game, asked: Play) -> dict[str, object]:
             takes = f"It takes {', '.join(sorted(game.options))}." if game.options else "It takes none."
             raise UsageError(f"{game.info.id} knows no start {name!r}.{did_you_mean(name, game.options)} {takes}")
     return options
+
+
+def _players_of(saved: SavedGame, asked: Play) -> tuple[str, ...]:
+    """Who played in a file. A file may come from anybody, so it names nobody who starts a program or opens a path.
+
+    Raises:
+        UsageError: it does.
+    """
+    for word in saved.words:
+        if not _harmless(word):
+            raise UsageError(
+                f"{asked.from_} was played by {' '.join(saved.words)}, and a file may not start {word}. If you trust "
+                "it, type: "
+                f"coterie play {asked.game} --from {asked.from_} --players {shlex.join(saved.words)}"
+            )
+    return saved.words
+
+
+def _harmless(word: str) -> bool:
+    return word == PERSON or is_built_in(word)
 
 
 def _saved(asked: Play) -> SavedGame:

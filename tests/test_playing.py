@@ -224,6 +224,33 @@ def test_a_game_that_is_left_can_be_gone_on_with(
     assert len(read_games(Path("g.json"))) == 2, "nothing new, nothing written"
 
 
+@pytest.mark.parametrize("word", ["uci:{}", "{}", "owner/name", "tiny", "smollm2"])
+def test_a_file_starts_no_program_and_opens_no_path(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever opens a game of a stranger is asked to type who plays, if it is more than a built-in player."""
+    script = Path("engine.sh")
+    script.write_text("#!/bin/sh\ntouch it-ran\n")
+    script.chmod(0o755)
+    word = word.format(script.resolve())
+    assert main(["play", "chess", "--players", "random", "random", "--save", "g.json"]) == 0
+    fields = json.loads(Path("g.json").read_text().splitlines()[-1])
+    fields |= {"words": ["random", word], "actions": fields["actions"][:2], "status": "running", "returns": [0, 0]}
+    Path("g.json").write_text(json.dumps(fields) + "\n")
+    capsys.readouterr()
+    assert main(["play", "chess", "--from", "g.json"]) == 2
+    said = capsys.readouterr().err
+    assert f"coterie play chess --from g.json --players random {word}" in said
+    assert not Path("it-ran").exists()
+    assert main(["play", "chess", "--from", "g.json", "--players", "random", "mcts:2"]) == 0
+
+
+def test_the_way_to_continue_names_players_that_a_file_may_not(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed("4\nquit\n", monkeypatch)
+    assert main(["play", "tictactoe", "--players", "human", "tiny", "--save", "g.json"]) == 0
+    assert "coterie play tictactoe --from g.json --players human tiny\n" in capsys.readouterr().out
+
+
 def test_nothing_is_left_where_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     typed("4\nquit\n", monkeypatch)
     assert main(["play", "tictactoe"]) == 0

@@ -149,6 +149,7 @@ def train(
     trainer = Trainer(config)
     kept = trainer.run = kept or Run.create(folder, trainer.config)
     kept.config = trainer.config
-    notes = restore(trainer) if resume else []
-    kept.write_config()
-    return follow(trainer, kept, started, watcher, notes)
+    with kept.alone():
+        notes = restore(trainer) if resume else []
+        kept.write_config()
+        return follow(trainer, kept, started, watcher, notes)

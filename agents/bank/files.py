@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from ...errors import MissingExtra, ModelError, UsageError
+from ..sums import check_finite, check_sums, write_sums
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -203,6 +204,7 @@ def write_adapter(
     save_file(state, part, metadata={"format": "pt"})
     part.replace(folder / "adapter_model.safetensors")
     saved.save_pretrained(str(folder))
+    write_sums(folder, ("adapter_config.json", "adapter_model.safetensors"))
 
 
 def _portable(name: str) -> str | None:
@@ -224,7 +226,7 @@ def read_adapter(
         Module name -> (A [r, in], B [out, r]), float32.
 
     Raises:
-        ModelError: the folder holds no readable adapter.
+        ModelError: the folder holds no readable adapter, or one that is damaged or not finite.
         UsageError: the adapter doesn't fit the bank; the message says in what.
     """
     folder = Path(folder)
@@ -236,11 +238,13 @@ def read_adapter(
     for file in ("adapter_config.json", "adapter_model.safetensors"):
         if not (folder / file).is_file():
             raise ModelError(f"{str(folder)!r} is no peft adapter: it has no {file}.")
+    check_sums(folder)
     try:
         theirs: Any = Reference.from_pretrained(str(folder))
         state = load_file(folder / "adapter_model.safetensors")
     except Exception as error:  # json, safetensors and peft each have their own ways to fail
         raise ModelError(f"The peft adapter in {str(folder)!r} can't be read: {_first_line(error)}") from error
+    check_finite(state, f"The adapter in {str(folder)!r}")
     check_config(theirs)
     if theirs.r != config.r:
         raise UsageError(f"The adapter in {str(folder)!r} has rank {theirs.r}, the bank {config.r}: one rank for all.")

@@ -97,6 +97,7 @@ def load_model(
         ModelError: not there, not readable, not a causal language model, or one whose log-probabilities would be wrong.
     """
     _need_packages()
+    from ..sums import check_finite
     from .scoring.passes import serving
 
     wanted = _torch_dtype(dtype)
@@ -108,7 +109,8 @@ def load_model(
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     tokenizer.padding_side = "left"
-    digest = weights_hash(model.eval())
+    check_finite(dict(model.eval().named_parameters()), f"The model {name!r}")
+    digest = weights_hash(model)
     model.to(device)
     serving(model, name)
     return LoadedModel(model, tokenizer, found, digest)
@@ -281,7 +283,9 @@ def _load_hub(name: str, dtype: torch.dtype) -> tuple[Any, Any]:
 
 def _load_gguf(file: Path, name: str, dtype: torch.dtype) -> tuple[Any, Any]:
     """Load a GGUF file through its dequantised copy in the cache, which is made the first time."""
-    folder = cache_folder() / "models" / f"{file.stem}-{_file_key(file)}"
+    from ..sums import file_sum
+
+    folder = cache_folder() / "models" / f"{file.stem}-{file_sum(file)[:16]}"
     if not (folder / "config.json").is_file():
         model, tokenizer = _dequantise(file, name)
         try:
@@ -332,17 +336,6 @@ def _keep(model: Any, tokenizer: Any, folder: Path) -> None:
                 raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _file_key(file: Path) -> str:
-    """Names a file's content: its size, beginning and end (a GGUF file begins with its own description)."""
-    size, block = file.stat().st_size, 1 << 22
-    digest = hashlib.sha256(str(size).encode())
-    with file.open("rb") as stream:
-        digest.update(stream.read(block))
-        stream.seek(max(0, size - block))
-        digest.update(stream.read(block))
-    return digest.hexdigest()[:16]
 
 
 # -- small things -----------------------------------------------------------------------------------------------------

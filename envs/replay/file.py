@@ -17,7 +17,7 @@ import binascii
 import json
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from ..core import Game, GameRecord
 from ..registry import list_envs, make_game
 from ..state import bare, from_bytes, size, take, to_bytes
 from ..words import TextGame
-from .packing import LOW, checksum, is_packed, pack, unpack
+from .packing import LOW, checksum, is_packed, pack, unpack, unpacked
 
 __all__ = ["SavedGame", "as_played", "read_games", "replay", "write_json"]
 
@@ -236,12 +236,19 @@ def _read(line: str) -> SavedGame:
         raise UsageError(f"this is no saved game: {', '.join(sorted(missing))} missing.")
     try:
         _need_version(fields["game"])
+        _need_plain(fields["config"])
         game = make_game(fields["game"], **fields["config"])
         return _record(game, fields)
     except (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, CoterieError):
             raise
         raise UsageError(f"a field is of the wrong kind ({error}).") from None
+
+
+def _need_plain(config: Mapping[str, Any]) -> None:
+    """See that a configuration is whole as it stands; a path in it would open any file of whoever reads it."""
+    if isinstance(config.get("config"), str):
+        raise UsageError(f"its configuration is in another file ({config['config']!r}); a saved game holds its own.")
 
 
 def _need_version(id: str) -> None:
@@ -309,6 +316,6 @@ def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
 
 def _unpacked(text: Any) -> bytes:
     try:
-        return zlib.decompress(base64.b64decode(text, validate=True))
+        return unpacked(text)
     except (binascii.Error, zlib.error, TypeError, ValueError) as error:
         raise UsageError(f"neither a seed nor a start that can be unpacked ({error}).") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import time
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ class Keeper:
         path: the file; None: one of its own for each game that is left in the middle.
         game: what is played.
         words: what was typed for each seat.
+        retyped: whether the file may not name these players, so that they are to be typed again.
         known: a game that stands in the file already: kept again only once it has gone on.
 
     Raises:
@@ -33,12 +35,19 @@ class Keeper:
     """
 
     def __init__(
-        self, path: Path | None, game: Game, words: Sequence[str] = (), known: GameRecord | None = None
+        self,
+        path: Path | None,
+        game: Game,
+        words: Sequence[str] = (),
+        known: GameRecord | None = None,
+        *,
+        retyped: bool = False,
     ) -> None:
         can = [*JSON, *sorted(game.formats)]
         if path is not None and path.suffix.lower() not in can:
             raise UsageError(f"{path} cannot be written: a game of {game.info.name} can be saved as {', '.join(can)}.")
         self.path, self.game, self.words = path, game, tuple(words)
+        self._players = f" --players {shlex.join(words)}" if retyped else ""
         self._known = known
         self._told: set[Path] = set()
 
@@ -84,7 +93,7 @@ class Keeper:
                 print(f"Saved: {path}")
         self._told.update(paths)
         if record.status == RUNNING:
-            print(f"Continue it: coterie play {self.game.info.name} --from {paths[-1]}")
+            print(f"Continue it: coterie play {self.game.info.name} --from {paths[-1]}{self._players}")
 
 
 def _append(path: Path, text: str) -> None:

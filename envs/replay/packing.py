@@ -20,10 +20,13 @@ from numpy.typing import NDArray
 from ...errors import UsageError
 from ..core import Game, GameRecord
 
-__all__ = ["LOW", "checksum", "is_packed", "pack", "unpack"]
+__all__ = ["LOW", "checksum", "is_packed", "pack", "unpack", "unpacked"]
 
 LOW = 0xFFFF
 """The bits of a key that are kept of every tick."""
+
+LARGEST = 64 << 20
+"""Bytes that one field of a saved game may unpack to, 640,000 ticks of 100 players; small files can claim gigabytes."""
 
 
 def is_packed(game: Game) -> bool:
@@ -76,8 +79,23 @@ def _text(numbers: NDArray[Any]) -> str:
     return base64.b64encode(zlib.compress(numbers.tobytes(), 9)).decode()
 
 
+def unpacked(text: Any) -> bytes:
+    """What a text of a saved game holds, at most ``LARGEST`` bytes.
+
+    Raises:
+        binascii.Error, zlib.error, TypeError, ValueError: it is no such text, or holds more.
+    """
+    unpacker = zlib.decompressobj()
+    found = unpacker.decompress(base64.b64decode(text, validate=True), LARGEST)
+    if unpacker.unconsumed_tail:
+        raise ValueError(f"it holds more than {LARGEST >> 20} MiB")
+    if not unpacker.eof:
+        raise zlib.error("incomplete or truncated stream")
+    return found
+
+
 def _numbers(name: str, text: Any, kind: str) -> NDArray[Any]:
     try:
-        return np.frombuffer(zlib.decompress(base64.b64decode(text, validate=True)), kind)
+        return np.frombuffer(unpacked(text), kind)
     except (binascii.Error, zlib.error, TypeError, ValueError) as error:
         raise UsageError(f"its {name} cannot be unpacked: it is cut short or altered ({error}).") from None

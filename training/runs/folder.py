@@ -4,18 +4,17 @@
 
     RUN/config.yaml               what was asked for
     RUN/metrics.jsonl             one JSON object an update
-    RUN/checkpoints/000120/       *.pt state.json: exact, the newest two; state.json holds their digests
+    RUN/checkpoints/000120/       *.pt state.json SHA256SUMS: exact, the newest two
     RUN/players/main/v000120/     who plays, one folder a version: adapters in peft's format, or net.safetensors
     RUN/tensorboard/  RUN/curves.png
 
-A checkpoint is written beside its final name and renamed when whole; a truncated one is noticed by its digest, and the
-one before it is used.
+A checkpoint is written beside its final name and renamed when whole; a damaged one is noticed by its digests, and the
+one before it is used. One process at a time trains in a folder; however it ends, the system frees its lock.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -24,9 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
-from ...errors import RunError
+from ...agents.sums import check_finite, check_sums, file_sum, write_sums
+from ...errors import ModelError, RunError
 from .config import AnyConfig, from_tagged, read_config, save_config, to_dict, write_text
+
+LOCK = ".lock"
 
 __all__ = ["Run", "check_same", "same_game", "saved_version"]
 
@@ -44,12 +47,21 @@ class Run:
         Raises:
             RunError: the folder holds something already, or can't be written.
         """
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            hint = "Add --resume to continue it, or" if (folder / "config.yaml").exists() else "Please"
-            raise RunError(f"{folder} isn't empty. {hint} name another folder with --run.")
         run = cls(folder, config)
-        run.write_config()
+        if folder.exists() and (not folder.is_dir() or run._used()):
+            raise run._not_empty()
+        with run.alone():
+            if run._used():  # by another process, a moment ago
+                raise run._not_empty()
+            run.write_config()
         return run
+
+    def _used(self) -> bool:
+        return any(path.name != LOCK for path in self.folder.iterdir())
+
+    def _not_empty(self) -> RunError:
+        hint = "Add --resume to continue it, or" if (self.folder / "config.yaml").exists() else "Please"
+        return RunError(f"{self.folder} isn't empty. {hint} name another folder with --run.")
 
     @classmethod
     def reopen(cls, folder: Path, config: AnyConfig | None = None) -> Run:
@@ -71,6 +83,33 @@ class Run:
         check_same(saved, config, f"{folder}")
         return cls(folder, config)
 
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else trains in the folder meanwhile; it is made where it isn't there.
+
+        Raises:
+            RunError: another process does, or the folder can't be written.
+        """
+        lock = FileLock(self.folder / LOCK)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise RunError(
+                f"Another process is training in {self.folder}. Wait until it ends, stop it, or name another folder "
+                "with --run."
+            ) from None
+        except OSError as error:
+            raise self._unwritable(error) from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _unwritable(self, error: OSError) -> RunError:
+        where = f"{self.folder} can't be written: {error.strerror}"
+        return RunError(f"{where}. Free some space, or name another folder with --run.")
+
     def write_config(self) -> None:
         """Write config.yaml; make the folder where it isn't there.
 
@@ -81,8 +120,7 @@ class Run:
             self.folder.mkdir(parents=True, exist_ok=True)
             save_config(self.config, self.folder / "config.yaml")
         except OSError as error:
-            where = f"{self.folder} can't be written: {error.strerror}"
-            raise RunError(f"{where}. Free some space, or name another folder with --run.") from None
+            raise self._unwritable(error) from None
 
     # -- metrics
 
@@ -146,12 +184,11 @@ class Run:
         try:
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
-            digests = {}
             for stem, data in tensors.items():
                 torch.save(data, partial / f"{stem}.pt")
-                digests[f"{stem}.pt"] = _digest(partial / f"{stem}.pt")
-            whole = {"update": update, "digests": digests, "config": to_dict(self.config), **state}
+            whole = {"update": update, "config": to_dict(self.config), **state}
             write_text(partial / "state.json", json.dumps(whole, indent=1))
+            write_sums(partial, [path.name for path in partial.iterdir()])
             shutil.rmtree(final, ignore_errors=True)
             os.replace(partial, final)
         except (OSError, RuntimeError) as error:
@@ -190,15 +227,18 @@ class Run:
         for update in reversed(self.checkpoints()):
             folder = self._checkpoint(update)
             try:
+                names = check_sums(folder)
                 state = json.loads((folder / "state.json").read_text())
-                for name, digest in state["digests"].items():
-                    if _digest(folder / name) != digest:
-                        raise ValueError(f"{name} is truncated or was changed")
-                tensors = {
-                    name.removesuffix(".pt"): torch.load(folder / name, weights_only=True) for name in state["digests"]
-                }
-            except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-                wrong.append(f"{folder}: {error}")
+                if not names:  # an earlier version kept the digests in state.json
+                    for name, digest in state["digests"].items():
+                        if file_sum(folder / name) != digest:
+                            raise ValueError(f"{name} is truncated or was changed")
+                    names = tuple(state["digests"])
+                files = [folder / name for name in names if name.endswith(".pt")]
+                tensors = {path.stem: torch.load(path, weights_only=True) for path in files}
+                check_finite(tensors, f"{folder}")
+            except (OSError, ValueError, KeyError, TypeError, RuntimeError, ModelError) as error:
+                wrong.append(f"{folder}: {str(error).removeprefix(f'{folder} ').rstrip('.')}")
                 continue
             # Fields that are younger than the checkpoint have their presets' values.
             check_same(from_tagged(state["config"]), self.config, f"checkpoint {folder}")
@@ -269,7 +309,3 @@ def check_same(saved: AnyConfig, now: AnyConfig, where: str) -> None:
             f"{where} was made with other settings ({changed}): going on would mix two experiments. "
             "Put the setting back, or start a new run with --run."
         )
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -148,14 +148,17 @@ def train_net(
     started, folder = time.monotonic(), Path(run)
     kept = Run.reopen(folder, config) if resume else None
     trainer = NetTrainer(config, kept)
-    notes = trainer.restore()
-    trainer.run = kept = kept or Run.create(folder, config)
-    if resume:
-        kept.cut_metrics(trainer.updates)
-        kept.write_config()
-    with watched(trainer, watcher) as show:
-        reason = _loop(trainer, kept, show, notes)
-        trainer.save()
+    if kept is None:
+        trainer.restore()  # a net that cannot be begun with leaves no folder behind
+        trainer.run = kept = Run.create(folder, config)
+    with kept.alone():
+        notes = trainer.restore() if resume else []
+        if resume:
+            kept.cut_metrics(trainer.updates)
+            kept.write_config()
+        with watched(trainer, watcher) as show:
+            reason = _loop(trainer, kept, show, notes)
+            trainer.save()
     rows = [row for row in kept.metrics() if "eval" in row]
     message = f"Done: {trainer.ppo.agent_steps / 1e6:.2f} M agent-steps. Measure it with: coterie eval {folder}"
     if reason == "interrupted":

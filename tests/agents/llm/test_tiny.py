@@ -75,6 +75,7 @@ def test_in_small_worlds_it_is_nearly_indifferent(tiny, preset, least):
     assert np.mean(shares) > least
 
 
+@pytest.mark.slow
 def test_the_corpus_is_every_legal_answer_and_says_no_results():
     tokenizer, begun, decided = byte_tokenizer(), 0, set()
     stop = stop_token(tokenizer)

@@ -127,7 +127,7 @@ def test_what_they_choose_is_legal_always(name: str, seed: int) -> None:
         vec.step(np.array(actions, np.int32).reshape(2, 3))
 
 
-@pytest.mark.parametrize("preset", ["a5_25x25_simple", "a20_40x40"])
+@pytest.mark.parametrize("preset", ["a5_25x25_simple", pytest.param("a20_40x40", marks=pytest.mark.slow)])
 def test_the_forager_earns_most_of_what_can_be_earned(preset: str) -> None:
     game = make_game("gridworld", preset=preset)
     vec = VecEnv(game, 2)

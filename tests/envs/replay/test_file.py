@@ -129,6 +129,7 @@ def test_what_the_others_are_made_of_can_be_read() -> None:
         (broken(game="tictactoe-v9"), "of tictactoe-v9, but tictactoe-v0 is played here: versions do not mix"),
         (broken(config={"size": 4}), "no argument 'size'"),
         (broken(config=3), "wrong kind"),
+        (broken(game="gridworld-v0", config={"config": "/etc/passwd"}), "in another file .*a saved game holds its own"),
         (broken(actions=[4, 4]), "Turn 1 .* action 4 of player_1.* not legal there"),
         (broken(actions=[4, 99]), "Turn 1"),
         (broken(actions=[4, -1]), "Turn 1"),

@@ -264,6 +264,10 @@ def test_what_was_altered_without_consequence_is_told_too() -> None:
         read_games(changed(text, returns=[9, 9, 9, 9]))
 
 
+BOMB = base64.b64encode(zlib.compress(bytes((64 << 20) + 1), 9)).decode()
+"""90 kB that would be 64 MiB and a byte."""
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -276,6 +280,7 @@ def test_what_was_altered_without_consequence_is_told_too() -> None:
         ({"ticks": -1}, "cut short or altered"),
         ({"actions": "AAAA"}, "its actions cannot be unpacked: it is cut short or altered"),
         ({"keys": "!"}, "its keys cannot be unpacked"),
+        ({"actions": BOMB}, "its actions cannot be unpacked.*holds more than 64 MiB"),
         ({"keys": base64.b64encode(zlib.compress(b"1234")).decode()}, "2 keys came for 30 ticks, not 31"),
         ({"end": ...}, "wrong kind"),
         ({"status": "terminated"}, "its status is 'terminated', but its last tick leaves it 'running'"),
