@@ -130,14 +130,14 @@ def load_net(folder: Path) -> PolicyNet:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    check_sums(folder)
     try:
+        check_sums(folder)
         shape = json.loads((folder / "net.json").read_text())
         planes, height, width = shape["shape"]
         net = PolicyNet(planes, height, width, shape["actions"], shape["hidden"])
         net.load_state_dict(load_file(folder / "net.safetensors"))
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        told = " ".join(str(error).split())[:200]
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError, ModelError) as error:
+        told = " ".join(str(error).split())[:300].rstrip(".")
         raise ModelError(f"{folder} holds no whole net (net.json, net.safetensors): {told}.") from None
     check_finite(net.state_dict(), f"The net in {folder}")
     return net

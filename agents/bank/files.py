@@ -238,8 +238,8 @@ def read_adapter(
     for file in ("adapter_config.json", "adapter_model.safetensors"):
         if not (folder / file).is_file():
             raise ModelError(f"{str(folder)!r} is no peft adapter: it has no {file}.")
-    check_sums(folder)
     try:
+        check_sums(folder)
         theirs: Any = Reference.from_pretrained(str(folder))
         state = load_file(folder / "adapter_model.safetensors")
     except Exception as error:  # json, safetensors and peft each have their own ways to fail

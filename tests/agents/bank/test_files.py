@@ -94,7 +94,11 @@ def test_round_trip_is_exact(tmp_path: Path) -> None:
     bank.save_peft("ann", tmp_path)
     bank.load_peft("bob", tmp_path)
     assert torch.equal(bank.weights("ann"), bank.weights("bob"))
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["adapter_config.json", "adapter_model.safetensors"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "SHA256SUMS",
+        "adapter_config.json",
+        "adapter_model.safetensors",
+    ]
     saved = json.loads((tmp_path / "adapter_config.json").read_text())
     assert sorted(saved["target_modules"]) == sorted(
         ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
