@@ -75,8 +75,8 @@ def make_vec(
     Raises:
         UsageError: a game of words, whose messages stand in no array; see ``words.vec.TextVec``.
     """
-    from .faces.vec import VecEnv
     from .words import TextGame
+    from .words.vec import vec_of
 
     game = make_game(id, **config)
     if isinstance(game, TextGame):
@@ -84,7 +84,7 @@ def make_vec(
             f"{game.info.id} is a game of words, whose messages stand in no array. Play it with coterie.make({id!r}), "
             "or many at once with coterie.envs.words.vec.TextVec(make_game(...), num_envs)."
         )
-    return VecEnv(
+    vec = vec_of(
         game,
         num_envs,
         num_threads=num_threads,
@@ -94,6 +94,7 @@ def make_vec(
         illegal_reward=illegal_reward,
         max_cycles=max_cycles,
     )
+    return cast("VecEnv", vec)
 
 
 registry.make, registry.make_vec = make, make_vec

@@ -11,13 +11,12 @@ from ...aliases import Mask, State
 from ...errors import IllegalAction, InvalidAction
 from ..core import Game
 from ..stepping.templates import first_outside
-from .verbs import Verbs
 
 __all__ = ["few", "ignored", "refuse_illegal", "whole_numbers"]
 
 
-def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...], verbs: Verbs | None = None) -> NDArray[np.int32]:
-    """``actions`` as a contiguous int32 array of that shape, all within -1..A-1; pairs [*shape, 2] become numbers.
+def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...]) -> NDArray[np.int32]:
+    """``actions`` as a contiguous int32 array of that shape, all within -1..A-1.
 
     Raises:
         InvalidAction: another type, another shape, or a number outside.
@@ -27,14 +26,6 @@ def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...], verbs: Verbs
         given = np.asarray(actions)
     except ValueError:  # rows of different lengths
         given = np.empty(0, object)
-    if verbs is not None and given.shape == (*shape, 2) and given.dtype.kind in "iu":
-        numbers = verbs.numbers(given, silent=True)
-        if numbers is None:
-            v, k = verbs.shape
-            raise InvalidAction(
-                f"A pair came that is outside (0..{v - 1}, 0..{k - 1}) of {game.info.id} (a verb of -1 is no answer)."
-            )
-        return np.ascontiguousarray(numbers)
     if given.dtype.kind not in "iu" or given.shape != shape:
         raise InvalidAction(
             f"Actions of type {given.dtype} and shape {given.shape} came; {game.info.id} with {shape[0]} games takes "

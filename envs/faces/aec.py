@@ -28,9 +28,8 @@ class AECGame(AECEnv):
 
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays at every call; the mask is all
     zeros for an agent that is not to move. ``infos[agent]`` repeats the mask and counts the agent's illegal actions of
-    this game; it holds what the game tells beside. Games with verbs take pairs (verb, argument), and have two masks for
-    one, as in ``ParallelGame``. With ``text=True``, and always in games of words, observations and actions are strings;
-    games of words have no masks.
+    this game; it holds what the game tells beside. With ``text=True``, and always in games of words, observations and
+    actions are strings; games of words have no masks.
 
     Args:
         game: the rules.
@@ -64,6 +63,7 @@ class AECGame(AECEnv):
         self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
         self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
+        self._number = self.table.read if self.table.text else self.table.check if checked else self.table.trust
         self._ticks = game.info.simultaneous
         self._told: list[dict[str, Any]] = []
         self._to_ask: list[str] = []  # simultaneous games: who answers after the selected agent, the next one last
@@ -149,7 +149,6 @@ class AECGame(AECEnv):
             InvalidAction: no action of this game (``checked`` only), or an action where None is due.
             IllegalAction: the game is over for everybody; or an illegal action under the policy ``raise``.
         """
-        table = self.table
         if self.checked:
             if "agents" not in self.__dict__:
                 raise UsageError("step() came before reset(). Call reset() first.")
@@ -159,12 +158,7 @@ class AECGame(AECEnv):
         if self.terminations[agent] or self.truncations[agent]:
             self._leave(action)
             return
-        if table.text:
-            action = table.read(action)
-        elif self.checked:
-            action = table.check(action)
-        elif table.verbs is not None:
-            action = table.verbs.number_or_none(action)
+        action = self._number(action)
         if self._ticks:
             self._tick(action)
         else:

@@ -53,8 +53,7 @@ def make_gym_vec(
 
 
 def _spaces(view: VectorEnv, vec: VecEnv) -> None:
-    view.single_observation_space = observation_space(vec.game)
-    view.single_action_space = action_space(vec.game)
+    view.single_observation_space, view.single_action_space = observation_space(vec.game), action_space(vec.game)
     view.observation_space = batch_space(view.single_observation_space, view.num_envs)
     view.action_space = batch_space(view.single_action_space, view.num_envs)
     view.metadata = {"name": vec.metadata["name"], "autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
@@ -78,7 +77,7 @@ class SoloVector(VectorEnv):
         players = vec.game.info.players
         if vec.game.info.simultaneous or vec.autoreset_mode != "Disabled":
             raise UsageError("SoloVector takes a turn-based make_vec(..., autoreset_mode='Disabled').")
-        if vec.game.verbs:
+        if action_space(vec.game).shape:
             raise UsageError(f"{vec.game.info.id} has actions of two parts; SoloVector plays games of action numbers.")
         if isinstance(opponent, str) and opponent != "random":
             raise UnknownName("opponent", opponent, ["random"])
@@ -172,13 +171,17 @@ class SoloVector(VectorEnv):
         self.vec.close()
 
 
+_OWN = {"illegal", "final_obs", "_final_obs", "player"}
+"""What a batch's info holds that Gymnasium's face tells in its own way, or not at all."""
+
+
 class SeatsVector(VectorEnv):
     """Every seat of N simultaneous games as a row: row i * P + p is player p of game i. New arrays at every call.
 
     Where players die, a row's termination comes in the step in which its player died. Until its game ends the row goes
     on with False for both flags, reward 0 and a mask of zeros, and its actions are ignored: ``info["alive"]`` [N * P]
     says which rows count. When the game restarts, all its rows live again, those of players long dead without another
-    termination. In games with verbs a row's mask is a tuple of two, and ``info["pair_mask"]`` [N * P, V, K] is exact.
+    termination.
 
     Args:
         vec: the games, with autoreset SameStep.
@@ -201,14 +204,13 @@ class SeatsVector(VectorEnv):
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """One tick; actions [N * P], or pairs [N * P, 2] in games with verbs.
+        """One tick; actions [N * P, ...].
 
         Returns:
             observations, rewards [N * P] float64, terminations, truncations [N * P] and info.
         """
         given = np.asarray(actions)
-        tails = [(), (2,)] if self.vec.game.verbs else [()]
-        if given.shape not in [(self.num_envs, *tail) for tail in tails]:
+        if given.shape not in [(self.num_envs,), self.action_space.shape]:
             raise InvalidAction(f"Actions of shape {given.shape} came; {self.num_envs} rows are asked.")
         vec = self.vec
         games = given.reshape(vec.num_envs, vec.num_players, *given.shape[1:])
@@ -223,7 +225,7 @@ class SeatsVector(VectorEnv):
         return self._rows(observation), flat, terminated.reshape(-1).copy(), truncated.reshape(-1).copy(), told
 
     def _told(self, info: dict[str, Any]) -> dict[str, Any]:
-        return self._rows({name: info[name] for name in ("alive", "pair_mask") if name in info})
+        return self._rows({name: info[name] for name in info.keys() - _OWN})
 
     def _rows(self, parts: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from ...aliases import RUNNING, Action, Mask
+from ...aliases import RUNNING, Action
 from ...errors import IllegalAction, InvalidAction, UsageError
 from ..core import Game
 from ..state import NONE, Snapshot
-from ..stepping.templates import first_outside
 from ..words.table import table_of
 from .render import fps, render_modes
 from .table import NO_ANSWER, no_whole
@@ -25,9 +24,6 @@ from .table import NO_ANSWER, no_whole
 __all__ = ["ParallelGame"]
 
 Step = tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
-
-_NUMBERS = {int, np.int64, np.int32}
-"""Types of actions that need no closer look."""
 
 
 def _few(names: Iterable[str]) -> str:
@@ -42,9 +38,6 @@ class ParallelGame(ParallelEnv):
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays in every step, or texts;
     ``infos[agent]`` repeats the mask, counts the agent's illegal actions of this game, names the ``active_agent``
     (turn-based) and holds what the game tells beside.
-
-    Games with verbs take pairs (verb, argument); ``action_mask`` is then a tuple of two masks, of verbs that are legal
-    with any argument and of arguments that are legal with any verb; the info's ``pair_mask`` is exact.
 
     Args:
         game: the rules.
@@ -179,7 +172,7 @@ class ParallelGame(ParallelEnv):
             given = None
         if given is None or len(actions) != len(agents):
             self._refuse_unknown(actions)
-        chosen: Any = self._numbers(given) if given is not None else None
+        chosen: Any = self.table.numbers(given) if given is not None else None
         if chosen is None:
             chosen = [self._action(actions, agent) for agent in agents]
         if self._seats is None:
@@ -187,22 +180,6 @@ class ParallelGame(ParallelEnv):
         every = np.full(self.table.players, NO_ANSWER, np.int64)
         every[self._seats] = chosen
         return every
-
-    def _numbers(self, given: list[Any]) -> NDArray[Any] | None:
-        """Plain actions, checked all at once; None where one of them needs a closer look, or an error of its own."""
-        table = self.table
-        if table.text:
-            return None
-        if table.verbs is not None:
-            numbers = table.verbs.numbers(given)
-            return numbers if numbers is not None and numbers.ndim == 1 else None
-        if not _NUMBERS.issuperset(map(type, given)):
-            return None
-        try:
-            plain = np.array(given, np.int64)
-        except OverflowError:
-            return None
-        return plain if first_outside(plain, 0, table.num_actions) < 0 else None
 
     def _seat_those(self, agents: list[str]) -> None:
         """Who plays from now on."""
@@ -215,60 +192,13 @@ class ParallelGame(ParallelEnv):
         return each if self._seats is None else [each[p] for p in self._seats]
 
     def _seen(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Observations and infos of ``agents``: views of arrays that nobody else holds."""
+        """Observations and infos of ``agents``."""
         table, agents = self.table, self.agents
-        if table.ticks is None and table.plain and not table.text:
-            return self._seen_in_turn()
-        if table.words:
-            return self._heard()
-        boards, exact = table.everything()
-        masks, pairs = self._masks(exact)
-        if table.text:
-            observations: dict[str, Any] = {agent: table.describe(self._seat[agent]) for agent in agents}
-        else:
-            each = zip(agents, self._of_those(boards), masks, strict=True)
-            observations = {agent: {"observation": board, "action_mask": mask} for agent, board, mask in each}
-        told: list[dict[str, Any]] = self._of_those(table.told())
-        for info, mask, illegal in zip(told, masks, self._of_those(table.faults), strict=True):
-            info["action_mask"] = mask
-            info["illegal"] = illegal
-        if table.ticks is None:
-            for info in told:
+        observations, infos = table.everything(self._seats)
+        if not table.simultaneous:
+            for info in infos:
                 info["active_agent"] = self.possible_agents[table.mover]
-        if pairs is not None:
-            for info, pair in zip(told, self._of_those(pairs), strict=True):
-                info["pair_mask"] = pair
-        return observations, dict(zip(agents, told, strict=True))
-
-    def _seen_in_turn(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """``_seen`` of turn-based games, whose players all stay to the end."""
-        table = self.table
-        active = self.possible_agents[table.mover]
-        seats = list(enumerate(self.agents))
-        observations: dict[str, Any] = {
-            agent: {"observation": table.observation(p), "action_mask": table.mask(p)} for p, agent in seats
-        }
-        return observations, {
-            agent: {"action_mask": table.mask(p), "illegal": table.faults[p], "active_agent": active}
-            for p, agent in seats
-        }
-
-    def _heard(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """``_seen`` of games of words, which have no masks."""
-        table = self.table
-        told = table.told()
-        active = {} if table.simultaneous else {"active_agent": self.possible_agents[table.mover]}
-        seats = [(self._seat[agent], agent) for agent in self.agents]
-        return {agent: table.describe(p) for p, agent in seats}, {
-            agent: {**table.info(p, True, told[p]), **active} for p, agent in seats
-        }
-
-    def _masks(self, exact: Mask) -> tuple[Any, Mask | None]:
-        """One mask for each of ``agents``, and the exact ones of pairs [P, V, K] in games with verbs."""
-        if self.table.verbs is None:
-            return self._of_those(exact), None
-        (verbs, arguments), pairs = self.table.masks(exact)
-        return list(zip(self._of_those(verbs), self._of_those(arguments), strict=True)), pairs
+        return dict(zip(agents, observations, strict=True)), dict(zip(agents, infos, strict=True))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The world as a whole, in new arrays.

@@ -25,17 +25,19 @@ from ..state import Snapshot, put, received, size, take
 from ..stepping.buffers import LOSE, RAISE, RESAMPLE, illegal_limits
 from ..stepping.drivers import drivers
 from ..stepping.rng import Word, episode_seed, word
-from ..stepping.templates import pick_plain
+from ..stepping.templates import first_outside, pick_plain
 from .actions import few, ignored
 from .render import close_window, in_window, picture, render_modes
 from .spaces import action_space, observation_space, state_space, text_spaces
 from .ticks import Ticks
-from .verbs import verbs_of
 
 __all__ = ["NO_ANSWER", "Table", "no_whole"]
 
 NO_ANSWER: Action = -1
 """An answer that is no action at all: illegal everywhere."""
+
+_NUMBERS = {int, np.int64, np.int32}
+"""Types of actions that need no closer look."""
 
 
 class Table:
@@ -77,9 +79,8 @@ class Table:
         self.faults = [0] * info.players
         self._buffers()
         self.ticks = Ticks(game, self.state, self.limits) if info.simultaneous else None
-        self.verbs = verbs_of(game)
         self.state_space = state_space(game)
-        self.plain = not game.verbs and game.tell is None  # infos hold a mask and a count, and nothing else
+        self.plain = game.tell is None  # infos hold a mask and a count, and nothing else
 
     def observation_space(self) -> gymnasium.Space[Any]:
         """A new space of one player's observations."""
@@ -218,13 +219,11 @@ class Table:
         return f"Action {action} of player_{player} is not legal in:\n{self.describe(player)}\nLegal: {few(mask)}."
 
     def check(self, action: Any) -> Action:
-        """An action number from what a user gave; -1 for a pair of a verb and an argument that it doesn't have.
+        """An action number from what a user gave.
 
         Raises:
             InvalidAction: wrong type, or outside 0..A-1.
         """
-        if self.verbs is not None:
-            return self.verbs.number(action)
         if type(action) is not int:
             try:
                 if isinstance(action, bool | np.bool_):
@@ -238,6 +237,21 @@ class Table:
         if not 0 <= action < self.num_actions:
             raise InvalidAction(f"Action {action} is outside 0..{self.num_actions - 1} of {self.game.info.id}.")
         return int(action)
+
+    def trust(self, action: Any) -> Action:
+        """An action number from what came to ``raw_env()``, which checks nothing."""
+        number: Action = action
+        return number
+
+    def numbers(self, given: list[Any]) -> NDArray[Any] | None:
+        """Plain actions, checked all at once; None where one of them needs a closer look, or an error of its own."""
+        if self.text or not _NUMBERS.issuperset(map(type, given)):
+            return None
+        try:
+            plain = np.array(given, np.int64)
+        except OverflowError:
+            return None
+        return plain if first_outside(plain, 0, self.num_actions) < 0 else None
 
     def read(self, answer: Any) -> Action:
         """An action number from a text; what cannot be read is NO_ANSWER, unless the policy is to raise."""
@@ -270,41 +284,41 @@ class Table:
         self.game.kernels.observe(self.state, 0, player, out)
         return out
 
-    def masks(self, mask: Mask) -> tuple[Any, Mask | None]:
-        """A mask [..., A] as observations hold it, and the exact mask of pairs in games with verbs."""
-        if self.verbs is None:
-            return mask, None
-        found = self.verbs.masks(mask)
-        return found.marginals, found.pairs
+    def everything(
+        self, seats: list[Player] | None, shown: list[Any] | None = None
+    ) -> tuple[list[Any], list[dict[str, Any]]]:
+        """What the players in ``seats`` (None: all of them) see, and their infos; views of arrays of their own.
 
-    def everything(self) -> tuple[Any, Mask]:
-        """What each player sees, and its mask [P, A]; new arrays, or lists of them."""
-        if self.ticks is not None:
-            return self.ticks.observation, self.ticks.mask
-        players = range(self.players)
-        boards = [] if self.text else [self.observation(p) for p in players]
-        return boards, np.array([self.mask(p) for p in players])
+        ``shown`` are masks to show in simultaneous games, instead of those of action numbers.
+        """
+        players, told = range(self.players) if seats is None else seats, self.told()
+        if self.ticks is None:
+            return [self.seen(p, True) for p in players], [self.info(p, True, told[p]) for p in players]
+        boards: Any = self.ticks.observation
+        masks: Any = self.ticks.mask if shown is None else shown
+        faults = self.faults
+        if seats is not None:
+            boards, masks = [boards[p] for p in seats], [masks[p] for p in seats]
+            told, faults = [told[p] for p in seats], [faults[p] for p in seats]
+        for info, mask, illegal in zip(told, masks, faults, strict=True):
+            info["action_mask"] = mask
+            info["illegal"] = illegal
+        if self.text:
+            return [self.describe(p) for p in players], told
+        both = zip(boards, masks, strict=True)
+        return [{"observation": board, "action_mask": mask} for board, mask in both], told
 
     def seen(self, player: Player, asked: bool) -> Any:
         """A player's observation in new arrays, or a text. The mask is zeros for who isn't asked."""
         if self.text:
             return self.describe(player)
         mask = self.mask(player) if asked else self.nothing_legal.copy()
-        return {
-            "observation": self.observation(player),
-            "action_mask": mask if self.verbs is None else self.masks(mask)[0],
-        }
+        return {"observation": self.observation(player), "action_mask": mask}
 
     def info(self, player: Player, asked: bool, told: dict[str, Any]) -> dict[str, Any]:
         """A player's info: its mask, its illegal actions of this game, and what the game told."""
-        exact = self.mask(player) if asked else self.nothing_legal.copy()
-        if self.plain:
-            return {"action_mask": exact, "illegal": self.faults[player]}
-        mask, pairs = self.masks(exact)
-        info = {"action_mask": mask, "illegal": self.faults[player]}
-        if pairs is not None:
-            info["pair_mask"] = pairs
-        return info | told
+        mask = self.mask(player) if asked else self.nothing_legal.copy()
+        return {"action_mask": mask, "illegal": self.faults[player]} | told
 
     def told(self) -> list[dict[str, Any]]:
         """What the game adds to each player's info, in new dictionaries."""
@@ -419,7 +433,7 @@ class Table:
             self.ticks.join(self.game, self.state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
-        other = Table.__new__(Table)
+        other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.state = take(self.state)
         other.rewards, other.faults = list(self.rewards), list(self.faults)

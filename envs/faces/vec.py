@@ -26,7 +26,6 @@ from ..stepping.drivers import drivers
 from ..stepping.rng import mix64
 from .actions import ignored, refuse_illegal, whole_numbers
 from .ticks import ends
-from .verbs import PairMasks, verbs_of
 
 __all__ = ["RolloutSums", "VecEnv"]
 
@@ -113,30 +112,20 @@ class VecEnv:
 
     def _bind_views(self) -> None:
         b = self._arrays
-        self._verbs = verbs_of(self.game)
-        seats = b.mask.shape[:-1]
-        self._pairs = [PairMasks(seats, *self._verbs.shape) for _ in range(2)] if self._verbs is not None else []
-        masks: list[Any] = [pairs.marginals for pairs in self._pairs] or [b.mask, b.final_mask]
-        self._obs: dict[str, Any] = {"observation": b.observation, "action_mask": masks[0]}
-        final = {"observation": b.final_observation, "action_mask": masks[1]}
+        self._obs: dict[str, Any] = {"observation": b.observation, "action_mask": b.mask}
         self._info: dict[str, Any] = {
             "illegal": b.illegal,
-            "final_obs": final,
+            "final_obs": {"observation": b.final_observation, "action_mask": b.final_mask},
             "_final_obs": b.ended,
             "player": b.player,
             "alive": b.alive,
         }
-        if self._pairs:
-            self._info["pair_mask"] = self._pairs[0].pairs
-            self._mark_pairs()
-
-    def _mark_pairs(self) -> None:
-        """Write the masks of pairs anew, in games with verbs."""
-        if self._verbs is not None:
-            for mask, pairs in zip((self._arrays.mask, self._arrays.final_mask), self._pairs, strict=True):
-                self._verbs.write(mask, pairs)
 
     # -- what is seen --------------------------------------------------------------------------------------------------
+
+    def _shown(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Observations and info, of what has just been written."""
+        return self._obs, self._info
 
     @property
     def player(self) -> NDArray[np.int32]:
@@ -207,9 +196,7 @@ class VecEnv:
                 else the game's own options (``{"fen": ...}``), one value for all rows or a list of one each.
 
         Returns:
-            ``{"observation", "action_mask"}`` and an info dict; see the class. In games with verbs the mask is a tuple
-            of two, of verbs that are legal with any argument [..., V] and of arguments that are legal with any verb
-            [..., K]; ``info["pair_mask"]`` [..., V, K] is exact, ``vec.action_mask`` that of action numbers.
+            ``{"observation", "action_mask"}`` and an info dict; see the class.
         """
         b = self._arrays
         rows = rows_of(mask if self._started else None, self.num_envs)
@@ -234,8 +221,7 @@ class VecEnv:
                     self._place(self._from_option(name, value, rows), rows, with_seed=False)
             else:
                 warnings.warn(ignored(self.game, name), stacklevel=2)
-        self._mark_pairs()
-        return self._obs, self._info
+        return self._shown()
 
     def _from_option(self, name: str, value: Any, rows: NDArray[np.intp]) -> State:
         """The rows as one of the game's own reset options wants them; a list holds one value a row."""
@@ -269,8 +255,7 @@ class VecEnv:
         """Play one turn (tick) in every row.
 
         Args:
-            actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal. Games with verbs
-                take pairs (verb, argument) as well, with a last axis of 2; a verb of -1 is no answer.
+            actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal.
             rows: only these rows play (numbers, or a bool mask [N]); all that is returned of the others stays as it
                 was.
 
@@ -291,8 +276,8 @@ class VecEnv:
             self._split(self._drivers.step_rows, self.state, b, checked, tail=(self._limits,))
         else:
             self._drivers.step_some(self.state, b, checked, some, self._limits)
-        self._mark_pairs()
-        return self._obs, b.rewards, b.terminated, b.truncated, self._info
+        observation, info = self._shown()
+        return observation, b.rewards, b.terminated, b.truncated, info
 
     def sample_actions(self) -> NDArray[np.int32]:
         """Random legal action numbers, [N] (simultaneous: [N, P]); 0 where none is legal. A reused buffer."""
@@ -319,7 +304,7 @@ class VecEnv:
         loop, out = (self._drivers.rollout, (self._actions,)) if observe else (self._drivers.rollout_unseen, ())
         self._split(loop, self.state, self._arrays, *out, self._sampler, self._draws, steps, tail=tail)
         self._draws += steps
-        self._mark_pairs()
+        self._shown()
         return RolloutSums(steps * self.num_envs, int(episodes.sum()), returns.sum(0))
 
     # -- states --------------------------------------------------------------------------------------------------------
@@ -346,7 +331,7 @@ class VecEnv:
         if not self._started:
             self.reset()
         self._place(state, rows_of(rows, self.num_envs), with_seed=True)
-        self._mark_pairs()
+        self._shown()
 
     def _place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> None:
         b = self._arrays
@@ -372,7 +357,7 @@ class VecEnv:
 
     def clone(self) -> VecEnv:
         """An equal, independent environment, generators included."""
-        other = VecEnv.__new__(VecEnv)
+        other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._pool = None
         other.state = take(self.state)
@@ -389,7 +374,7 @@ class VecEnv:
 
         info = self.game.info
         make_game(info.id, **self.game.config)  # a game that isn't registered fails here, not when it is read back
-        left_out = ("game", "_drivers", "_pool", "_obs", "_info", "_verbs", "_pairs")
+        left_out = ("game", "_drivers", "_pool", "_obs", "_info")
         kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
         return kept | {"made_from": (info.id, self.game.config)}
 
@@ -432,7 +417,7 @@ class VecEnv:
 
     def _check(self, actions: Any, rows: NDArray[np.intp] | None) -> NDArray[np.int32]:
         self._need_start()
-        checked = whole_numbers(self.game, actions, self._actions.shape, self._verbs)
+        checked = whole_numbers(self.game, actions, self._actions.shape)
         if self._limits.illegal == RAISE:
             refuse_illegal(self.game, self.state, self._arrays.mask, self.player, checked, rows)
         return checked

@@ -15,7 +15,7 @@ from ...errors import InvalidAction
 from ..core import Game
 from ..stepping.jit import kernel
 
-__all__ = ["PairMasks", "Verbs", "verbs_of"]
+__all__ = ["PairMasks", "Verbs", "array_of"]
 
 
 @kernel
@@ -78,7 +78,7 @@ class Verbs:
         Raises:
             InvalidAction: not two whole numbers, or one of them out of bounds.
         """
-        given = _array(pair)
+        given = array_of(pair)
         if given.shape != (2,) or given.dtype.kind not in "iu":
             raise InvalidAction(
                 f"{pair!r} ({type(pair).__name__}) is no action of {self.id}; a verb 0..{self.shape[0] - 1} and an "
@@ -98,7 +98,7 @@ class Verbs:
             pairs: anything.
             silent: a verb of -1 is no answer, -1.
         """
-        given = _array(pairs)
+        given = array_of(pairs)
         if given.ndim < 2 or given.shape[-1] != 2 or given.dtype.kind not in "iu":
             return None
         v, k = given[..., 0], given[..., 1]
@@ -107,11 +107,6 @@ class Verbs:
             return None
         found: NDArray[np.int32] = self.table[v, np.where(none, 0, k)]
         return np.where(none, np.int32(-1), found)
-
-    def number_or_none(self, pair: Any) -> Action:
-        """The action number of what may be a pair; -1 of everything else."""
-        found = self.numbers([pair])
-        return -1 if found is None or found.ndim != 1 else int(found[0])
 
     def pair(self, action: Action) -> tuple[int, int]:
         """The first pair that means an action number.
@@ -138,13 +133,9 @@ class Verbs:
         _marginals(flat, self.table, into.pairs.reshape(-1, v, k), verbs.reshape(-1, v), arguments.reshape(-1, k))
 
 
-def _array(given: Any) -> NDArray[Any]:
+def array_of(given: Any) -> NDArray[Any]:
+    """What came, as an array; an empty one of rows of different lengths."""
     try:
         return np.asarray(given)
     except ValueError:  # of different lengths
         return np.empty(0, object)
-
-
-def verbs_of(game: Game) -> Verbs | None:
-    """The pairs of a game that names verbs."""
-    return Verbs(game) if game.verbs else None

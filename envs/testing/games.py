@@ -27,6 +27,7 @@ from ...aliases import RUNNING
 from ...errors import ActionError
 from ..core import Game
 from ..faces.aec import AECGame
+from ..faces.pairs import PairTable
 from ..faces.parallel import ParallelGame
 from ..faces.render import render_modes
 from ..faces.vec import VecEnv
@@ -218,7 +219,7 @@ def _cycle(env: AECGame, seed: int, turn: int) -> Any:
 
 def _given(env: AECGame | ParallelGame, action: int) -> Any:
     """An action number as the face takes it."""
-    return action if env.table.verbs is None else env.table.verbs.pair(action)
+    return env.table.verbs.pair(action) if isinstance(env.table, PairTable) else action
 
 
 def check_determinism(game: Game) -> None:

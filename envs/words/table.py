@@ -15,6 +15,7 @@ from ...aliases import RUNNING, Player
 from ...errors import UnknownName, UsageError
 from ..core import Game
 from ..faces.actions import ignored
+from ..faces.pairs import PairTable
 from ..faces.render import render_modes
 from ..faces.table import NO_ANSWER, Table
 from ..state import Snapshot
@@ -77,7 +78,7 @@ class TextTable(Table):
         self.row, self.limits = row, row.limits
         self.game, self.text, self.draw, self.render_mode = game, True, draw, render_mode
         self.players, self.num_actions = game.info.players, game.info.num_actions
-        self.ticks, self.verbs, self.state_space, self.plain = None, None, None, False
+        self.ticks, self.state_space, self.plain = None, None, False
         self.words, self.simultaneous = True, game.info.simultaneous
         self.seed = None
         self._look()
@@ -195,6 +196,7 @@ def table_of(
     draw: str | None,
 ) -> Table:
     """A table for any game; games of words are told and answered in texts whatever ``text`` says."""
+    kind = PairTable if game.verbs else Table
     if isinstance(game, TextGame):
         return TextTable(game, render_mode, illegal, illegal_reward, max_cycles, draw)
-    return Table(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
+    return kind(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)

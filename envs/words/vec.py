@@ -16,6 +16,7 @@ from ...aliases import RUNNING, TERMINATED, TRUNCATED, Mask, Rewards, Seed, Stat
 from ...errors import ActionError, StateError, UsageError
 from ..core import Game
 from ..faces.actions import ignored
+from ..faces.pairs import PairVec
 from ..faces.vec import VecEnv
 from ..state import NONE, Snapshot, put, received, rows_of, size, take
 from ..stepping.buffers import LOSE, RAISE, RESAMPLE, autoreset_index, illegal_limits, positive
@@ -327,4 +328,4 @@ def vec_of(game: Game, num_envs: int, **limits: Any) -> VecEnv | TextVec:
     """Games side by side, of any kind; ``limits`` are keyword arguments that both kinds take."""
     if isinstance(game, TextGame):
         return TextVec(game, num_envs, **limits)
-    return VecEnv(game, num_envs, **limits)
+    return (PairVec if game.verbs else VecEnv)(game, num_envs, **limits)

@@ -29,6 +29,7 @@ from coterie.envs.stepping.drivers import drivers
 from coterie.envs.stepping.jit import kernel
 from coterie.envs.stepping.rng import below, mix64, word
 from coterie.envs.testing import CHECKS, FARAMA_WARNINGS, transcript
+from coterie.envs.words.vec import vec_of
 from coterie.errors import IllegalAction, InvalidAction, UsageError
 
 ACTIONS = ("stay", "left", "right", "hit 1", "hit 2", "hit 3")
@@ -534,7 +535,7 @@ def test_spaces_of_pairs():
 
 def test_pairs_and_numbers_play_the_same_game():
     pairs, numbers = ParallelGame(ring(pairs=True)), ParallelGame(ring())
-    vec = VecEnv(ring(pairs=True), 1, seed=6, autoreset_mode="Disabled")
+    vec = vec_of(ring(pairs=True), 1, seed=6, autoreset_mode="Disabled")
     vec.reset()
     pairs.reset(seed=6)
     numbers.reset(seed=6)
@@ -571,7 +572,7 @@ def test_a_verb_without_such_an_argument_is_illegal():
     env.reset(seed=1)
     _, _, _, _, infos = env.step(dict.fromkeys(env.agents, (0, 2)))
     assert [info["illegal"] for info in infos.values()] == [1] * 6
-    vec = VecEnv(ring(pairs=True), 2, seed=1)
+    vec = vec_of(ring(pairs=True), 2, seed=1)
     vec.reset()
     pairs = np.zeros((2, 6, 2), int)
     pairs[0, 0] = (0, 2)
@@ -603,7 +604,7 @@ def test_bad_pairs(action):
 
 
 def test_bad_pairs_in_batches():
-    vec = VecEnv(ring(pairs=True), 2, seed=0)
+    vec = vec_of(ring(pairs=True), 2, seed=0)
     vec.reset()
     for bad in (np.full((2, 6, 2), 3), np.zeros((2, 6, 3), int), np.zeros((2, 6, 2)), np.full((2, 6, 2), -2)):
         with pytest.raises(InvalidAction):
@@ -616,7 +617,7 @@ def test_bad_pairs_in_batches():
 
 
 def test_pairs_in_gymnasiums_face():
-    env = SeatsVector(VecEnv(ring(pairs=True), 3, seed=4))
+    env = SeatsVector(vec_of(ring(pairs=True), 3, seed=4))
     obs, _ = env.reset(seed=4)
     assert env.observation_space.contains(obs)
     assert env.action_space.shape == (18, 2)
@@ -629,7 +630,7 @@ def test_pairs_in_gymnasiums_face():
 
 
 def test_pairs_and_copies():
-    vec = VecEnv(ring(pairs=True), 4, seed=3)
+    vec = vec_of(ring(pairs=True), 4, seed=3)
     vec.reset()
     twin = vec.clone()
     vec.step(vec.sample_actions())

@@ -1,0 +1,104 @@
+"""Pairs of verb and argument in, masks of pairs out: around what plays action numbers, for games that name their verbs.
+
+``table_of`` and ``vec_of`` put it there; no face asks whether a game names verbs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import Action, Player
+from ...errors import InvalidAction
+from ..core import Game
+from .table import NO_ANSWER, Table
+from .vec import VecEnv
+from .verbs import PairMasks, Verbs, array_of
+
+__all__ = ["PairTable", "PairVec"]
+
+
+class PairTable(Table):
+    """A table at which actions are pairs. Masks are tuples of marginals, infos hold the exact ``pair_mask``."""
+
+    def __init__(self, game: Game, *args: Any) -> None:
+        super().__init__(game, *args)
+        self.verbs, self.plain = Verbs(game), False
+
+    def check(self, action: Any) -> Action:
+        """The action number of a pair; -1 where the verb has no such argument.
+
+        Raises:
+            InvalidAction: as ``Verbs.number``.
+        """
+        return self.verbs.number(action)
+
+    def trust(self, action: Any) -> Action:
+        """The action number of what may be a pair; -1 of everything else."""
+        found = self.verbs.numbers([action])
+        return NO_ANSWER if found is None or found.ndim != 1 else int(found[0])
+
+    def numbers(self, given: list[Any]) -> NDArray[Any] | None:
+        """The numbers of plain pairs, all at once; None where one of them needs a closer look, or an error."""
+        found = None if self.text else self.verbs.numbers(given)
+        return found if found is not None and found.ndim == 1 else None
+
+    def everything(
+        self, seats: list[Player] | None, shown: list[Any] | None = None
+    ) -> tuple[list[Any], list[dict[str, Any]]]:
+        """What the players in ``seats`` (None: all of them) see, and their infos."""
+        if self.ticks is None:
+            return super().everything(seats)
+        found = self.verbs.masks(self.ticks.mask)
+        seen, infos = super().everything(seats, list(zip(*found.marginals, strict=True)))
+        for info, pairs in zip(infos, found.pairs if seats is None else found.pairs[seats], strict=True):
+            info["pair_mask"] = pairs
+        return seen, infos
+
+    def seen(self, player: Player, asked: bool) -> Any:
+        """A player's observation in new arrays, or a text."""
+        if self.text:
+            return self.describe(player)
+        return {"observation": self.observation(player), "action_mask": self._masks(player, asked).marginals}
+
+    def info(self, player: Player, asked: bool, told: dict[str, Any]) -> dict[str, Any]:
+        """A player's info."""
+        found = self._masks(player, asked)
+        return {"action_mask": found.marginals, "illegal": self.faults[player], "pair_mask": found.pairs} | told
+
+    def _masks(self, player: Player, asked: bool) -> PairMasks:
+        return self.verbs.masks(self.mask(player) if asked else self.nothing_legal)
+
+
+class PairVec(VecEnv):
+    """N games with verbs: ``step`` takes pairs [..., 2] beside action numbers; a verb of -1 is no answer.
+
+    The mask of an observation is a tuple of two, of verbs that are legal with any argument [..., V] and of arguments
+    that are legal with any verb [..., K]; ``info["pair_mask"]`` [..., V, K] is exact, ``action_mask`` that of numbers.
+    """
+
+    def _bind_views(self) -> None:
+        super()._bind_views()
+        b, self._verbs = self._arrays, Verbs(self.game)
+        self._pairs = [(mask, PairMasks(mask.shape[:-1], *self._verbs.shape)) for mask in (b.mask, b.final_mask)]
+        self._obs["action_mask"], self._info["final_obs"]["action_mask"] = (found.marginals for _, found in self._pairs)
+        self._info["pair_mask"] = self._pairs[0][1].pairs
+        self._shown()
+
+    def _shown(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        for mask, found in self._pairs:
+            self._verbs.write(mask, found)
+        return super()._shown()
+
+    def _check(self, actions: Any, rows: NDArray[np.intp] | None) -> NDArray[np.int32]:
+        given = array_of(actions)
+        if given.shape == (*self._actions.shape, 2) and given.dtype.kind in "iu":
+            (v, k), actions = self._verbs.shape, self._verbs.numbers(given, silent=True)
+            if actions is None:
+                raise InvalidAction(
+                    f"A pair came that is outside (0..{v - 1}, 0..{k - 1}) of {self.game.info.id} "
+                    "(a verb of -1 is no answer)."
+                )
+        return super()._check(actions, rows)
