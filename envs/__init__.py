@@ -1,19 +1,46 @@
 """Rules: games as kernels on flat arrays, and the faces that give them PettingZoo, batched and text interfaces.
 
-``from coterie.envs import tictactoe_v0`` works for every registered game, as PettingZoo's users are used to.
+``from coterie.envs import tictactoe_v0`` works for every registered game, as PettingZoo's users are used to. What a
+game of one's own is made of stands here too: Game, GameInfo, Kernels, kernel, the shared kernels row_key, row_mover and
+everybody, and what a step returns.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
+from ..aliases import RUNNING, TERMINATED, TRUNCATED
+from .core import Game, GameInfo, Kernels
 from .making import make, make_vec
 from .registry import list_envs, make_game, register, spec
 
-__all__ = ["list_envs", "make", "make_game", "make_vec", "register", "spec"]
+__all__ = [
+    "RUNNING",
+    "TERMINATED",
+    "TRUNCATED",
+    "Game",
+    "GameInfo",
+    "Kernels",
+    "everybody",
+    "kernel",
+    "list_envs",
+    "make",
+    "make_game",
+    "make_vec",
+    "register",
+    "row_key",
+    "row_mover",
+    "spec",
+]
+
+_COMPILED = {"kernel": "jit", "everybody": "defaults", "row_key": "defaults", "row_mover": "defaults"}
+"""Names that come with numba, which is imported when they are asked for."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _COMPILED:
+        return getattr(import_module(f".stepping.{_COMPILED[name]}", __name__), name)
     from .versioned import module_names, versioned
 
     if name in module_names():

@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
-from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError
+from ..errors import NotationError
+from .answers import legal_words
 from .core import Game, GameInfo, Kernels
+from .stepping.defaults import row_mover
 from .stepping.jit import kernel
 from .stepping.machine import store_word
 from .stepping.rng import Word
@@ -75,12 +77,6 @@ def reset(state: State, i: int, seed: int) -> None:
     row["mover"] = 0
     row["over"] = 0
     row["last"] = 0
-
-
-@kernel
-def mover(state: State, i: int) -> Any:
-    """The seat to move."""
-    return np.int64(state[i]["mover"])
 
 
 @kernel
@@ -162,35 +158,13 @@ def describe(state: State, i: int, player: Player) -> str:
     cells = board(state, i)
     lines = [" ".join(map(str, range(COLUMNS)))]
     lines += [" ".join(cells[r : r + COLUMNS]) for r in range(0, len(cells), COLUMNS)]
-    free = _free_columns(state, i, player)
-    ask = f"Legal actions: {' '.join(map(str, free))}." if free else "You have no move now."
+    ask = legal_words([str(column) for column in _free_columns(state, i, player)])
     return "\n".join(lines) + f"\nYou are {'XO'[player]}. {ask}"
 
 
 def compact(state: State, i: int, player: Player) -> str:
     """45 characters: own mark, a space, the cells row by row from the top, ``>``."""
     return f"{'XO'[player]} {board(state, i)}>"
-
-
-def action_to_text(state: State, i: int, action: Action) -> str:
-    """The digit of the column."""
-    return str(action)
-
-
-def parse_action(state: State, i: int, text: str) -> Action:
-    """The one number 0..6 in a text, if that column may be played now."""
-    free = _free_columns(state, i, int(state[i]["mover"]))
-    way_out = f"Answer with one of {' '.join(map(str, free))}." if free else "The game is over."
-    words = "".join(c if c.isascii() and c.isalnum() else " " for c in text).split()
-    numbers = {word for word in words if word.isdigit()}
-    if len(numbers) > 1:
-        raise AmbiguousAction(f"{text!r} names several numbers. {way_out}")
-    number = next(iter(numbers), "")
-    if number not in set("0123456"):
-        raise InvalidAction(f"{text!r} names no column 0..6. {way_out}")
-    if int(number) not in free:
-        raise IllegalAction(f"Column {number} cannot be played on {board(state, i)}. {way_out}")
-    return int(number)
 
 
 def _free_columns(state: State, i: int, player: Player) -> list[Action]:
@@ -229,8 +203,14 @@ def play_moves(state: State, i: int, moves: Any) -> None:
 def connect_four() -> Game:
     """Connect four, as PettingZoo's connect_four_v3 numbers it."""
     return Game(
-        info=GameInfo("connect_four", 0, 2, COLUMNS, (ROWS, COLUMNS, 2), "int8", 0, 1, max_cycles=ROWS * COLUMNS),
-        kernels=Kernels(reset, mover, legal, step, observe, key),
+        info=GameInfo(
+            name="connect_four",
+            players=2,
+            num_actions=COLUMNS,
+            observation_shape=(ROWS, COLUMNS, 2),
+            max_cycles=ROWS * COLUMNS,
+        ),
+        kernels=Kernels(reset, row_mover, legal, step, observe, key),
         new_state=new_state,
         rules=(
             "Connect four on a board of 7 columns and 6 rows. Two players, X and O, drop a stone into a column in "
@@ -239,8 +219,5 @@ def connect_four() -> Game:
         ),
         describe=describe,
         compact=compact,
-        action_to_text=action_to_text,
-        parse_action=parse_action,
-        config={},
         options={"moves": play_moves},
     )

@@ -11,24 +11,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import Action, Player, State
+from ..errors import IllegalAction, UsageError
+from .answers import legal_words, one_of, way_out
 
-__all__ = ["Curriculum", "Game", "GameInfo", "GameRecord", "GlobalState", "Kernels"]
+__all__ = ["UNNAMED", "Curriculum", "Game", "GameInfo", "GameRecord", "GlobalState", "Kernels"]
+
+UNNAMED: Final = "unnamed"
+"""What a game is called until ``make_game`` names it as it was registered."""
+
+_FILLED: Any = None
+"""The default of what ``Game`` fills in where it was left out."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GameInfo:
     """Facts about a game that never change while it is played.
 
     Attributes:
-        name: without version, e.g. ``"tictactoe"``.
-        version: rises when observation, action numbering or reward changes, never for speed.
         players: P.
         num_actions: A; action numbers are 0..A-1.
         observation_shape: of one player's observation, without any leading axis.
@@ -39,20 +46,23 @@ class GameInfo:
         hidden: players see different things (cards); a search that reads the whole state would cheat.
         noop: simultaneous games whose ``step`` takes any action number and lets what is not legal fail: the action that
             does nothing. Their default policy for illegal actions is ``noop``: only who erred loses its turn.
+        name: without version, e.g. ``"tictactoe"``. ``make_game`` fills it and the version in from the registered id.
+            Factories that people call directly state it.
+        version: rises when observation, action numbering or reward changes, never for speed.
     """
 
-    name: str
-    version: int
     players: int
     num_actions: int
     observation_shape: tuple[int, ...]
-    observation_dtype: str
-    observation_low: float
-    observation_high: float
+    observation_dtype: str = "int8"
+    observation_low: float = 0
+    observation_high: float = 1
     max_cycles: int
     simultaneous: bool = False
     hidden: bool = False
     noop: Action | None = None
+    name: str = UNNAMED
+    version: int = 0
 
     @property
     def id(self) -> str:
@@ -75,7 +85,7 @@ class Kernels(NamedTuple):
 
     Attributes:
         reset: ``(state, i, seed: uint64) -> None`` writes row i; all randomness of the game follows from the seed.
-        mover: ``(state, i) -> int`` the seat to move (turn-based; simultaneous games return -1).
+        mover: ``(state, i) -> int`` the seat to move; in simultaneous games -1: ``stepping.defaults.everybody``.
         legal: ``(state, i, player, mask [A] int8) -> None`` writes the whole mask; zeros for who is not to move.
         step: ``(state, i, actions [P] int32, rewards [P] float32) -> Status``; a turn-based game reads
             ``actions[mover]``. The caller guarantees a legal action (any number 0..A-1 where ``GameInfo.noop`` says so)
@@ -83,7 +93,9 @@ class Kernels(NamedTuple):
             this transition's.
         observe: ``(state, i, player, out [observation_shape]) -> None`` writes the whole of ``out``.
         key: ``(state, i) -> uint64`` a hash of all that the future depends on (seed and history that no rule reads are
-            left out): equal keys mean the same position with the same player to move.
+            left out): equal keys mean the same position with the same player to move. None, where a state is one
+            structured array: all fields of the row are hashed. Solvers then tell positions apart that differ in the
+            seed or the history alone; a game that keeps such fields in its row writes its own.
         draw: optional, turn-based games only: ``(state, i, word: uint64) -> int`` one of the mover's legal actions,
             uniformly, from one random word, without writing a mask. Worth having where masks are wide (chess).
         alive: optional, simultaneous games only: ``(state, i, player) -> bool``. A player that it denies after a step
@@ -95,7 +107,7 @@ class Kernels(NamedTuple):
     legal: Callable[..., None]
     step: Callable[..., int]
     observe: Callable[..., None]
-    key: Callable[..., int]
+    key: Callable[..., int] = _FILLED
     draw: Callable[..., int] | None = None
     alive: Callable[..., bool] | None = None
 
@@ -161,7 +173,7 @@ class Curriculum:
     max_plies: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Game:
     """Rules and text face of one game, configured.
 
@@ -170,11 +182,17 @@ class Game:
         kernels: the verbs.
         new_state: ``n -> State`` allocates n rows; configuration that the kernels read is written into them.
         rules: what a person is told before the game, one short paragraph.
-        describe: ``(state, i, player) -> str`` the position and the legal actions, as a person would be told them.
+        describe: ``(state, i, player) -> str`` the position and the legal actions, as a person would be told them. By
+            default the compact line and the legal actions.
         compact: ``(state, i, player) -> str`` the same facts in as few characters as are unambiguous; for small models.
-        action_to_text: ``(state, i, action) -> str`` how that action is written in this position.
-        parse_action: ``(state, i, text) -> int``; raises InvalidAction, IllegalAction or AmbiguousAction.
-        config: keyword arguments the factory was called with, as plain data.
+            By default the description in one line. One of both is needed.
+        actions: the actions' names by number, if they always have the same ones.
+        action_to_text: ``(state, i, action) -> str`` how that action is written in this position. By default its name
+            among ``actions``, or its number.
+        parse_action: ``(state, i, text) -> int``; raises InvalidAction, IllegalAction or AmbiguousAction. By default
+            the one legal action whose text stands in ``text`` as a word of its own.
+        config: keyword arguments the factory was called with, as plain data. ``make_game`` fills them in where it is
+            left out. Factories that people call directly state it.
         options: what ``reset(options=...)`` understands beside ``"state"``: name -> ``(state, i, value) -> None``,
             which writes row i (already reset) from what the user gave, e.g. ``{"fen": ...}``; raises UsageError.
         formats: files a game can be saved in: suffix (``".pgn"``) -> writer of one game's text.
@@ -192,11 +210,12 @@ class Game:
     kernels: Kernels
     new_state: Callable[[int], State]
     rules: str
-    describe: Callable[[State, int, Player], str]
-    compact: Callable[[State, int, Player], str]
-    action_to_text: Callable[[State, int, Action], str]
-    parse_action: Callable[[State, int, str], Action]
-    config: dict[str, Any]
+    describe: Callable[[State, int, Player], str] = _FILLED
+    compact: Callable[[State, int, Player], str] = _FILLED
+    actions: tuple[str, ...] = ()
+    action_to_text: Callable[[State, int, Action], str] = _FILLED
+    parse_action: Callable[[State, int, str], Action] = _FILLED
+    config: dict[str, Any] = field(default_factory=dict)
     options: Mapping[str, Callable[[State, int, Any], None]] = field(default_factory=dict)
     formats: Mapping[str, Callable[[GameRecord], str]] = field(default_factory=dict)
     curricula: Mapping[str, Curriculum] = field(default_factory=dict)
@@ -204,6 +223,24 @@ class Game:
     verbs: tuple[tuple[str, tuple[Action, ...]], ...] = ()
     whole: GlobalState | None = None
     tell: Callable[[State, int], list[dict[str, Any]]] | None = None
+
+    def __post_init__(self) -> None:
+        """Fill in what was left out.
+
+        Raises:
+            UsageError: there is no default for it, or the names of the actions don't fit.
+        """
+        if self.kernels.key is _FILLED:
+            object.__setattr__(self, "kernels", self.kernels._replace(key=_default_key(self.new_state(1))))
+        for name, default in _DEFAULTS.items():
+            given = getattr(self, name)
+            if given is _FILLED or getattr(given, "func", None) is default:  # of the game that this one was copied from
+                object.__setattr__(self, name, partial(default, self))
+        if all(getattr(getattr(self, name), "func", None) is _DEFAULTS[name] for name in ("describe", "compact")):
+            raise UsageError("A game needs describe= or compact=: (state, i, player) -> what that player is told.")
+        names, count = {name.lower() for name in self.actions}, self.info.num_actions
+        if self.actions and not len(names) == len(self.actions) == count:
+            raise UsageError(f"actions={self.actions!r} came; {count} different names are needed, as num_actions says.")
 
     def mover(self, state: State, i: int) -> Player:
         """The seat to move in row i (turn-based games)."""
@@ -222,3 +259,54 @@ class Game:
     def key(self, state: State, i: int) -> int:
         """A 64-bit hash of the position in row i, the player to move included."""
         return int(self.kernels.key(state, i))
+
+
+def _default_key(state: State) -> Callable[..., int]:
+    if not isinstance(state, np.ndarray) or state.dtype.fields is None:
+        raise UsageError(
+            f"Kernels has no key, and the default one hashes rows of a structured array, not a {type(state).__name__}. "
+            "Write key(state, i) -> uint64; envs/stepping/rng.py has mix64 and word."
+        )
+    from .stepping.defaults import row_key  # numba: a game of words does without
+
+    return row_key
+
+
+def _describe(game: Game, state: State, i: int, player: Player) -> str:
+    """The compact line and the legal actions."""
+    words = [game.action_to_text(state, i, action) for action in game.legal_actions(state, i, player)]
+    return f"{game.compact(state, i, player)}\n{legal_words(words)}"
+
+
+def _compact(game: Game, state: State, i: int, player: Player) -> str:
+    """The description in one line."""
+    return " ".join(game.describe(state, i, player).split())
+
+
+def _action_to_text(game: Game, state: State, i: int, action: Action) -> str:
+    """The action's name, or its number."""
+    return game.actions[action] if game.actions else str(action)
+
+
+def _parse_action(game: Game, state: State, i: int, text: str) -> Action:
+    """The legal action that a text names; in simultaneous games it may be legal for one player alone."""
+    info = game.info
+    seats = range(info.players) if info.simultaneous else [game.mover(state, i)]
+    legal = sorted({action for player in seats for action in game.legal_actions(state, i, player)})
+    out = way_out([game.action_to_text(state, i, action) for action in legal])
+    numbered = not game.actions and getattr(game.action_to_text, "func", None) is _action_to_text
+    every = range(info.num_actions)
+    answers = info.num_actions if numbered else {game.action_to_text(state, i, action): action for action in every}
+    action = one_of(text, answers, out)
+    if action not in legal:
+        raise IllegalAction(f"{text!r} cannot be played now. {out}")
+    return action
+
+
+_DEFAULTS: dict[str, Callable[..., Any]] = {
+    "describe": _describe,
+    "compact": _compact,
+    "action_to_text": _action_to_text,
+    "parse_action": _parse_action,
+}
+"""What ``Game`` fills in for texts that were left out; each takes the game first."""

@@ -330,7 +330,13 @@ def hex(size: int = 11, swap: bool = False) -> Game:
     if swap:
         rules += " Instead of its first move O may swap: X's stone becomes O's, at its mirror image."
     return Game(
-        info=GameInfo("hex", 0, 2, cells + swap, (size, size, 4), "int8", 0, 1, max_cycles=cells + swap),
+        info=GameInfo(
+            name="hex",
+            players=2,
+            num_actions=cells + swap,
+            observation_shape=(size, size, 4),
+            max_cycles=cells + swap,
+        ),
         kernels=Kernels(reset, mover, legal, step, observe, key),
         new_state=new_state,
         rules=rules,

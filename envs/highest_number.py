@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
-from ..errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
+from ..aliases import RUNNING, TERMINATED, Mask, Player, Rewards, Status
+from ..errors import UsageError
 from .core import Game, GameInfo, Kernels
+from .stepping.defaults import everybody
 from .stepping.jit import kernel
 from .stepping.rng import Word, mix64
 
@@ -36,12 +37,6 @@ def reset(state: Numbers, i: int, seed: int) -> None:
     """Nothing said yet; nothing is random."""
     state.rounds[i, 0] = 0
     state.said[i, :] = -1
-
-
-@kernel
-def mover(state: Numbers, i: int) -> Player:
-    """-1: all move at once."""
-    return -1
 
 
 @kernel
@@ -95,24 +90,6 @@ def compact(state: Numbers, i: int, player: Player) -> str:
     return f"P{player} {played}/{rounds} {said}>"
 
 
-def action_to_text(state: Numbers, i: int, action: Action) -> str:
-    """The number, in decimals."""
-    return str(action)
-
-
-def _parse(state: Numbers, i: int, text: str, max_number: int) -> Action:
-    words = {
-        w for w in "".join(c if c.isascii() and (c.isalnum() or c == "-") else " " for c in text).split() if w.isdigit()
-    }
-    if len({int(w) for w in words}) > 1:
-        raise AmbiguousAction(f"{text!r} names several numbers. Answer with one number 0..{max_number}.")
-    if not words or int(next(iter(words))) > max_number:
-        raise InvalidAction(f"{text!r} names no number 0..{max_number}. Answer with one.")
-    if state.rounds[i, 0] >= state.rounds[i, 1]:
-        raise IllegalAction(f"{text!r} comes after the last of {int(state.rounds[i, 1])} rounds. The game is over.")
-    return int(words.pop())
-
-
 def _at_least(name: str, value: int, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise UsageError(f"highest_number: {name}={value!r} came; a whole number of at least {least} is needed.")
@@ -140,14 +117,19 @@ def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> G
         over = state.rounds[i, 0] >= state.rounds[i, 1]
         return describe(state, i, player) + ("\nThe game is over." if over else f"\nLegal actions: 0 to {high}.")
 
-    def parse_action(state: Numbers, i: int, text: str) -> Action:
-        return _parse(state, i, text, high)
-
     return Game(
         info=GameInfo(
-            "highest_number", 0, seats, high + 1, (seats,), "int32", -1, high, max_cycles=total, simultaneous=True
+            name="highest_number",
+            players=seats,
+            num_actions=high + 1,
+            observation_shape=(seats,),
+            observation_dtype="int32",
+            observation_low=-1,
+            observation_high=high,
+            max_cycles=total,
+            simultaneous=True,
         ),
-        kernels=Kernels(reset, mover, legal, step, observe, key),
+        kernels=Kernels(reset, everybody, legal, step, observe, key),
         new_state=new_state,
         rules=(
             f"Highest number: all {seats} players say a whole number from 0 to {high} at the same time, "
@@ -156,7 +138,5 @@ def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> G
         ),
         describe=describe_with_range,
         compact=compact,
-        action_to_text=action_to_text,
-        parse_action=parse_action,
         config={"max_number": high, "players": seats, "rounds": total},
     )

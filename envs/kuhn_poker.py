@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
-from ..errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
+from ..errors import IllegalAction, UsageError
+from .answers import legal_words, named, one_of, way_out
 from .core import Game, GameInfo, Kernels
 from .stepping.jit import kernel
 from .stepping.rng import Word, below, word
@@ -201,7 +202,7 @@ def describe(state: State, i: int, player: Player) -> str:
         lines.append(f"The game is over: {who(ended[0])} won {ended[1]} {'chip' if ended[1] == 1 else 'chips'}.")
         return "\n".join(lines)
     words = _legal_words(state, i) if int(mover(state, i)) == player else []
-    lines.append(f"Legal actions: {' '.join(words)}." if words else "You have no move now.")
+    lines.append(legal_words(words))
     return "\n".join(lines)
 
 
@@ -224,16 +225,11 @@ def _legal_words(state: State, i: int) -> list[str]:
 def parse_action(state: State, i: int, text: str) -> Action:
     """The one word for an action in a text; ``pass`` is check or fold, whichever is possible."""
     words = _legal_words(state, i)
-    way_out = f"Answer with one of {' '.join(words)}." if words else "The game is over."
-    said = {w for w in "".join(c if c.isalnum() else " " for c in text.lower()).split() if w in _MEANING}
-    meant = {_MEANING[w] for w in said}
-    if len(meant) > 1:
-        raise AmbiguousAction(f"{text!r} names several actions. {way_out}")
-    if not meant:
-        raise InvalidAction(f"{text!r} names no action. {way_out}")
-    if not words or not said & {*words, "pass"}:
-        raise IllegalAction(f"{text!r} cannot be played {'after' if state[i]['bets'] else 'before'} a bet. {way_out}")
-    return meant.pop()
+    action = one_of(text, _MEANING, way_out(words))
+    if not words or not named(text, _MEANING) & {*words, "pass"}:
+        when = "after" if state[i]["bets"] else "before"
+        raise IllegalAction(f"{text!r} cannot be played {when} a bet. {way_out(words)}")
+    return action
 
 
 _PAST = {"check": "checked", "bet": "bet", "fold": "folded", "call": "called"}
@@ -284,7 +280,14 @@ def kuhn_poker(players: int = 2) -> Game:
 
     size = seats + len(deck) + 2 * (2 * seats - 1)
     return Game(
-        info=GameInfo("kuhn_poker", 0, seats, 2, (size,), "int8", 0, 1, max_cycles=2 * seats - 1, hidden=True),
+        info=GameInfo(
+            name="kuhn_poker",
+            players=seats,
+            num_actions=2,
+            observation_shape=(size,),
+            max_cycles=2 * seats - 1,
+            hidden=True,
+        ),
         kernels=Kernels(reset, mover, legal, step, observe, key),
         new_state=new_state,
         rules=(

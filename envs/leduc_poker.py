@@ -24,8 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
-from ..errors import AmbiguousAction, IllegalAction, InvalidAction, UsageError
+from ..errors import IllegalAction, UsageError
+from .answers import legal_words, one_of, way_out
 from .core import Game, GameInfo, Kernels
+from .stepping.defaults import row_mover
 from .stepping.jit import kernel
 from .stepping.rng import Word, below, word
 
@@ -76,12 +78,6 @@ def reset(state: State, i: int, seed: int) -> None:
     row["acted"][:] = 0
     row["past"][:] = 0
     row["over"] = 0
-
-
-@kernel
-def mover(state: State, i: int) -> Any:
-    """The seat to move."""
-    return np.int64(state[i]["mover"])
 
 
 @kernel
@@ -235,7 +231,7 @@ def describe(state: State, i: int, player: Player) -> str:
         lines.append(f"The game is over: {won}.")
     else:
         words = _legal_words(state, i, player)
-        lines.append(f"Legal actions: {' '.join(words)}." if words else "You have no move now.")
+        lines.append(legal_words(words))
     return "\n".join(lines)
 
 
@@ -250,11 +246,6 @@ def compact(state: State, i: int, player: Player) -> str:
     return f"P{player} {mine}{public_card(state, i) or '-'} {'/'.join(rounds[: 1 + int(state[i]['round'])])}>"
 
 
-def action_to_text(state: State, i: int, action: Action) -> str:
-    """``call``, ``raise``, ``fold`` or ``check``."""
-    return ACTIONS[action]
-
-
 def _legal_words(state: State, i: int, player: Player) -> list[str]:
     mask = np.zeros(4, np.int8)
     legal(state, i, player, mask)
@@ -264,17 +255,11 @@ def _legal_words(state: State, i: int, player: Player) -> list[str]:
 def parse_action(state: State, i: int, text: str) -> Action:
     """The one word for an action in a text."""
     words = _legal_words(state, i, int(state[i]["mover"]))
-    way_out = f"Answer with one of {' '.join(words)}." if words else "The game is over."
-    said = {w for w in "".join(c if c.isalnum() else " " for c in text.lower()).split() if w in ACTIONS}
-    if len(said) > 1:
-        raise AmbiguousAction(f"{text!r} names several actions. {way_out}")
-    if not said:
-        raise InvalidAction(f"{text!r} names no action. {way_out}")
-    word = said.pop()
-    if word not in words:
-        met = "two raises were made" if word == "raise" else "a raise was made" if word == "check" else "nobody raised"
-        raise IllegalAction(f"{text!r} cannot be played: {met if words else 'it is too late'}. {way_out}")
-    return ACTIONS.index(word)
+    action = one_of(text, ACTIONS, way_out(words))
+    if ACTIONS[action] not in words:
+        met = {RAISE: "two raises were made", CHECK: "a raise was made"}.get(action, "nobody raised")
+        raise IllegalAction(f"{text!r} cannot be played: {met if words else 'it is too late'}. {way_out(words)}")
+    return action
 
 
 _PAST = {"call": "called", "raise": "raised", "fold": "folded", "check": "checked"}
@@ -319,8 +304,8 @@ def leduc_poker() -> Game:
         46 .. 53   second round, the same
     """
     return Game(
-        info=GameInfo("leduc_poker", 0, 2, 4, (54,), "int8", 0, 1, max_cycles=8, hidden=True),
-        kernels=Kernels(reset, mover, legal, step, observe, key),
+        info=GameInfo(name="leduc_poker", players=2, num_actions=4, observation_shape=(54,), max_cycles=8, hidden=True),
+        kernels=Kernels(reset, row_mover, legal, step, observe, key),
         new_state=new_state,
         rules=(
             "Leduc poker: one card each, one for both, two rounds of betting. The six cards are two J, two Q and "
@@ -332,9 +317,8 @@ def leduc_poker() -> Game:
         ),
         describe=describe,
         compact=compact,
-        action_to_text=action_to_text,
+        actions=ACTIONS,
         parse_action=parse_action,
-        config={},
         options={"deal": set_deal},
         deals=deals,
     )

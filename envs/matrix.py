@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
-from ..errors import AmbiguousAction, IllegalAction, InvalidAction, UnknownName, UsageError
+from ..errors import IllegalAction, UnknownName, UsageError
+from .answers import one_of, way_out
 from .core import Game, GameInfo, Kernels
+from .stepping.defaults import everybody
 from .stepping.jit import kernel
 from .stepping.rng import Word, mix64
 
@@ -63,12 +65,6 @@ def reset(state: Matches, i: int, seed: int) -> None:
     state.rounds[i, 0] = 0
     state.past[i, :, :] = -1
     state.scores[i, :] = 0
-
-
-@kernel
-def mover(state: Matches, i: int) -> Player:
-    """-1: both move at once."""
-    return -1
 
 
 @kernel
@@ -246,16 +242,10 @@ def _compact(names: tuple[str, ...]) -> Callable[[Matches, int, Player], str]:
 def _parser(names: tuple[str, ...]) -> Callable[[Matches, int, str], Action]:
     def parse_action(state: Matches, i: int, text: str) -> Action:
         """The one name of a choice in a text."""
-        way_out = f"Answer with one of {' '.join(names)}."
-        words = "".join(c if c.isascii() and (c.isalnum() or c == "_") else " " for c in text.lower()).split()
-        said = {word for word in words if word in names}
-        if len(said) > 1:
-            raise AmbiguousAction(f"{text!r} names several choices. {way_out}")
-        if not said:
-            raise InvalidAction(f"{text!r} names no choice. {way_out}")
+        action = one_of(text, names, way_out(names), "choice")
         if state.rounds[i, 0] >= state.rounds[i, 1]:
             raise IllegalAction(f"{text!r} comes after the last of {int(state.rounds[i, 1])} rounds: the game is over.")
-        return names.index(said.pop())
+        return action
 
     return parse_action
 
@@ -318,14 +308,20 @@ def matrix(
         config["actions"] = list(names)
     return Game(
         info=GameInfo(
-            "matrix", 0, 2, size, (1 + 2 * size * depth,), "float32", 0, 1, max_cycles=total, simultaneous=True
+            name="matrix",
+            players=2,
+            num_actions=size,
+            observation_shape=(1 + 2 * size * depth,),
+            observation_dtype="float32",
+            max_cycles=total,
+            simultaneous=True,
         ),
-        kernels=Kernels(reset, mover, legal, step, observe, key),
+        kernels=Kernels(reset, everybody, legal, step, observe, key),
         new_state=new_state,
         rules=_rules(chosen, table, names, total),
         describe=_describe(names),
         compact=_compact(names),
-        action_to_text=lambda state, i, action: names[action],
+        actions=names,
         parse_action=_parser(names),
         config=config | {"rounds": total, "memory": remembered},
     )

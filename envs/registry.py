@@ -9,13 +9,14 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
 import yaml
 
 from ..errors import UnknownName, UsageError, did_you_mean
-from .core import Game
+from .core import UNNAMED, Game
 
 __all__ = [
     "GameSpec",
@@ -175,9 +176,12 @@ def _load(found: GameSpec, point: str) -> Any:
 def make_game(id: str, **config: Any) -> Game:
     """The rules of a registered game, configured.
 
+    What the factory left out is filled in: the game's name and version from the registration, and ``config`` from the
+    arguments.
+
     Raises:
         UnknownName: no such game.
-        UsageError: an argument that the game does not take.
+        UsageError: an argument that the game does not take, or a factory that makes no Game.
     """
     maker = factory(id)
     taken = inspect.signature(maker).parameters
@@ -190,7 +194,19 @@ def make_game(id: str, **config: Any) -> Game:
         if isinstance(config[name], dict) and not _takes_parts(taken[name].annotation):
             part = next(iter(config[name]), "")
             raise UsageError(f"{spec(id).id} has no {name}.{part}: its argument {name!r} is one value without parts.")
-    return maker(**config)
+    return _completed(maker(**config), spec(id), taken, config)
+
+
+def _completed(game: Game, found: GameSpec, taken: Mapping[str, inspect.Parameter], config: dict[str, Any]) -> Game:
+    """The game with its name and its arguments, where the factory left them out."""
+    if not isinstance(game, Game):
+        raise UsageError(f"The factory {found.entry_point} of {found.id} returned {game!r}, which is no Game.")
+    if game.info.name == UNNAMED:
+        game = replace(game, info=replace(game.info, name=found.name, version=found.version))
+    if taken and not game.config:
+        given = {name: config.get(name, parameter.default) for name, parameter in taken.items()}
+        game = replace(game, config={k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()})
+    return game
 
 
 def _takes_parts(annotation: Any) -> bool:

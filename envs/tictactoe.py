@@ -13,14 +13,13 @@ A set of cells is a 9-bit number, bit a for cell a.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
-from ..errors import AmbiguousAction, IllegalAction, InvalidAction
+from ..aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
+from .answers import legal_words
 from .core import Game, GameInfo, Kernels
+from .stepping.defaults import row_mover
 from .stepping.jit import kernel
 from .stepping.machine import store_word
 from .stepping.rng import Word
@@ -55,12 +54,6 @@ def reset(state: State, i: int, seed: int) -> None:
     row["other"] = 0
     row["mover"] = 0
     row["over"] = 0
-
-
-@kernel
-def mover(state: State, i: int) -> Any:
-    """The seat to move."""
-    return np.int64(state[i]["mover"])
 
 
 @kernel
@@ -132,8 +125,9 @@ def describe(state: State, i: int, player: Player) -> str:
     """The board with the numbers of its empty cells, the player's mark and the legal actions."""
     board = [str(c) if mark == "." else mark for c, mark in enumerate(marks(state, i))]
     lines = [" " + " | ".join(board[row::3]) for row in range(3)]
-    free = _legal_cells(state, i, player)
-    ask = f"Legal actions: {' '.join(map(str, free))}." if free else "You have no move now."
+    mask = np.zeros(9, np.int8)
+    legal(state, i, player, mask)
+    ask = legal_words([str(cell) for cell in np.flatnonzero(mask)])
     return "\n---+---+---\n".join(lines) + f"\nYou are {'XO'[player]}. {ask}"
 
 
@@ -142,41 +136,11 @@ def compact(state: State, i: int, player: Player) -> str:
     return f"{'XO'[player]} {marks(state, i)}>"
 
 
-def action_to_text(state: State, i: int, action: Action) -> str:
-    """The digit of the cell."""
-    return str(action)
-
-
-def parse_action(state: State, i: int, text: str) -> Action:
-    """The one digit 0..8 in a text, if that cell may be marked now."""
-    player = int(state[i]["mover"])
-    free = _legal_cells(state, i, player)
-    way_out = f"Answer with one of {' '.join(map(str, free))}." if free else "The game is over."
-    digits = {
-        part for part in "".join(c if c.isascii() and c.isalnum() else " " for c in text).split() if part.isdigit()
-    }
-    if len(digits) > 1:
-        raise AmbiguousAction(f"{text!r} names several numbers. {way_out}")
-    if not digits or int(next(iter(digits))) > 8:
-        raise InvalidAction(f"{text!r} names no cell 0..8. {way_out}")
-    cell = int(digits.pop())
-    if cell not in free:
-        raise IllegalAction(f"Cell {cell} cannot be marked on {marks(state, i)}. {way_out}")
-    return cell
-
-
-def _legal_cells(state: State, i: int, player: Player) -> list[Action]:
-    row = state[i]
-    if row["over"] or row["mover"] != player:
-        return []
-    return [c for c, mark in enumerate(marks(state, i)) if mark == "."]
-
-
 def tictactoe() -> Game:
     """Tic-tac-toe, as PettingZoo's tictactoe_v3 numbers it."""
     return Game(
-        info=GameInfo("tictactoe", 0, 2, 9, (3, 3, 2), "int8", 0, 1, max_cycles=9),
-        kernels=Kernels(reset, mover, legal, step, observe, key),
+        info=GameInfo(name="tictactoe", players=2, num_actions=9, observation_shape=(3, 3, 2), max_cycles=9),
+        kernels=Kernels(reset, row_mover, legal, step, observe, key),
         new_state=new_state,
         rules=(
             "Tic-tac-toe on a 3x3 board. Two players, X and O, mark one empty cell in turn; X begins. "
@@ -184,7 +148,4 @@ def tictactoe() -> Game:
         ),
         describe=describe,
         compact=compact,
-        action_to_text=action_to_text,
-        parse_action=parse_action,
-        config={},
     )

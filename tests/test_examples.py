@@ -66,13 +66,27 @@ def test_own_agent_never_beats_perfect_play() -> None:
     assert results["random"][0] > 0.6
 
 
-def test_own_game_is_solved() -> None:
-    """Twelve matches are lost for whoever begins: 12 is a multiple of 4."""
+def test_own_game_has_every_face() -> None:
+    """Fifty lines suffice for all checks; twelve matches are lost for whoever begins: 12 is a multiple of 4."""
+    import coterie
     from coterie.agents.search.solver import solve
-    from coterie.envs.registry import make_game
+    from coterie.envs import make_game
+    from coterie.envs.faces.gym_vector import make_gym_vec
+    from coterie.envs.testing import check_game
 
-    load("own_game").main()
-    assert solve(make_game("nim")).game_values.tolist() == [-1, 1]
+    assert len((ROOT / "examples" / "own_game.py").read_text().splitlines()) <= 50
+    coterie.register("nim-v0", f"{load('own_game').__name__}:nim")
+    game = make_game("nim")
+    assert (game.info.id, game.config) == ("nim-v0", {})
+    check_game(game)  # AEC, parallel, batched, copies, PettingZoo's own tests
+    assert solve(game).game_values.tolist() == [-1, 1]
+    env = coterie.make("nim-v0", text=True)
+    env.reset()
+    assert env.last()[0].startswith("12 matches are left.")
+    env.step("I take 3.")
+    assert env.last()[0].startswith("9 matches are left.")
+    view = make_gym_vec("nim-v0", num_envs=3, seed=0)
+    assert view.reset()[0]["observation"].shape == (3, 1)
 
 
 def test_own_text_game_passes_the_check():

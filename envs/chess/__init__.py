@@ -122,7 +122,14 @@ def chess(claim: str = "chess_v6") -> Game:
         return state
 
     return Game(
-        info=GameInfo("chess", 0, 2, rules.NUM_ACTIONS, (8, 8, 111), "bool", 0, 1, max_cycles=rules.LONGEST[number]),
+        info=GameInfo(
+            name="chess",
+            players=2,
+            num_actions=rules.NUM_ACTIONS,
+            observation_shape=(8, 8, 111),
+            observation_dtype="bool",
+            max_cycles=rules.LONGEST[number],
+        ),
         kernels=Kernels(rules.reset, rules.mover, rules.legal, rules.step, rules.observe, rules.key, rules.draw),
         new_state=new_state,
         rules=text.RULES[claim],

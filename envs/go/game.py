@@ -83,7 +83,14 @@ def go(
         )
 
     return Game(
-        info=GameInfo("go", 0, 2, side * side + 1, (side, side, 17), "bool", 0, 1, max_cycles=moves),
+        info=GameInfo(
+            name="go",
+            players=2,
+            num_actions=side * side + 1,
+            observation_shape=(side, side, 17),
+            observation_dtype="bool",
+            max_cycles=moves,
+        ),
         kernels=Kernels(reset, mover, legal, step, observe, key, draw),
         new_state=new_state,
         rules=_rules(side, points, stones, superko, moves),

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...aliases import Player
 from ..core import Game, GameInfo, Kernels
-from ..stepping.jit import kernel
+from ..stepping.defaults import everybody
 from .config import GridworldConfig
 from .config.presets import arguments, configure
 from .config.world import new_world, sizes, verbs
@@ -25,12 +24,6 @@ from .seen.whole import whole
 from .state import World
 
 __all__ = ["gridworld"]
-
-
-@kernel
-def mover(world: World, i: int) -> Player:
-    """-1: all move at once."""
-    return -1
 
 
 def tell(world: World, i: int) -> list[dict[str, Any]]:
@@ -100,14 +93,12 @@ def gridworld(
     plain = TERRAINS[complete.map.terrain].build is None and not complete.map.connected
     return Game(
         info=GameInfo(
-            "gridworld",
-            0,
-            size.slots,
-            size.actions,
-            (seen.tokens, 3) if tokens else (size.planes, seen.height, seen.width),
-            "uint8",
-            0,
-            255,
+            name="gridworld",
+            players=size.slots,
+            num_actions=size.actions,
+            observation_shape=(seen.tokens, 3) if tokens else (size.planes, seen.height, seen.width),
+            observation_dtype="uint8",
+            observation_high=255,
             max_cycles=complete.max_steps,
             simultaneous=True,
             hidden=True,
@@ -115,7 +106,7 @@ def gridworld(
         ),
         kernels=Kernels(
             reset_open if plain else reset,
-            mover,
+            everybody,
             legal,
             step,
             observe_tokens if tokens else observe_planes,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib.util
+import inspect
 import io
 import math
 import pickle
@@ -23,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...aliases import RUNNING
+from ...aliases import RUNNING, TERMINATED, TRUNCATED
 from ...errors import ActionError
 from ..core import Game
 from ..faces.aec import AECGame
@@ -34,6 +35,7 @@ from ..faces.vec import VecEnv
 from ..registry import list_envs, spec
 from ..state import from_bytes, layout_hash, take, to_bytes
 from ..stepping.drivers import shares_loops
+from ..stepping.jit import disabled
 from ..stepping.rng import below, episode_seed, word
 from ..words import TextGame
 from .words import FARAMA_WARNINGS, check_words
@@ -101,7 +103,10 @@ def _play(game: Game, seed: int) -> Iterator[tuple[Any, list[int], np.ndarray[An
         actions = _random_actions(game, state, 0, seed, turn)
         yield state, actions, rewards, status
         rewards = np.zeros(game.info.players, np.float32)
-        status = int(game.kernels.step(state, 0, np.array(actions, np.int32), rewards))
+        status = game.kernels.step(state, 0, np.array(actions, np.int32), rewards)
+        assert status in (RUNNING, TERMINATED, TRUNCATED), (
+            f"step returned {status!r}; it returns RUNNING, TERMINATED or TRUNCATED"
+        )
         turn += 1
         assert turn <= game.info.max_cycles, f"the game goes on after max_cycles={game.info.max_cycles}"
     yield state, [], rewards, status
@@ -111,10 +116,36 @@ def _movers(game: Game, state: Any) -> list[int]:
     return list(range(game.info.players)) if game.info.simultaneous else [game.mover(state, 0)]
 
 
+ARGUMENTS = {
+    "reset": "(state, i, seed)",
+    "mover": "(state, i)",
+    "legal": "(state, i, player, mask)",
+    "step": "(state, i, actions, rewards)",
+    "observe": "(state, i, player, out)",
+    "key": "(state, i)",
+    "draw": "(state, i, word)",
+    "alive": "(state, i, player)",
+}
+"""What each kernel takes."""
+
+
+def _check_kernels(game: Game) -> None:
+    for verb, kernel in game.kernels._asdict().items():
+        if kernel is None:
+            continue
+        assert disabled() or hasattr(kernel, "py_func"), f"{verb} is a plain function; decorate it with @kernel"
+        takes = inspect.signature(getattr(kernel, "py_func", kernel))
+        wanted = ARGUMENTS[verb]
+        assert len(takes.parameters) == wanted.count(",") + 1, f"{verb} takes {wanted}; this one takes {takes}"
+
+
 def check_rules(game: Game) -> None:
     """Masks, observations, rewards and keys in random play."""
+    _check_kernels(game)
     info = game.info
-    assert (game.mover(game.new_state(1), 0) == -1) == info.simultaneous, "mover is -1 in simultaneous games only"
+    assert (game.mover(game.new_state(1), 0) == -1) == info.simultaneous, (
+        "mover is -1 in simultaneous games (stepping.defaults.everybody), and only there"
+    )
     met: dict[int, Any] = {}
     for play in _plays(game, 40):
         for turn, (state, _, rewards, status) in enumerate(play):
@@ -165,7 +196,8 @@ def _check_observation(game: Game, state: Any, player: int) -> None:
 def check_text(game: Game) -> None:
     """Mask == legal list == what parse_action accepts; every legal action's text comes back as that action.
 
-    ``parse_action`` does not know who answers: games whose rules let actions fail need not refuse what is none now.
+    ``parse_action`` does not know who answers: it may take what is legal for another player of a simultaneous game, and
+    games whose rules let actions fail need not refuse what is none now.
     """
     info = game.info
     asked = range(info.num_actions) if info.num_actions <= 64 else range(0, info.num_actions, info.num_actions // 64)
@@ -175,13 +207,14 @@ def check_text(game: Game) -> None:
             if turn >= 30 and turn % 17:  # long games repeat themselves
                 continue
             movers = _movers(game, state)
+            anybody = {a for p in movers for a in game.legal_actions(state, 0, p)} if not info.is_world else set(asked)
             for p in [p for p in _looked_at(game, turn) if p in movers]:
                 legal = game.legal_actions(state, 0, p)
                 texts = [game.action_to_text(state, 0, a) for a in legal]
                 assert len(set(texts)) == len(texts), f"two legal actions are written alike: {texts}"
                 for a, text in zip(legal, texts, strict=True):
                     assert game.parse_action(state, 0, text) == a, f"{text!r} does not come back as {a}"
-                for a in set(asked) - set(legal) if not info.is_world else ():
+                for a in set(asked) - anybody:
                     assert not _accepts(game, state, game.action_to_text(state, 0, a)), (
                         f"parse_action takes {a}, which is not legal"
                     )

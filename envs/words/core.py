@@ -172,7 +172,17 @@ def text_game(
         return (compact or tell)(state[i], player)
 
     return TextGame(
-        info=GameInfo(name, int(version), players, 1, (), "int8", 0, 0, max_cycles, simultaneous, hidden),
+        info=GameInfo(
+            name=name,
+            version=int(version),
+            players=players,
+            num_actions=1,
+            observation_shape=(),
+            observation_high=0,
+            max_cycles=max_cycles,
+            simultaneous=simultaneous,
+            hidden=hidden,
+        ),
         kernels=Kernels(reset, mover, legal, step, lambda state, i, player, out: None, key),
         new_state=lambda n: [begin(0) for _ in range(n)],
         rules=rules,

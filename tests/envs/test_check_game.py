@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from coterie.envs import list_envs, make_game
-from coterie.envs.stepping.jit import kernel
+from coterie.envs.stepping.defaults import everybody
+from coterie.envs.stepping.jit import disabled, kernel
 from coterie.envs.testing import CHECKS, check_game, transcript
 from coterie.envs.words import TextGame
 
@@ -86,6 +87,34 @@ def test_wrong_rules_are_found(verb, wrong):
 
 
 @kernel
+def _without_a_player(state, i, mask):
+    mask[:] = 1
+
+
+@kernel
+def _without_a_status(state, i, actions, rewards):
+    rewards[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "wrong", "words"),
+    [
+        ("legal", _without_a_player, r"legal takes \(state, i, player, mask\); this one takes \(state, i, mask\)"),
+        ("legal", lambda state, i, player, mask: None, "legal is a plain function; decorate it with @kernel"),
+        ("step", _without_a_status, "step returned None; it returns RUNNING"),
+        ("mover", everybody, "mover is -1 in simultaneous games"),
+    ],
+)
+def test_a_wrong_kernel_is_explained(verb, wrong, words):
+    if disabled() and "@kernel" in words:
+        pytest.skip("without the compiler all kernels are plain functions")
+    game = make_game("tictactoe")
+    broken = dataclasses.replace(game, kernels=game.kernels._replace(**{verb: wrong}))
+    with pytest.raises(AssertionError, match=words):
+        CHECKS["rules"](broken)
+
+
+@kernel
 def _one_key(state, i):
     return 7
 
@@ -107,7 +136,11 @@ def test_texts_that_no_space_holds_are_found():
 
 def test_a_wrong_text_is_found():
     game = make_game("tictactoe")
-    broken = dataclasses.replace(game, action_to_text=lambda state, i, action: str(8 - action))
+    broken = dataclasses.replace(
+        game,
+        action_to_text=lambda state, i, action: str(8 - action),
+        parse_action=lambda state, i, text: game.parse_action(state, i, text),
+    )
     with pytest.raises(AssertionError, match="does not come back"):
         CHECKS["text"](broken)
 

@@ -148,7 +148,7 @@ def _race_key(state, i):
 def race() -> Game:
     """Three players add 1, 2 or 3 in turn; who reaches 7 gets 5, the others lose 1."""
     return Game(
-        info=GameInfo("race", 0, 3, 3, (1,), "int8", 0, 1, max_cycles=7),
+        info=GameInfo(name="race", players=3, num_actions=3, observation_shape=(1,), max_cycles=7),
         kernels=Kernels(_race_reset, _race_mover, _race_legal, _race_step, _observe, _race_key),
         new_state=lambda n: np.zeros(n, RACE),
         rules="",

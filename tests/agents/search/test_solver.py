@@ -67,7 +67,15 @@ def nim(
         return ""
 
     return Game(
-        info=GameInfo("nim", 0, players, 3, (1,), "int8", 0, 99, heap, simultaneous),
+        info=GameInfo(
+            name="nim",
+            players=players,
+            num_actions=3,
+            observation_shape=(1,),
+            observation_high=99,
+            max_cycles=heap,
+            simultaneous=simultaneous,
+        ),
         kernels=Kernels(
             reset,
             lambda state, i: int(state.seat[i]),

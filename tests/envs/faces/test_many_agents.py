@@ -204,7 +204,15 @@ def ring(players=6, cells=20, ticks=40, planes=2, side=7, pairs=False):
 
     return Game(
         info=GameInfo(
-            "ring", 0, players, 6, (planes, side, side), "uint8", 0, 255, max_cycles=ticks, simultaneous=True, noop=0
+            name="ring",
+            players=players,
+            num_actions=6,
+            observation_shape=(planes, side, side),
+            observation_dtype="uint8",
+            observation_high=255,
+            max_cycles=ticks,
+            simultaneous=True,
+            noop=0,
         ),
         kernels=Kernels(reset, mover, legal, step, observe, key, alive=alive),
         new_state=new_state,

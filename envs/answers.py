@@ -1,0 +1,72 @@
+"""What a text answers: the one number or name in it. Games whose actions are words or numbers read them here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from ..aliases import Action
+from ..errors import AmbiguousAction, InvalidAction
+
+__all__ = ["legal_words", "named", "one_of", "way_out"]
+
+_SHOWN = 40
+"""Legal actions that a message lists at most."""
+
+
+@lru_cache(maxsize=256)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)", re.IGNORECASE | re.ASCII)
+
+
+_NUMBER = re.compile(r"(?<![^\W_])(?:(?<!\w)-)?[0-9]+(?![^\W_])", re.ASCII)
+
+
+def named(text: str, names: Mapping[str, Action] | Sequence[str]) -> set[str]:
+    """The names that stand in a text as words of their own, in lower case; upper and lower case are alike."""
+    return {found.lower() for found in _pattern(tuple(names)).findall(text)}
+
+
+def one_of(text: str, answers: Mapping[str, Action] | Sequence[str] | int, out: str, what: str = "action") -> Action:
+    """The action that a text names, be it a sentence around the name.
+
+    Args:
+        text: the answer.
+        answers: A, where actions are written as numbers 0..A-1; or the actions' names, in order or with the action of
+            each.
+        out: ends every message, e.g. ``"Answer with one of rock paper."``.
+        what: an action is, e.g. ``"cell"``.
+
+    Raises:
+        InvalidAction: there is none in it.
+        AmbiguousAction: there are several.
+    """
+    if isinstance(answers, int):
+        numbers = {int(found) if len(found) < 19 else answers for found in _NUMBER.findall(text)}
+        if len(numbers) > 1:
+            raise AmbiguousAction(f"{text!r} names several numbers. {out}")
+        if not numbers or not 0 <= min(numbers) < answers:
+            raise InvalidAction(f"{text!r} names no {what} 0..{answers - 1}. {out}")
+        return numbers.pop()
+    by_name = answers if isinstance(answers, Mapping) else {name: action for action, name in enumerate(answers)}
+    actions = {name.lower(): action for name, action in by_name.items()}
+    meant = {actions[name] for name in named(text, by_name)}
+    if len(meant) > 1:
+        raise AmbiguousAction(f"{text!r} names several {what}s. {out}")
+    if not meant:
+        raise InvalidAction(f"{text!r} names no {what}. {out}")
+    return meant.pop()
+
+
+def way_out(words: Sequence[str]) -> str:
+    """How a message about an answer ends: the legal actions."""
+    if not words:
+        return "The game is over."
+    return f"Answer with one of {' '.join(words[:_SHOWN])}{' ...' * (len(words) > _SHOWN)}."
+
+
+def legal_words(words: Sequence[str]) -> str:
+    """How a description ends: the legal actions."""
+    return f"Legal actions: {' '.join(words)}." if words else "You have no move now."
