@@ -130,12 +130,10 @@ ARGUMENTS = {
 
 
 def _check_kernels(game: Game) -> None:
-    for verb, kernel in game.kernels._asdict().items():
-        if kernel is None:
-            continue
+    kernels: dict[str, Any] = {verb: kernel for verb, kernel in game.kernels._asdict().items() if kernel is not None}
+    for verb, kernel in kernels.items():
         assert disabled() or hasattr(kernel, "py_func"), f"{verb} is a plain function; decorate it with @kernel"
-        takes = inspect.signature(getattr(kernel, "py_func", kernel))
-        wanted = ARGUMENTS[verb]
+        takes, wanted = inspect.signature(getattr(kernel, "py_func", kernel)), ARGUMENTS[verb]
         assert len(takes.parameters) == wanted.count(",") + 1, f"{verb} takes {wanted}; this one takes {takes}"
 
 
@@ -166,7 +164,8 @@ def check_rules(game: Game) -> None:
                 game.kernels.legal(state, 0, p, full)
                 assert np.array_equal(mask, full), "legal leaves a part of the mask unwritten"
                 if status != RUNNING or p not in movers:
-                    assert not mask.any(), f"player {p} has legal actions, but is not to move"
+                    why = "is not to move" if status == RUNNING else "the game is over"
+                    assert not mask.any(), f"player {p} has legal actions, but {why}"
                 _check_observation(game, state, p)
             if status == RUNNING:
                 assert any(game.legal_mask(state, 0, p).any() for p in movers), (
@@ -190,7 +189,10 @@ def _check_observation(game: Game, state: Any, player: int) -> None:
         seen.append(out)
     assert np.array_equal(seen[0], seen[1]), "observe leaves a part of its output unwritten"
     out_of_bounds = (seen[0] < info.observation_low) | (seen[0] > info.observation_high)
-    assert not out_of_bounds.any(), f"the observation of player {player} is out of bounds: {seen[0]}"
+    assert not out_of_bounds.any(), (
+        f"the observation of player {player} is out of bounds ({info.observation_low} to {info.observation_high} in "
+        f"GameInfo): {seen[0]}"
+    )
 
 
 def check_text(game: Game) -> None:
