@@ -24,7 +24,17 @@ GAMES = {
     for id in list_envs()
 }
 BELOW = (
-    *("aliases", "errors", "version", "envs.core", "envs.state", "envs.kinship", "envs.registry", "envs.stepping"),
+    *(
+        "aliases",
+        "errors",
+        "version",
+        "envs.answers",
+        "envs.core",
+        "envs.state",
+        "envs.kinship",
+        "envs.registry",
+        "envs.stepping",
+    ),
     *("envs.replay.packing", "envs.replay.sgf", "envs.words.core"),
 )
 """What games may import, beside themselves."""

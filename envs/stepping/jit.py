@@ -68,7 +68,8 @@ def kernel(function: Function, **options: Any) -> Function:
         cache = compiled._cache
         stored = getattr(cache, "_cache_file", None)
         if stored is not None:
-            stamp = f"{stored._source_stamp}-{_depends_on(function.__globals__)}"
+            # What is compiled names its module: the same file, run as a script, is another one.
+            stamp = f"{stored._source_stamp}-{_depends_on(function.__globals__)}-{function.__module__}"
             own: Any = _OwnFiles
             cache._cache_file = own(cache.cache_path, cache._impl.filename_base, stamp)
     return compiled  # type: ignore[no-any-return]
@@ -144,9 +145,9 @@ def _file_digest(path: str) -> str:
 
 
 def source_hash(functions: Iterable[Callable[..., Any] | None], *constants: int) -> str:
-    """12 hex digits over some kernels' names and source files, what they all may use, and numbers bound beside them."""
+    """12 hex digits over some kernels' names, modules and files, what they all may use, and numbers beside them."""
     functions = tuple(functions)
-    names = [getattr(function, "__name__", "") for function in functions]
+    names = [f"{getattr(f, '__module__', '')}.{getattr(f, '__name__', '')}" for f in functions]
     files = {str(Path(__file__).with_name(name)) for name in ("rng.py", "machine.py")}
     for function in filter(None, functions):
         file = inspect.getsourcefile(inspect.unwrap(getattr(function, "py_func", function))) or ""

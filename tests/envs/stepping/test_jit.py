@@ -114,6 +114,40 @@ def test_the_name_knows_which_kernels_and_numbers():
     assert jit.source_hash(kernels, 1, 2) == before
 
 
+@compiled
+def test_a_file_is_a_module_and_a_script(tmp_path):
+    """What was compiled for the module names it, and the script cannot import it."""
+    code = """
+from coterie.envs.stepping.jit import bind, kernel, source_hash
+
+@kernel
+def inner(k):
+    return k + 1
+
+@kernel
+def outer(k):
+    return inner(k)
+
+def template(k):
+    return outer(k)
+
+print(bind(template, {"outer": outer}, source_hash([outer]))(1))
+"""
+    (tmp_path / "rules_of_mine.py").write_text(code)
+    as_module = "import importlib.util as u; s = u.spec_from_file_location('a_name', 'rules_of_mine.py'); "
+    as_module += "m = u.module_from_spec(s); import sys; sys.modules['a_name'] = m; s.loader.exec_module(m)"
+    for words in (["-c", as_module], ["rules_of_mine.py"], ["-c", as_module]):
+        done = subprocess.run(
+            [sys.executable, *words],
+            cwd=tmp_path,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+
+
 GAME = """
 from coterie.envs.stepping.jit import kernel
 from {package}.tables import TABLE, deeper
