@@ -138,6 +138,8 @@ def spec(id: str) -> GameSpec:
     Raises:
         UnknownName: with the closest known name.
     """
+    if not isinstance(id, str):
+        raise UsageError(f"{id!r} ({type(id).__name__}) came; environments have names such as 'tictactoe-v0'.")
     if id in _SPECS:
         return _SPECS[id]
     named = [s for s in _SPECS.values() if s.name == id]

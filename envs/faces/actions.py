@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import Mask, State
-from ...errors import IllegalAction, InvalidAction
+from ...errors import IllegalAction, InvalidAction, UsageError
 from ..core import Game
 from ..stepping.templates import first_outside
 
-__all__ = ["few", "ignored", "refuse_illegal", "whole_numbers"]
+__all__ = ["few", "ignored", "read_options", "refuse_illegal", "whole_numbers"]
 
 
 def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...]) -> NDArray[np.int32]:
@@ -77,6 +78,19 @@ def few(mask: Mask) -> str:
     """The legal actions of a mask [A] for a message, the first twenty of them."""
     legal = np.flatnonzero(mask)
     return (" ".join(str(int(a)) for a in legal[:20]) + (" ..." if len(legal) > 20 else "")) or "none"
+
+
+def read_options(options: Any) -> dict[str, Any]:
+    """The options of a reset; None means none.
+
+    Raises:
+        UsageError: no dictionary of names.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise UsageError(f"options={options!r} came; reset takes a dictionary from names to values, or None.")
+    return dict(options)
 
 
 def ignored(game: Game, name: str) -> str:

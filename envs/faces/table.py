@@ -26,7 +26,7 @@ from ..stepping.buffers import LOSE, RAISE, RESAMPLE, illegal_limits
 from ..stepping.drivers import drivers
 from ..stepping.rng import Word, episode_seed, word
 from ..stepping.templates import first_outside, pick_plain
-from .actions import few, ignored
+from .actions import few, ignored, read_options
 from .render import close_window, in_window, picture, render_modes
 from .spaces import action_space, observation_space, state_space, text_spaces
 from .ticks import Ticks
@@ -107,9 +107,10 @@ class Table:
         Raises:
             CoterieError: an option cannot be read; the table stands as it stood.
         """
+        options = read_options(options)
         before = copy.deepcopy(self) if options else self
         try:
-            return self._begin(seed, options or {})
+            return self._begin(seed, options)
         except Exception:
             self.__dict__.update(before.__dict__)
             raise

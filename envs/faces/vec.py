@@ -21,10 +21,20 @@ from ...aliases import TERMINATED, TRUNCATED, Mask, Rewards, State
 from ...errors import StateError, UsageError
 from ..core import Game
 from ..state import NONE, Snapshot, put, received, rows_of, size, take
-from ..stepping.buffers import AUTORESET, BLOCK, RAISE, Arrays, autoreset_index, illegal_limits, new_arrays, positive
+from ..stepping.buffers import (
+    AUTORESET,
+    BLOCK,
+    RAISE,
+    Arrays,
+    autoreset_index,
+    illegal_limits,
+    need_room,
+    new_arrays,
+    positive,
+)
 from ..stepping.drivers import drivers
 from ..stepping.rng import mix64
-from .actions import ignored, refuse_illegal, whole_numbers
+from .actions import ignored, read_options, refuse_illegal, whole_numbers
 from .ticks import ends
 
 __all__ = ["RolloutSums", "VecEnv"]
@@ -99,6 +109,7 @@ class VecEnv:
         self.autoreset_mode = AUTORESET[autoreset_index(autoreset_mode)]
         self.metadata = {"name": game.info.id.replace("-", "_"), "autoreset_mode": self.autoreset_mode}
         self._limits = illegal_limits(game, illegal, illegal_reward, max_cycles, autoreset_index(autoreset_mode))
+        need_room(game, n)
         self._drivers = drivers(game)
         self._pool: ThreadPoolExecutor | None = None
         self.state: State = game.new_state(n)
@@ -198,6 +209,7 @@ class VecEnv:
         Returns:
             ``{"observation", "action_mask"}`` and an info dict; see the class.
         """
+        options = read_options(options)
         b = self._arrays
         rows = rows_of(mask if self._started else None, self.num_envs)
         if seed is None and not self._started:
@@ -212,7 +224,7 @@ class VecEnv:
             b.episode[rows] += 1
         self._started = True
         self._drivers.begin_rows(self.state, b, rows)
-        for name, value in (options or {}).items():
+        for name, value in options.items():
             if name == "state":
                 if value is not None:
                     self._place(value, rows, with_seed=False)

@@ -5,6 +5,7 @@ Letters: N games, P players (seats), A actions.
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "autoreset_index",
     "idle_action",
     "illegal_limits",
+    "need_room",
     "new_arrays",
     "positive",
 ]
@@ -106,8 +108,8 @@ def illegal_limits(
         raise UnknownName("illegal-move policy", str(illegal), POLICIES)
     if illegal_reward is None:
         illegal_reward = -1.0 if illegal == "lose" else 0.0
-    if not np.isfinite(illegal_reward):
-        raise UsageError(f"illegal_reward={illegal_reward!r} is not finite.")
+    if not isinstance(illegal_reward, int | float | np.number) or not np.isfinite(illegal_reward):
+        raise UsageError(f"illegal_reward={illegal_reward!r} came; a finite number is needed.")
     if max_cycles is None:
         max_cycles = 4 * game.info.max_cycles if illegal == "noop" and not fails else 2**31 - 1
     return Limits(POLICIES.index(illegal), float(illegal_reward), positive("max_cycles", max_cycles), autoreset)
@@ -133,6 +135,22 @@ def autoreset_index(autoreset_mode: Any) -> int:
     if name.lower() not in known:
         raise UnknownName("autoreset mode", name, AUTORESET)
     return known[name.lower()]
+
+
+def need_room(game: Game, n: int) -> None:
+    """Refuse more games than the machine's memory holds, before anything is allocated.
+
+    Raises:
+        UsageError: says how many bytes a game takes.
+    """
+    state = game.new_state(1)
+    each = sum(part.nbytes for part in (*(state if isinstance(state, tuple) else (state,)), *new_arrays(game, 1)))
+    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 63
+    if n * each > have:
+        raise UsageError(
+            f"num_envs={n} of {game.info.id} takes {n * each / 1e9:,.0f} GB, {each:,} bytes each; this machine has "
+            f"{have / 1e9:,.0f} GB."
+        )
 
 
 def new_arrays(game: Game, n: int) -> Arrays:

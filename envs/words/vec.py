@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...aliases import RUNNING, TERMINATED, TRUNCATED, Mask, Rewards, Seed, Status
 from ...errors import ActionError, StateError, UsageError
 from ..core import Game
-from ..faces.actions import ignored
+from ..faces.actions import ignored, read_options
 from ..faces.pairs import PairVec
 from ..faces.vec import VecEnv
 from ..state import NONE, Snapshot, put, received, rows_of, size, take
@@ -118,6 +118,7 @@ class TextVec:
         Returns:
             what the movers are told, [N] (simultaneous: [N][P]) texts, and info.
         """
+        options = read_options(options)
         rows = rows_of(mask if self._started else None, self.num_envs)
         if seed is None and not self._started:
             drawn = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
@@ -133,7 +134,7 @@ class TextVec:
         self._started = True
         for i in rows.tolist():
             self._begin(i)
-        for name, value in (options or {}).items():
+        for name, value in options.items():
             if name != "state":
                 warnings.warn(ignored(self.game, name), stacklevel=2)
             elif value is not None:

@@ -422,3 +422,39 @@ def test_a_refused_option_leaves_the_game_as_it_stood(options):
     twin.reset()
     assert env.table.episode == twin.table.episode
     assert env.table.seed == twin.table.seed
+
+
+@pytest.mark.parametrize("options", [5, [1], "state", {1: 2}])
+@pytest.mark.parametrize("game", ["tictactoe", "highest_string"])
+def test_options_that_are_no_dictionary(game, options):
+    for api in ("aec", "parallel"):
+        env = coterie.make(game, api=api)
+        with pytest.raises(UsageError, match="reset takes a dictionary"):
+            env.reset(options=options)
+        env.reset(seed=0)
+    if game == "tictactoe":
+        vec = coterie.make_vec(game, num_envs=2, seed=0)
+        vec.reset()
+        before = vec.cycles.copy()
+        with pytest.raises(UsageError, match="reset takes a dictionary"):
+            vec.reset(options=options)
+        assert (vec.cycles == before).all()
+
+
+@pytest.mark.parametrize("reward", ["5", float("nan"), [1.0]])
+def test_penalties_that_are_no_numbers(reward):
+    for make in (coterie.make, coterie.make_vec):
+        with pytest.raises(UsageError, match=r"illegal_reward=.* came; a finite number"):
+            make("tictactoe", illegal_reward=reward)
+
+
+@pytest.mark.parametrize("name", [5, None, b"tictactoe"])
+def test_names_that_are_no_texts(name):
+    for make in (coterie.make, coterie.make_vec):
+        with pytest.raises(UsageError, match="environments have names such as"):
+            make(name)
+
+
+def test_more_games_than_the_memory_holds():
+    with pytest.raises(UsageError, match=r"num_envs=10000000000 of chess-v0 takes [\d,]+ GB, [\d,]+ bytes each"):
+        coterie.make_vec("chess", num_envs=10**10)
