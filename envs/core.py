@@ -100,6 +100,11 @@ class Kernels(NamedTuple):
             uniformly, from one random word, without writing a mask. Worth having where masks are wide (chess).
         alive: optional, simultaneous games only: ``(state, i, player) -> bool``. A player that it denies after a step
             has died in it: its termination comes in that step, and it is asked no more. None: all live to the end.
+        step_legal: optional, turn-based games only: ``(state, i, actions [P] int32, rewards [P] float32, packed uint64)
+            -> Status``, ``step`` and ``legal`` in one. It does what ``step`` does and, while the game goes on, writes
+            the legal actions of who moves next into the first ceil(A / 64) words of ``packed``, all of these words:
+            bit ``a % 64`` of word ``a // 64`` is action a. Worth having where a step finds them out anyhow (chess: is
+            it mate?) and masks are wide: batched games then write and read only the parts of a mask that change.
     """
 
     reset: Callable[..., None]
@@ -110,6 +115,7 @@ class Kernels(NamedTuple):
     key: Callable[..., int] = _FILLED
     draw: Callable[..., int] | None = None
     alive: Callable[..., bool] | None = None
+    step_legal: Callable[..., int] | None = None
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,11 @@ from numba.core.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from ..stepping.jit import disabled
+from ..stepping.machine import popcount
 
 __all__ = ["as_array", "clear", "first", "flip", "popcount", "put_byte", "rays", "scratch_moves", "scratch_words"]
 
 _64 = (1 << 64) - 1
-
-
-def _popcount(typing_context: Any, word: Any) -> Any:
-    """How many squares a set has."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
 
 
 def _first(typing_context: Any, word: Any) -> Any:
@@ -132,10 +124,6 @@ def _as_array(typing_context: Any, field: Any) -> Any:
     return types.Array(field.dtype, field.ndim, "C")(field), generate
 
 
-def _popcount_plain(word: Any) -> Any:
-    return np.uint64(int(word).bit_count())
-
-
 def _first_plain(word: Any) -> Any:
     return np.uint64((int(word) & -int(word)).bit_length() - 1 if word else 64)
 
@@ -151,7 +139,6 @@ def _rays_plain(line: Any, above: Any, occupied: Any) -> Any:
     return np.uint64(int(line) & (upper ^ (upper - below)) & _64)
 
 
-popcount: Any
 first: Any
 flip: Any
 rays: Any
@@ -159,7 +146,7 @@ put_byte: Any
 as_array: Any
 clear: Any
 if disabled():
-    popcount, first, flip, rays = _popcount_plain, _first_plain, _flip_plain, _rays_plain
+    first, flip, rays = _first_plain, _flip_plain, _rays_plain
     put_byte, clear = _put_plain, _clear_plain
 
     def as_array(field: Any) -> Any:
@@ -167,16 +154,16 @@ if disabled():
         return field
 
     def scratch_words() -> Any:
-        """[72] uint64 on the stack."""
-        return np.zeros(72, np.uint64)
+        """[80] uint64 on the stack."""
+        return np.zeros(80, np.uint64)
 
     def scratch_moves() -> Any:
         """[256] int32 on the stack."""
         return np.zeros(256, np.int32)
 
 else:
-    popcount, first, flip, rays = (intrinsic(define) for define in (_popcount, _first, _flip, _rays))
-    scratch_words = intrinsic(_stack(72, types.uint64))
+    first, flip, rays = (intrinsic(define) for define in (_first, _flip, _rays))
+    scratch_words = intrinsic(_stack(80, types.uint64))
     put_byte = intrinsic(_put_byte)
     clear = intrinsic(_clear)
     as_array = intrinsic(_as_array)

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
-from ..stepping.jit import kernel
-from ..stepping.machine import store_word
+from ..stepping.jit import kernel, part
+from ..stepping.machine import store_bits, store_word
 from ..stepping.rng import Word, below, mix64
 from .bits import as_array, clear, first, flip, put_byte, scratch_words
 from .moves import (
@@ -53,6 +53,8 @@ from .position import CASTLING_KEYS, KEY, META, PIECE_KEYS, SIDE_KEY, WORDS, Bit
 __all__ = ["CLAIMS", "DTYPE", "ENDINGS", "NUM_ACTIONS", "action_of", "begin_at", "move_of"]
 
 NUM_ACTIONS = 64 * 73
+PACKED = 73
+"""Words of a mask as bits."""
 CLAIMS = ("never", "reached", "chess_v6")
 NEVER, REACHED, AHEAD = range(3)
 ENDINGS = (
@@ -185,7 +187,7 @@ def move_of(position: Position, action: Any) -> Any:
 # -- the row -----------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@part
 def _note(state: State, i: int) -> Any:
     """Enter the present position into the history of row i; returns how often it has occurred, this time included."""
     row = state[i]
@@ -228,13 +230,18 @@ def begin_at(state: State, i: int, position: Position) -> None:
     _note(state, i)
 
 
-@kernel
+@part
 def judge(state: State, i: int, occurred: int) -> Any:
     """Index into ENDINGS of row i, whose position has occurred so often."""
+    sets = scratch_words()
+    return _ending(state, i, occurred, sets, scan(as_array(state[i]["position"]), sets))
+
+
+@part
+def _ending(state: State, i: int, occurred: int, sets: NDArray[np.uint64], end: int) -> Any:
+    """``judge`` where the position's moves are known: sets that ``scan`` wrote."""
     row = state[i]
     position = as_array(row["position"])
-    sets = scratch_words()
-    end = scan(position, sets)
     stuck = not any_move(sets, end)
     if stuck and sets[CHECKERS] != _0:
         return MATE
@@ -342,33 +349,46 @@ def mover(state: State, i: int) -> Any:
 @kernel
 def legal(state: State, i: int, player: Player, mask: Mask) -> None:
     """[4672] the legal actions, for the mover of a running game."""
-    clear(mask, NUM_ACTIONS)
     row = state[i]
     position = as_array(row["position"])
     if row["over"] != 0 or np.int64(position[META] & _1) != player:
+        clear(mask, NUM_ACTIONS)
         return
-    sets = scratch_words()
-    end = scan(position, sets)
+    sets, packed = scratch_words(), scratch_words()
+    _pack(sets, scan(position, sets), packed)
+    for w in range(PACKED):
+        store_bits(mask, 64 * w, packed[w])
+
+
+@part
+def _pack(sets: NDArray[np.uint64], end: int, packed: NDArray[np.uint64]) -> None:
+    """The actions of sets written by ``scan``, as the bits of PACKED words."""
+    clear(packed, 8 * PACKED)
     for way in range(4):
         targets = sets[WEST] if way == 0 else sets[EAST] if way == 1 else sets[SINGLE] if way == 2 else sets[DOUBLE]
         back = _7 if way == 0 else _9 if way == 1 else _8 if way == 2 else _16
         while targets != _0:
             target = first(targets)
             targets &= targets - _1
-            mask[np.int64(ACTIONS[target - back, target])] = 1
+            _mark(packed, np.int64(ACTIONS[target - back, target]))
             if target >= _56:
                 for kind in range(2, 5):
-                    mask[_number(target - back, target, _U(kind))] = 1
+                    _mark(packed, _number(target - back, target, _U(kind)))
     takers = sets[EP_FROM]
     while takers != _0:
-        mask[np.int64(ACTIONS[first(takers), sets[EP_TO]])] = 1
+        _mark(packed, np.int64(ACTIONS[first(takers), sets[EP_TO]]))
         takers &= takers - _1
     for at in range(PIECES - 2, end, 2):
         start = sets[KING_FROM] if at < PIECES else sets[at]
         targets = sets[KING_TO] if at < PIECES else sets[at + 1]
         while targets != _0:
-            mask[np.int64(ACTIONS[start, first(targets)])] = 1
+            _mark(packed, np.int64(ACTIONS[start, first(targets)]))
             targets &= targets - _1
+
+
+@kernel
+def _mark(packed: NDArray[np.uint64], action: int) -> None:
+    packed[action >> 6] |= _1 << _U(action & 63)
 
 
 @kernel
@@ -383,18 +403,44 @@ def draw(state: State, i: int, random_word: Word) -> Any:
 @kernel
 def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
     """The mover moves."""
+    return _pay(state, i, judge(state, i, _move(state, i, actions)), rewards)
+
+
+@kernel
+def step_legal(
+    state: State, i: int, actions: NDArray[np.int32], rewards: Rewards, packed: NDArray[np.uint64]
+) -> Status:
+    """The mover moves; the other's actions, which say whether it is mated, go into packed [>= PACKED]."""
+    occurred = _move(state, i, actions)
+    sets = scratch_words()
+    end = scan(as_array(state[i]["position"]), sets)
+    status = _pay(state, i, _ending(state, i, occurred, sets, end), rewards)
+    if status == RUNNING:
+        _pack(sets, end, packed)
+    return status
+
+
+@part
+def _move(state: State, i: int, actions: NDArray[np.int32]) -> Any:
+    """The mover moves; returns how often the position has occurred then."""
     row = state[i]
     position = as_array(row["position"])
-    player = np.int64(position[META] & _1)
-    make(position, move_of(position, np.int64(actions[player])))
+    make(position, move_of(position, np.int64(actions[np.int64(position[META] & _1)])))
     row["plies"] += 1
-    ending = judge(state, i, _note(state, i))
+    return _note(state, i)
+
+
+@part
+def _pay(state: State, i: int, ending: int, rewards: Rewards) -> Status:
+    """Row i ends like that after a move, or goes on."""
     if ending == 0:
         return RUNNING
+    row = state[i]
     row["over"] = ending
     if ending == MATE:
-        rewards[player] = 1.0
-        rewards[1 - player] = -1.0
+        mated = np.int64(row["position"][META] & _1)
+        rewards[1 - mated] = 1.0
+        rewards[mated] = -1.0
     return TERMINATED
 
 
@@ -422,18 +468,27 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.bool_]) -> Non
     put_byte(out, CELL * (clock if black else clock ^ 56) + 5)
     plies: Any = np.int64(row["plies"])
     history, repeated = row["boards"], np.int64(row["repeated"])
-    for t in range(min(plies + 1, 8)):
-        slot = (plies - t) & 7
-        board = history[slot]
-        _observe_board(board[0], board[1], board[2], board[3], black, 7 + 13 * t, out)
+    known = min(plies + 1, 8)
+    latest = history[plies & 7]
+    same = ~(latest[0] & latest[1] & latest[2])
+    for t in range(1, known):
+        board = history[plies - t & 7]
+        same &= ~(latest[0] ^ board[0] | latest[1] ^ board[1] | latest[2] ^ board[2] | latest[3] ^ board[3])
+    _observe_pieces(latest, same, black, 7, known, out)
+    for t in range(known):
+        slot = plies - t & 7
+        _observe_pieces(history[slot], ~same, black, 7 + 13 * t, 1, out)
         if repeated >> slot & 1:
             for c in range(64):
                 put_byte(out, CELL * c + 19 + 13 * t)
 
 
-@kernel
-def _observe_board(b0: Bits, b1: Bits, b2: Bits, b3: Bits, black: bool, at: int, out: NDArray[np.bool_]) -> None:
-    """Mark one board's pieces in an observation's cells, from byte ``at`` of each on."""
+@part
+def _observe_pieces(
+    board: NDArray[np.uint64], where: Bits, black: bool, at: int, times: int, out: NDArray[np.bool_]
+) -> None:
+    """Mark a board's pieces on some squares: from byte ``at`` of each cell on, and on the boards after that."""
+    b0, b1, b2, b3 = board[0] & where, board[1] & where, board[2] & where, board[3]
     stepped = b0 & b1 & b2
     if stepped != _0:
         home = stepped << _24 if stepped & b3 != _0 else stepped >> _24
@@ -449,7 +504,9 @@ def _observe_board(b0: Bits, b1: Bits, b2: Bits, b3: Bits, black: bool, at: int,
         c = first(every)
         every &= every - _1
         kind = (b0 >> c & _1) + (b1 >> c & _1) * _2 + (b2 >> c & _1) * _4 + (b3 >> c & _1) * _6
-        put_byte(out, np.int64(c * _U(CELL) + kind) + at - 1)
+        byte = np.int64(c * _U(CELL) + kind) + at - 1
+        for t in range(times):
+            put_byte(out, byte + 13 * t)
 
 
 @kernel

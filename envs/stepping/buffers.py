@@ -56,6 +56,8 @@ class Arrays(NamedTuple):
         faults: [N, P] int32 illegal actions so far in this game.
         acts: [blocks, P] int32 scratch space.
         alive: [N, P] bool.
+        packed: [N, W] uint64 the masks once more, as bits, in games that step and find what is legal in one; W is 0 in
+            all others. Bit a % 64 of word a // 64 is action a; the words after those say which of them are not 0.
     """
 
     player: NDArray[np.int32]
@@ -75,6 +77,7 @@ class Arrays(NamedTuple):
     faults: NDArray[np.int32]
     acts: NDArray[np.int32]
     alive: NDArray[np.bool_]
+    packed: NDArray[np.uint64]
 
 
 class Limits(NamedTuple):
@@ -119,6 +122,14 @@ def idle_action(game: Game) -> Action:
     """What a seat does that gave no answer, in simultaneous games whose ``step`` lets illegal actions fail; else -1."""
     noop = game.info.noop
     return noop if game.info.simultaneous and noop is not None else -1
+
+
+def packed_words(game: Game) -> int:
+    """W of ``Arrays.packed``."""
+    if game.kernels.step_legal is None:
+        return 0
+    words = -(-game.info.num_actions // 64)
+    return words + -(-words // 64)
 
 
 def positive(name: str, value: Any) -> int:
@@ -177,4 +188,5 @@ def new_arrays(game: Game, n: int) -> Arrays:
         faults=np.zeros((n, info.players), np.int32),
         acts=np.zeros((-(-n // BLOCK), info.players), np.int32),
         alive=np.ones((n, info.players), np.bool_),
+        packed=np.zeros((n, packed_words(game)), np.uint64),
     )

@@ -25,7 +25,7 @@ FEW = 8
 """Loops over at most so many players are compiled for their number."""
 
 
-NEAR = 1 << 17
+NEAR = 1 << 15
 """Bytes of observations and masks that a rollout works on at a time: far less than a second-level cache."""
 
 
@@ -71,7 +71,9 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     tag = f"{name}_{actions}_{players}_{source_hash(kernels, rows, idle)}"
     links: dict[str, Any] = dict(zip(kernels._fields, kernels, strict=True))
     mortal = kernels.alive is not None
-    links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows, "IDLE": idle}
+    packed = kernels.step_legal is not None
+    words = -(-actions // 64) if packed else 0
+    links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows, "IDLE": idle, "WORDS": words}
 
     def add(name: str, template: Callable[..., Any]) -> None:
         links[name] = bind(template, links, tag, inline=True)
@@ -86,6 +88,10 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
         add("look", templates.look_ticks)
     else:
         links["look"] = bind(templates.look_ticks, links, tag)
+    add("pack", templates.pack_mask if packed else templates.pack_nothing)
+    add("unpack", templates.unpack_mask)
+    add("choose", templates.choose_packed if packed else templates.choose_plain)
+    add("act", templates.act_packed if packed else templates.act_plain)
     add("view", templates.view_ticks if ticks else templates.view_turns)
     add("finish", templates.finish_ticks if ticks else templates.finish_turns)
     add("advance", templates.advance_ticks if ticks else templates.advance_turns)

@@ -2,8 +2,7 @@
 
 NumPy's ``view`` costs more in a kernel than what it saves, and numba compiles byte loops of fixed length one byte at a
 time. The byte at the lowest address is the word's lowest (little-endian machines, the only ones numba's wheels are
-made for). No bounds are
-checked: ``offset + 8`` (or 16) must not exceed the array's size.
+made for). No bounds are checked: ``offset + 8`` (or 16, or 64) must not exceed the array's size.
 """
 
 from __future__ import annotations
@@ -17,7 +16,18 @@ from numpy.typing import NDArray
 
 from .jit import disabled
 
-__all__ = ["first_bit", "get", "load_word", "positive_bytes", "put", "store_word", "zero"]
+__all__ = [
+    "first_bit",
+    "get",
+    "load_bits",
+    "load_word",
+    "popcount",
+    "positive_bytes",
+    "put",
+    "store_bits",
+    "store_word",
+    "zero",
+]
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
@@ -58,6 +68,44 @@ def _first_bit(typing_context: Any, word: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), generate
+
+
+def _popcount(typing_context: Any, word: Any) -> Any:
+    """How many bits of a word are 1, as a uint64."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+def _load_bits(typing_context: Any, array: Any, offset: Any) -> Any:
+    """Which of the 64 bytes from byte ``offset`` on are not 0: bit k of the uint64 is byte k."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        many = ir.VectorType(ir.IntType(8), 64)
+        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments), many.as_pointer())
+        found = builder.icmp_signed("!=", builder.load(pointer, align=1), ir.Constant(many, [0] * 64))
+        return builder.bitcast(found, ir.IntType(64))
+
+    return types.uint64(array, types.intp), generate
+
+
+def _store_bits(typing_context: Any, array: Any, offset: Any, word: Any) -> Any:
+    """Write bit k of a uint64, 0 or 1, into byte ``offset + k``, for all 64 of them."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        from llvmlite import ir
+
+        many = ir.VectorType(ir.IntType(8), 64)
+        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments[:2]), many.as_pointer())
+        flags = builder.bitcast(arguments[2], ir.VectorType(ir.IntType(1), 64))
+        builder.store(builder.zext(flags, many), pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.uint64), generate
 
 
 def _positive_bytes(typing_context: Any, array: Any, offset: Any) -> Any:
@@ -122,6 +170,22 @@ def _first_plain(word: int) -> int:
     return (bits & -bits).bit_length() - 1 if bits else 64
 
 
+def _popcount_plain(word: int) -> Any:
+    """``popcount`` where the JIT is off."""
+    return np.uint64(int(word).bit_count())
+
+
+def _load_bits_plain(array: NDArray[Any], offset: int) -> Any:
+    """``load_bits`` where the JIT is off."""
+    return np.packbits(array.reshape(-1)[offset : offset + 64] != 0, bitorder="little").view(np.uint64)[0]
+
+
+def _store_bits_plain(array: NDArray[Any], offset: int, word: int) -> None:
+    """``store_bits`` where the JIT is off."""
+    bits = np.frombuffer(int(word).to_bytes(8, "little"), np.uint8)
+    array.reshape(-1)[offset : offset + 64] = np.unpackbits(bits, bitorder="little")
+
+
 def _positive_plain(array: NDArray[Any], offset: int) -> Any:
     """``positive_bytes`` where the JIT is off."""
     found = array.reshape(-1).view(np.int8)[offset : offset + 16] > 0
@@ -146,6 +210,9 @@ def _zero_plain(array: NDArray[Any]) -> None:
 first_bit: Any = _first_plain if disabled() else intrinsic(_first_bit)
 get: Any = _get_plain if disabled() else intrinsic(_get)
 put: Any = _put_plain if disabled() else intrinsic(_put)
+popcount: Any = _popcount_plain if disabled() else intrinsic(_popcount)
+load_bits: Any = _load_bits_plain if disabled() else intrinsic(_load_bits)
+store_bits: Any = _store_bits_plain if disabled() else intrinsic(_store_bits)
 zero: Any = _zero_plain if disabled() else intrinsic(_zero)
 positive_bytes: Any = _positive_plain if disabled() else intrinsic(_positive_bytes)
 load_word: Any = _load_plain if disabled() else intrinsic(_load_word)

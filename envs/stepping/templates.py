@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...aliases import RUNNING, TERMINATED, TRUNCATED, Mask, State, Status
 from .buffers import BLOCK, LOSE, NEXT_STEP, NOOP, RESAMPLE, SAME_STEP, Arrays, Limits
 from .jit import kernel
-from .machine import load_word
+from .machine import first_bit, load_bits, load_word, popcount, store_bits
 from .rng import below, episode_seed, word
 
 _INDEX = 2**63 - 1
@@ -31,20 +31,25 @@ def _unbound(*_: Any) -> Any:
 
 
 # Filled in for each copy: kernels, smaller templates, and A and P as constants, so that loops over them become
-# straight code (P only where ``seats`` is fixed). IDLE is ``idle_action``. ROWS divides BLOCK: a rollout plays so many
-# side by side, and what they write stays in a near cache.
-ACTIONS = PLAYERS = ROWS = 0
+# straight code (P only where ``seats`` is fixed). IDLE is ``idle_action``, WORDS how many a packed mask has. ROWS
+# divides BLOCK: a rollout plays so many side by side, and what they write stays in a near cache.
+ACTIONS = PLAYERS = ROWS = WORDS = 0
 IDLE = -1
 pick: Callable[..., int] = _unbound
 reset: Callable[..., None] = _unbound
 mover: Callable[..., int] = _unbound
 legal: Callable[..., None] = _unbound
 step: Callable[..., int] = _unbound
+step_legal: Callable[..., int] = _unbound
 observe: Callable[..., None] = _unbound
 look: Callable[..., None] = _unbound
 view: Callable[..., None] = _unbound
 begin: Callable[..., None] = _unbound
 advance: Callable[..., Status] = _unbound
+act: Callable[..., Status] = _unbound
+choose: Callable[..., int] = _unbound
+pack: Callable[..., None] = _unbound
+unpack: Callable[..., None] = _unbound
 seats: Callable[[Arrays], int] = _unbound
 alive: Callable[..., bool] = _unbound
 flag: Callable[..., None] = _unbound
@@ -64,10 +69,9 @@ def seats_counted(b: Arrays) -> Any:
     return b.rewards.shape[1]
 
 
+_ONE = np.uint64(1)
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
-_EVEN = np.uint64(0x00FF00FF00FF00FF)
-_PAIRS = np.uint64(0x0001000100010001)
 
 
 def pick_legal(mask: Mask, random_word: int) -> Any:
@@ -99,39 +103,23 @@ def pick_legal(mask: Mask, random_word: int) -> Any:
     return action
 
 
-@kernel
-def count_512(mask: Mask, first: int) -> Any:
-    """How many of the 512 entries from ``first`` on are 1: words are added up, at most 64 in each of their bytes."""
-    sums = np.uint64(0)
-    for a in range(0, 512, 8):
-        sums += load_word(mask, first + a)
-    pairs = (sums & _EVEN) + ((sums >> np.uint64(8)) & _EVEN)
-    return np.int64((pairs * _PAIRS) >> np.uint64(48))
-
-
 def pick_wide(mask: Mask, random_word: int) -> Any:
-    """``pick_legal`` for thousands of actions, few of them legal: looks at 512 at a time, then 8, then one by one."""
+    """``pick_legal`` for thousands of actions, few of them legal: looks at 64 at a time, then one by one."""
     total: Any = 0
-    for a in range(0, ACTIONS - 511, 512):
-        total += count_512(mask, a)
-    for a in range(ACTIONS - ACTIONS % 512, ACTIONS):
+    for a in range(0, ACTIONS - 63, 64):
+        total += np.int64(popcount(load_bits(mask, a)))
+    for a in range(ACTIONS - ACTIONS % 64, ACTIONS):
         total += np.int64(mask[a])
     if total == 0:
         return 0
     k = below(random_word, total)
     action: Any = 0
-    while action < ACTIONS - 511:
-        here = count_512(mask, action)
+    while action < ACTIONS - 63:
+        here = np.int64(popcount(load_bits(mask, action)))
         if k < here:
             break
         k -= here
-        action += 512
-    while action < ACTIONS - 7:
-        here = np.int64((load_word(mask, action) * _ONES) >> np.uint64(56))
-        if k < here:
-            break
-        k -= here
-        action += 8
+        action += 64
     while True:
         k -= np.int64(mask[action])
         if k < 0:
@@ -145,15 +133,105 @@ def pick_plain(mask: Mask, random_word: int) -> int:
     return int(actions[below(random_word, len(actions))]) if len(actions) else 0
 
 
-def view_turns(state: State, b: Arrays, i: int) -> None:
-    """Refresh player, observation and mask of row i."""
+# -- masks of turn-based games: as bytes alone, or packed too ----------------------------------------------------------
+
+
+def act_plain(state: State, b: Arrays, i: int, acts: NDArray[np.int32]) -> Status:
+    """Step row i."""
+    return step(state, i, acts, b.rewards[i])
+
+
+def act_packed(state: State, b: Arrays, i: int, acts: NDArray[np.int32]) -> Status:
+    """Step row i and write its new mask, while the game goes on."""
+    status = step_legal(state, i, acts, b.rewards[i], b.packed[i])
+    if status == RUNNING:
+        unpack(b.packed[i], b.mask[i])
+    return status
+
+
+def choose_plain(b: Arrays, i: int, random_word: int) -> Any:
+    """A legal action of row i drawn uniformly; 0 where none is legal."""
+    return pick(b.mask[i], random_word)
+
+
+def choose_packed(b: Arrays, i: int, random_word: int) -> Any:
+    """The same action, found in the packed mask."""
+    packed = b.packed[i]
+    total: Any = 0
+    for group in range(WORDS, packed.shape[0]):
+        used = packed[group]
+        while used != 0:
+            total += np.int64(popcount(packed[64 * (group - WORDS) + first_bit(used)]))
+            used &= used - _ONE
+    if total == 0:
+        return 0
+    k = below(random_word, total)
+    for group in range(WORDS, packed.shape[0]):
+        used = packed[group]
+        while used != 0:
+            w = 64 * (group - WORDS) + first_bit(used)
+            used &= used - _ONE
+            bits = packed[w]
+            here = np.int64(popcount(bits))
+            if k < here:
+                for _ in range(k):
+                    bits &= bits - _ONE
+                return 64 * w + first_bit(bits)
+            k -= here
+    return 0
+
+
+def pack_nothing(mask: Mask, packed: NDArray[np.uint64]) -> None:
+    """The game has no use for packed masks."""
+
+
+def pack_mask(mask: Mask, packed: NDArray[np.uint64]) -> None:
+    """A mask [A] into ``Arrays.packed`` [W] of its row."""
+    for group in range(WORDS, packed.shape[0]):
+        packed[group] = 0
+    for w in range(WORDS):
+        if 64 * w + 64 <= ACTIONS:
+            packed[w] = load_bits(mask, 64 * w)
+        else:
+            packed[w] = 0
+            for a in range(64 * w, ACTIONS):
+                packed[w] |= np.uint64(mask[a] != 0) << np.uint64(a & 63)
+        packed[WORDS + (w >> 6)] |= np.uint64(packed[w] != 0) << np.uint64(w & 63)
+
+
+def unpack_mask(packed: NDArray[np.uint64], mask: Mask) -> None:
+    """What ``step_legal`` wrote over the packed words of the mask before, into the mask [A].
+
+    Sixty-four entries at a time, and only where the mask has ones or gets some: the rest of a wide one is not touched.
+    """
+    for group in range(WORDS, packed.shape[0]):
+        lowest = 64 * (group - WORDS)
+        used = np.uint64(0)
+        for w in range(lowest, min(lowest + 64, WORDS)):
+            used |= np.uint64(packed[w] != 0) << np.uint64(w & 63)
+        changed = used | packed[group]
+        packed[group] = used
+        while changed != 0:
+            w = lowest + first_bit(changed)
+            changed &= changed - _ONE
+            if 64 * w + 64 <= ACTIONS:
+                store_bits(mask, 64 * w, packed[w])
+            else:
+                for a in range(64 * w, ACTIONS):
+                    mask[a] = packed[w] >> np.uint64(a & 63) & _ONE
+
+
+def view_turns(state: State, b: Arrays, i: int, known: bool) -> None:
+    """Refresh player, observation and mask of row i; known: a step that went on has written a packed mask."""
     p = mover(state, i)
     b.player[i] = p
     observe(state, i, p, b.observation[i])
-    if b.status[i] == RUNNING:
-        legal(state, i, p, b.mask[i])
-    else:
-        b.mask[i, :] = 0
+    if WORDS == 0 or not known:
+        if b.status[i] == RUNNING:
+            legal(state, i, p, b.mask[i])
+        else:
+            b.mask[i, :] = 0
+        pack(b.mask[i], b.packed[i])
 
 
 def look_ticks(state: State, i: int, players: int, observation: NDArray[Any], mask: Mask, running: bool) -> None:
@@ -169,7 +247,7 @@ def look_ticks(state: State, i: int, players: int, observation: NDArray[Any], ma
             mask[p, :] = 0
 
 
-def view_ticks(state: State, b: Arrays, i: int) -> None:
+def view_ticks(state: State, b: Arrays, i: int, known: bool) -> None:
     """Refresh observations and masks of row i."""
     look(state, i, seats(b), b.observation[i], b.mask[i], b.status[i] == RUNNING)
 
@@ -218,12 +296,12 @@ def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np
     if not is_legal:
         b.faults[i, p] += 1
         if limits.illegal == RESAMPLE:
-            action = pick(b.mask[i], word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i]))
+            action = choose(b, i, word(~episode_seed(b.seed[i], b.episode[i]), b.cycles[i]))
         elif limits.illegal == LOSE:
             status = TERMINATED
     if is_legal or limits.illegal == RESAMPLE:
         acts[p] = action
-        status = step(state, i, acts, b.rewards[i])
+        status = act(state, b, i, acts)
     if not is_legal:
         b.rewards[i, p] += np.float32(limits.illegal_reward)
     b.cycles[i] += 1
@@ -300,7 +378,7 @@ def step_row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int3
             begin(state, b, i)
             b.terminated[i] = False
             b.truncated[i] = False
-            view(state, b, i)
+            view(state, b, i, False)
         return 0
     status = advance(state, b, i, action, acts, limits)
     flag(state, b, i, status)
@@ -312,7 +390,7 @@ def step_row(state: State, b: Arrays, i: int, action: Any, acts: NDArray[np.int3
             begin(state, b, i)
         else:
             b.status[i] = status
-    view(state, b, i)
+    view(state, b, i, status == RUNNING)
     return 1 if status != RUNNING else 0
 
 
@@ -339,7 +417,7 @@ def observe_rows(state: State, rows: NDArray[np.intp], players: NDArray[np.int32
 
 def sample_turns(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
     """A random legal action of row i into out [N]."""
-    out[i] = pick(b.mask[i], word(key, counter * b.mask.shape[0] + i))
+    out[i] = choose(b, i, word(key, counter * b.mask.shape[0] + i))
 
 
 def sample_ticks(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
@@ -391,14 +469,14 @@ def begin_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
         b.truncated[i] = False
         b.illegal[i] = False
         b.ended[i] = False
-        view(state, b, i)
+        view(state, b, i, False)
 
 
 def view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
     """Refresh what is seen of some rows whose state was written from outside."""
     for i in rows:
         wake(state, b, i)
-        view(state, b, i)
+        view(state, b, i, False)
 
 
 def still_running(state: State, players: int, mask: Mask, status: NDArray[np.uint8]) -> None:

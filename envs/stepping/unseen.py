@@ -108,4 +108,4 @@ def rollout_unseen(
             episodes[block] += unseen(state, b, i, key, counter + t, acts, limits)
             for p in range(seats(b)):
                 returns[block, p] += b.rewards[i, p]
-        view(state, b, i)
+        view(state, b, i, False)

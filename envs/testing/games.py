@@ -376,6 +376,7 @@ def _check_unseen_rollout(game: Game, seen: VecEnv) -> None:
     assert np.array_equal(unseen.observation, fresh.observation), "observe=False leaves old observations"
     assert np.array_equal(unseen.action_mask, fresh.action_mask), "observe=False leaves old masks"
     _check_draw(game)
+    _check_step_legal(game)
 
 
 def _check_draw(game: Game) -> None:
@@ -390,6 +391,29 @@ def _check_draw(game: Game) -> None:
         counts = np.array([drawn.count(a) for a in legal])
         assert counts.sum() == len(drawn), f"draw takes {set(drawn) - set(legal)}, which are not legal"
         assert ((counts > 8) & (counts < 90)).all(), f"draw is not uniform: {counts} of 40 each"
+
+
+def _check_step_legal(game: Game) -> None:
+    """A game's own ``step_legal`` does what ``step`` and ``legal`` do, whatever stood in the words that it writes."""
+    if game.kernels.step_legal is None:
+        return
+    for state, actions, _, status in _play(game, 3):
+        if status != RUNNING:
+            continue
+        apart, at_once = take(state), take(state)
+        paid = np.zeros((2, game.info.players), np.float32)
+        packed = np.full(-(-game.info.num_actions // 64), 2**64 - 1, np.uint64)
+        then = [
+            int(game.kernels.step(apart, 0, np.array(actions, np.int32), paid[0])),
+            int(game.kernels.step_legal(at_once, 0, np.array(actions, np.int32), paid[1], packed)),
+        ]
+        assert then[0] == then[1], f"step says {then[0]}, step_legal {then[1]}"
+        assert _equal(apart, at_once), "step_legal leaves another row than step"
+        assert np.array_equal(*paid), f"step pays {paid[0]}, step_legal {paid[1]}"
+        if then[0] == RUNNING:
+            mask = np.unpackbits(packed.view(np.uint8), bitorder="little")[: game.info.num_actions]
+            wanted = game.legal_mask(apart, 0, game.mover(apart, 0))
+            assert np.array_equal(mask, wanted), "step_legal packs other actions than legal marks"
 
 
 def check_state(game: Game) -> None:

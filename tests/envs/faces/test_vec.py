@@ -462,3 +462,113 @@ def test_unknown_reset_options_are_ignored_with_a_warning():
     vec = make_vec("tictactoe", 2)
     with pytest.warns(UserWarning, match="ignores the reset option 'fen'"):
         vec.reset(options={"fen": 1})
+
+
+# -- packed masks (``Kernels.step_legal``) -----------------------------------------------------------------------------
+
+
+def packs(actions):
+    """Nim with one heap of 40 and that many action numbers: only the first and the last three take 1 to 6 of it."""
+    import dataclasses
+
+    from coterie.envs.core import Kernels
+    from coterie.envs.stepping.jit import kernel
+
+    last = actions - 3
+    dtype = np.dtype([("left", np.int64), ("turn", np.int64)])
+
+    @kernel
+    def reset(state, i, seed):
+        state[i]["left"] = 40
+        state[i]["turn"] = 0
+
+    @kernel
+    def mover(state, i):
+        return state[i]["turn"]
+
+    @kernel
+    def legal(state, i, player, mask):
+        mask[:] = 0
+        if state[i]["turn"] == player:
+            for k in range(min(6, state[i]["left"])):
+                mask[k if k < 3 else last + k - 3] = 1
+
+    @kernel
+    def step(state, i, actions, rewards):
+        row = state[i]
+        action = actions[row["turn"]]
+        row["left"] -= action + 1 if action < 3 else action - last + 4
+        if row["left"] == 0:
+            rewards[row["turn"]] = 1
+            return 1
+        row["turn"] = 1 - row["turn"]
+        return 0
+
+    @kernel
+    def step_legal(state, i, actions, rewards, packed):
+        status = step(state, i, actions, rewards)
+        for w in range(last // 64 + 1 + (last % 64 > 61)):
+            packed[w] = 0
+        for k in range(min(6, state[i]["left"])):
+            a = k if k < 3 else last + k - 3
+            packed[a >> 6] |= np.uint64(1) << np.uint64(a & 63)
+        return status
+
+    @kernel
+    def observe(state, i, player, out):
+        out[0] = state[i]["left"]
+
+    @kernel
+    def key(state, i):
+        return np.uint64(2 * state[i]["left"] + state[i]["turn"])
+
+    game = make_game("tictactoe")
+    info = dataclasses.replace(
+        game.info, name=f"packs{actions}", num_actions=actions, observation_shape=(1,), observation_dtype="int8"
+    )
+    plain = Kernels(reset, mover, legal, step, observe, key)
+    return [
+        dataclasses.replace(game, info=info, kernels=kernels, new_state=lambda n: np.zeros(n, dtype))
+        for kernels in (plain, plain._replace(step_legal=step_legal))
+    ]
+
+
+@pytest.mark.parametrize("actions", [70, 4672])  # a part of a word; more words than one word can name
+def test_packed_masks_are_those_of_step_and_legal_apart(actions):
+    """Illegal actions, restarts of every kind, states put in: the same games, and never another mask."""
+    from coterie.envs.faces.vec import VecEnv
+
+    games = packs(actions)
+    for illegal, autoreset in (("lose", "SameStep"), ("resample", "NextStep"), ("noop", "Disabled")):
+        apart, packed = (
+            VecEnv(game, 5, seed=1, illegal=illegal, autoreset_mode=autoreset, max_cycles=9) for game in games
+        )
+        apart.reset()
+        packed.reset()
+        for turn in range(60):
+            drawn = [vec.sample_actions().copy() for vec in (apart, packed)]
+            assert np.array_equal(*drawn)
+            drawn[0][turn % 7 : turn % 7 + 1] = -1
+            if turn % 20 == 19:
+                whole = apart.get_state([2, 1])
+                for vec in (apart, packed):
+                    vec.set_state(whole, [0, 4])
+                    vec.reset(mask=[3])
+                continue
+            rows = [0, 2, 3] if turn % 9 == 8 else None
+            stepped = [vec.step(drawn[0], rows=rows) for vec in (apart, packed)]
+            for a, b in zip(stepped[0][1:4], stepped[1][1:4], strict=True):
+                assert np.array_equal(a, b)
+            assert np.array_equal(apart.observation, packed.observation)
+            assert np.array_equal(apart.action_mask, packed.action_mask), (illegal, turn)
+            assert np.array_equal(stepped[0][4]["final_obs"]["action_mask"], stepped[1][4]["final_obs"]["action_mask"])
+        assert np.array_equal(apart.clone().sample_actions(), packed.clone().sample_actions())
+        assert rollouts_agree(apart, packed)
+
+
+def rollouts_agree(*vecs):
+    """Whether rollouts, seen and unseen, leave equal masks."""
+    for vec in vecs:
+        vec.random_rollout(7)
+        vec.random_rollout(7, observe=False)
+    return np.array_equal(vecs[0].action_mask, vecs[1].action_mask)
