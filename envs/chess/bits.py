@@ -108,7 +108,7 @@ def _clear(typing_context: Any, out: Any, count: Any) -> Any:
 
 
 def _clear_plain(out: Any, count: int) -> None:
-    out.reshape(-1)[:count] = 0
+    out.reshape(-1).view(np.uint8)[:count] = 0
 
 
 def _put_plain(out: Any, offset: int) -> None:

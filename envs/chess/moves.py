@@ -21,8 +21,7 @@ writes words::
 SINGLE, DOUBLE, WEST, EAST hold where pawns go by one step, two steps, a capture towards the a-file and one towards the
 h-file; EP_FROM the pawns that may capture to the square EP_TO.
 
-The file is longer than most: the sets and all that reads them know one numbering. ``scan`` is long because its parts
-share two dozen words, which as arguments or in memory would cost more than the work.
+The file is longer than most: the sets and all that reads them know one numbering.
 
 Source: pin and check masks are common knowledge among engine writers (chessprogramming.org/Pin and
 /Checks_and_Pinned_Pieces_(Bitboards)); parallel-prefix fills: chessprogramming.org/Kogge-Stone_Algorithm.
@@ -153,7 +152,10 @@ def _fill_knights(knights: Bits) -> Bits:
 
 @kernel
 def scan(position: Position, sets: NDArray[np.uint64]) -> Any:
-    """The legal moves of a position into sets [>= 72], as the module says; returns the end of what was written."""
+    """The legal moves of a position into sets [>= 72], as the module says; returns the end of what was written.
+
+    In one piece: its parts share two dozen words, which as arguments or in memory would cost more than the work.
+    """
     b0, b1, b2, b3 = position[0], position[1], position[2], position[3]
     meta = position[META]
     black = meta & _1

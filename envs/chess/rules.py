@@ -387,7 +387,7 @@ def _pack(sets: NDArray[np.uint64], end: int, packed: NDArray[np.uint64]) -> Non
 
 
 @kernel
-def _mark(packed: NDArray[np.uint64], action: int) -> None:
+def _mark(packed: NDArray[np.uint64], action: Any) -> None:
     packed[action >> 6] |= _1 << _U(action & 63)
 
 
