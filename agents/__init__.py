@@ -1,1 +1,1 @@
-"""Who chooses an action: baselines, searching and scripted players, people, language models with adapters."""
+"""Agents that choose actions: baselines, searching and scripted players, people, language models with adapters."""

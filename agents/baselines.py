@@ -1,7 +1,7 @@
 """Players that need no model, by name: from random to search and chess engines.
 
-Random and minimax answer thousands of turns in one call, and tell their probabilities (``policy``), so that exact
-measures apply to them. A name may carry settings: ``mcts:1000``, ``alphabeta:nodes=20000``, ``uci:/path?depth=5``; see
+Random and minimax answer thousands of turns in one call, and give their probabilities (``policy``), so that exact
+measures apply to them. Settings may follow a name: ``mcts:1000``, ``alphabeta:nodes=20000``, ``uci:/path?depth=5``; see
 ``make_baseline``.
 """
 
@@ -36,7 +36,7 @@ MADE = {
     "random": ".baselines:RandomAgent",
     "uci": ".search.uci:UCIAgent",
 }
-"""Name -> who plays."""
+"""Name -> ``module:class``."""
 
 BASELINES = tuple(MADE)
 """Names that ``make_baseline`` knows."""
@@ -45,16 +45,16 @@ SETTINGS: dict[str, dict[str, Callable[[str], Any]]] = {
     "alphabeta": {"depth": int, "nodes": int},
     "mcts": {"playouts": int, "exploration": float, "cap": int},
 }
-"""What a name may be followed by, and how it is read; a number alone is the first of them."""
+"""Name -> its settings and their types; a value without a key sets the first."""
 
 
 class RandomAgent:
-    """Uniform over the legal actions; in games of words it says what the game samples."""
+    """Uniform over the legal actions; in games of words it says a message that the game samples."""
 
     name = "random"
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """One uniformly drawn legal action a turn."""
+        """Sample one legal action per turn, uniformly."""
         if turns and isinstance(turns[0].game, TextGame):
             return [_say(turn, turns[0].game) for turn in turns]
         return _draw(_masks(turns), turns)
@@ -65,13 +65,13 @@ class RandomAgent:
 
 
 class MinimaxAgent:
-    """Uniform over all perfect moves, by exact solution; it looks at the outcome alone, not at how soon it comes.
+    """Uniform over all optimal moves of the exact solution; a slow win counts as much as a fast one.
 
     Args:
-        game: two-player, zero-sum, turn-based, without chance, and small. It is solved now, once a process.
+        game: two-player, zero-sum, turn-based, without chance, and small. The constructor solves it, once per process.
 
     Raises:
-        UsageError: the game cannot be solved; says why.
+        UsageError: the game cannot be solved; the message says why.
     """
 
     name = "minimax"
@@ -80,7 +80,7 @@ class MinimaxAgent:
         self.solution: Solution = solve(game)
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """One uniformly drawn perfect move a turn."""
+        """Sample one optimal move per turn, uniformly."""
         return _draw(self._optimal(turns), turns)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
@@ -95,7 +95,7 @@ class MinimaxAgent:
 
 
 def is_baseline(spec: str) -> bool:
-    """Whether ``make_baseline`` knows the name that a spec begins with."""
+    """Whether a spec starts with a name that ``make_baseline`` knows."""
     return spec.partition(":")[0] in BASELINES
 
 
@@ -107,14 +107,14 @@ def is_built_in(spec: str) -> bool:
 def make_baseline(spec: str, game: Game) -> Agent:
     """A baseline by name.
 
-    ``random``; ``minimax`` where the game is small; ``equilibrium`` where cards are hidden; ``greedy``;
+    ``random``; ``minimax`` for small games; ``equilibrium`` for small games with hidden information; ``greedy``;
     ``mcts[:PLAYOUTS]``, also ``mcts:playouts=400:exploration=1.4:cap=1000``; ``alphabeta[:DEPTH]``, also
     ``alphabeta:nodes=20000``; ``uci:PATH[?Name=value&Name=value]`` (see ``uci``); ``forager``, ``raider``,
     ``altruist`` in the gridworld.
 
     Raises:
-        UnknownName: another name.
-        UsageError: a setting that there isn't or that has no such value; or the game isn't one that it can play.
+        UnknownName: no baseline has this name.
+        UsageError: an unknown setting, an invalid value, or a game that the baseline can't play.
     """
     name, _, rest = spec.partition(":")
     if name not in BASELINES:
@@ -146,7 +146,7 @@ def _settings(spec: str, name: str, rest: str) -> dict[str, Any]:
         if not equals and key in known:
             example = f"{name}:{key}={4 if key == 'depth' else 400}"
             raise UsageError(
-                f"{spec!r}: {key} needs a value, {example}. In a list of opponents a weight stands behind: {example}=1."
+                f"{spec!r}: {key} needs a value, {example}. In a list of opponents a weight comes last: {example}=1."
             )
         if not equals and k == 0:
             key, value = next(iter(known)), part
@@ -174,7 +174,7 @@ def _masks(turns: Sequence[Turn]) -> NDArray[np.bool_]:
 
 
 def _draw(among: NDArray[np.bool_], turns: Sequence[Turn]) -> list[Decision]:
-    """One of each row's marked actions, all equally likely."""
+    """Sample one marked action of each row, uniformly."""
     if not turns:
         return []
     _check(among, turns)

@@ -1,7 +1,7 @@
-"""Who decides: ``Agent.act(turns) -> decisions``, always a batch.
+"""The agent interface: ``Agent.act(turns) -> decisions``, always on a batch.
 
-Many games wait, one call answers. A ``Turn`` is what a player is asked; a ``Decision`` is what it answered and, for
-those who learn, everything the trainer needs token-exactly, so that nothing is ever tokenised twice.
+One call answers the turns of many games. A ``Turn`` is what a player is asked; a ``Decision`` is its answer and, for
+players that learn, the exact tokens that the trainer needs, so that nothing is ever tokenised twice.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ __all__ = ["Agent", "Decision", "HasPolicy", "Tokens", "Turn", "ask", "seeded"]
 FIRST = Seed(0, 0)
 
 Tokens = Datum
-"""The record of a language model's decision, by its earlier name."""
+"""The earlier name of ``Datum``, a language model's decision in tokens."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """One player is asked for one action.
+    """A request for one action from one player.
 
     Attributes:
         game: the rules and the text face.
-        state: N games; only row ``row`` is this turn's. Read it now: the arrays move on with the game.
+        state: N games; this turn is about row ``row`` only. Read it now: the arrays change as the game goes on.
         row: the row in ``state``.
         player: the seat that is asked.
-        mask: [A] int8, 1 = legal. A view that the caller may reuse after ``act`` returned.
+        mask: [A] int8, 1 = legal. A view that the caller may reuse after ``act`` has returned.
         key: hash of the position (``Game.key``).
-        seed: whatever chance the decision has follows from it, so that it doesn't depend on who else is asked.
+        seed: the source of all random numbers of the decision, so that it doesn't depend on the other turns.
     """
 
     game: Game
@@ -69,16 +69,16 @@ class Turn:
         return self.game.action_to_text(self.state, self.row, action)
 
     def parse_action(self, text: str) -> Action:
-        """The action that a text means; in games of words the one there is, if the text may be said.
+        """The action that a text names; in games of words always ``SAY``, if the game allows the text.
 
         Raises:
-            ActionError: none is meant, or one that is not legal for this player.
+            ActionError: the text names no action, or one that is not legal for this player.
         """
         if isinstance(self.game, TextGame):
             self.game.read(self.state, self.row, self.player, text)
             return SAY
         action = self.game.parse_action(self.state, self.row, text)
-        if not self.mask[action]:  # games without turns read texts without knowing whose they are
+        if not self.mask[action]:  # simultaneous games read texts without knowing which player wrote them
             legal = ", ".join(self.action_to_text(a) for a in self.legal_actions)
             raise IllegalAction(f"{text!r} cannot succeed now. Legal: {legal or 'nothing'}.")
         return action
@@ -86,12 +86,13 @@ class Turn:
 
 @dataclass(slots=True)
 class Decision:
-    """An answer.
+    """An agent's answer to a turn.
 
     Attributes:
-        action: the action number, or None where the answer is no legal action (the environment's policy decides).
-        text: what was said, as text; in games of words the message, which is what counts.
-        tokens: for language models, the record that training needs.
+        action: the action number, or None if the answer is no legal action (the environment's ``illegal`` policy then
+            decides).
+        text: the answer as text; in games of words the message, which is what counts.
+        tokens: for language models, the prompt and answer in tokens, which training needs.
         info: anything else worth showing (value of the position, thoughts, ...), plain data.
     """
 
@@ -102,21 +103,22 @@ class Decision:
 
 
 class Agent(Protocol):
-    """Whoever decides. One method; a name to be shown.
+    """An agent: one method, and a name to show.
 
-    An agent that draws no lots, so that one position always gets one answer, says so by an attribute ``greedy = True``:
-    matches between two of them begin after random openings, for their games would be copies of each other.
+    An agent that uses no random numbers, and so always answers a position in the same way, has an attribute
+    ``greedy = True``. A match between two such agents starts from random openings, since its games would otherwise be
+    copies of each other.
     """
 
     name: str
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """Answer every turn, each by itself: all chance comes from its own ``seed``."""
+        """Answer every turn independently of the others: all random numbers come from the turn's own ``seed``."""
         ...
 
 
 class HasPolicy(Protocol):
-    """Whoever can say how likely it plays what."""
+    """An agent that can give its action probabilities."""
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
         """[A] probabilities for each turn, summing to 1 over the legal actions."""
@@ -124,10 +126,10 @@ class HasPolicy(Protocol):
 
 
 def ask(turns: Sequence[Turn], agents: Sequence[Agent]) -> list[Decision]:
-    """Ask the agent of each turn; agents that share a backend (and are greedy or not) answer in one call.
+    """Ask the agent of each turn; agents with the same backend and the same ``greedy`` answer in one call.
 
     Raises:
-        UsageError: one doesn't answer each turn with one decision.
+        UsageError: an agent doesn't answer each turn with one decision.
     """
     together: dict[tuple[int, bool], list[int]] = {}
     for k, agent in enumerate(agents):
@@ -145,13 +147,13 @@ def ask(turns: Sequence[Turn], agents: Sequence[Agent]) -> list[Decision]:
             answers = first.act(asked)
         if len(answers) != len(asked) or not all(isinstance(answer, Decision) for answer in answers):
             raise UsageError(
-                f"{first.name} was asked {len(asked)} turns and gave {len(answers)} answers, the first of which is "
-                f"{next(iter(answers), None)!r}; an agent answers each turn with one Decision."
+                f"{first.name} was asked {len(asked)} turns and gave {len(answers)} answers. The first answer is "
+                f"{next(iter(answers), None)!r}; an agent must answer each turn with one Decision."
             )
         decisions.update(zip(members, answers, strict=True))
     return [decisions[k] for k in range(len(turns))]
 
 
 def seeded(turns: Iterable[Turn], stream: int = 0) -> list[Turn]:
-    """The same turns with a seed each, numbered from 0: for those who ask outside of games."""
+    """The same turns with one seed each, counted from 0: for callers that ask an agent outside a game."""
     return [dataclasses.replace(turn, seed=Seed(stream, k)) for k, turn in enumerate(turns)]

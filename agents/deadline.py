@@ -1,4 +1,4 @@
-"""When to give up: what takes long asks now and then whether its time is over, and whoever set the time picks it up."""
+"""Deadlines: long computations call ``breathe`` now and then, which raises OutOfTime once the deadline has passed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["OutOfTime", "breathe", "until"]
 _MOMENT: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
-class OutOfTime(Exception):  # it ends work; nothing is wrong
-    """The time that ``until`` set is over; what was under way is half done."""
+class OutOfTime(Exception):  # not an error: it only ends the work
+    """The deadline that ``until`` set has passed; the work in progress is incomplete."""
 
 
 @contextmanager
 def until(moment: float) -> Iterator[None]:
-    """Within it, ``breathe`` raises OutOfTime once ``time.monotonic()`` has passed a moment (seconds)."""
+    """Context in which ``breathe`` raises OutOfTime once ``time.monotonic()`` (seconds) is later than ``moment``."""
     token = _MOMENT.set(moment)
     try:
         yield
@@ -28,7 +28,7 @@ def until(moment: float) -> Iterator[None]:
 
 
 def breathe() -> None:
-    """Go on, unless the time is over.
+    """Return, unless the deadline has passed.
 
     Raises:
         OutOfTime: see ``until``.

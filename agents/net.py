@@ -1,4 +1,4 @@
-"""Small nets for plane observations: two convolutions, a GRU, a policy head and a value head; and who plays with one.
+"""Small nets for plane observations: two convolutions, a GRU, a policy and a value head; and an agent that uses one.
 
 Letters: T ticks, B rows (agents), C planes, H W window, A actions, D hidden units.
 """
@@ -27,7 +27,7 @@ __all__ = ["NetAgent", "PolicyNet", "load_net", "masked", "save_net"]
 
 
 def masked(logits: Tensor, mask: Tensor) -> Tensor:
-    """Logits [..., A] with what is not legal at -1e9; rows without a legal action (the dead) stay as they are."""
+    """Logits [..., A] with illegal actions at -1e9; rows without a legal action (dead agents) are unchanged."""
     return logits.masked_fill((mask == 0) & mask.any(-1, keepdim=True), -1e9)
 
 
@@ -44,7 +44,7 @@ class PolicyNet(nn.Module):
         planes, height, width: C, H, W; the window is at least 7 x 7.
         actions: A.
         hidden: D.
-        scale: [C] what each plane is multiplied with; None: 1 / 255.
+        scale: [C] a factor for each plane; None: 1 / 255.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class PolicyNet(nn.Module):
         root = 2**0.5
         high, wide = (height - 3) // 2 + 1 - 2, (width - 3) // 2 + 1 - 2
         if min(high, wide) < 1:
-            raise UsageError(f"A window of {height} x {width} is too small for this net; 7 x 7 is the least.")
+            raise UsageError(f"A window of {height} x {width} is too small for this net; the minimum is 7 x 7.")
         self.eyes = nn.Sequential(
             _layer(nn.Conv2d(planes, 32, 3, stride=2), root),
             nn.ReLU(),
@@ -80,7 +80,7 @@ class PolicyNet(nn.Module):
         self.critic = _layer(nn.Linear(hidden, 1), 1.0)
 
     def begin(self, rows: int) -> Tensor:
-        """[rows, D] the memory of agents that have seen nothing."""
+        """[rows, D] the memory of agents that have seen nothing yet: zeros."""
         return torch.zeros(rows, self.hidden)
 
     def see(self, observation: Tensor) -> Tensor:
@@ -99,7 +99,7 @@ class PolicyNet(nn.Module):
         return *self.heads(memory), memory
 
     def sequence(self, observation: Tensor, memory: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
-        """T ticks: [T, B, C, H, W], [B, D], fresh [T, B] bool (an episode begins there) -> logits [T, B, A], values."""
+        """T ticks: [T, B, C, H, W], [B, D], fresh [T, B] bool (episode begins) -> logits [T, B, A], values [T, B]."""
         ticks, rows = fresh.shape
         seen = self.see(observation.flatten(0, 1)).reshape(ticks, rows, -1)
         kept = (~fresh).float().unsqueeze(-1)
@@ -111,7 +111,7 @@ class PolicyNet(nn.Module):
 
 
 def save_net(net: PolicyNet, folder: Path, facts: Mapping[str, Any] | None = None) -> None:
-    """Write ``net.safetensors`` and ``net.json`` (its shape, and any facts about it) into a folder."""
+    """Write ``net.safetensors``, ``net.json`` (its shape and any facts about it) and their digests into a folder."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def load_net(folder: Path) -> PolicyNet:
     """The net that ``save_net`` wrote.
 
     Raises:
-        ModelError: no such files, or damaged, or not finite.
+        ModelError: the files are missing or damaged, or the weights are not finite.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -138,15 +138,15 @@ def load_net(folder: Path) -> PolicyNet:
         net.load_state_dict(load_file(folder / "net.safetensors"))
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError, ModelError) as error:
         told = " ".join(str(error).split())[:300].rstrip(".")
-        raise ModelError(f"{folder} holds no whole net (net.json, net.safetensors): {told}.") from None
+        raise ModelError(f"{folder} holds no complete net (net.json, net.safetensors): {told}.") from None
     check_finite(net.state_dict(), f"The net in {folder}")
     return net
 
 
 class NetAgent:
-    """Plays a game with plane observations by a net; remembers, for every row and seat, what it saw since tick 0.
+    """Plays a game with plane observations by a net, with a memory for each row and seat since the episode began.
 
-    ``greedy`` takes the likeliest action; else one is drawn from the policy.
+    ``greedy`` takes the likeliest action; otherwise the action is sampled from the policy.
 
     Raises:
         UsageError: the net was made for other observations or actions.
@@ -156,8 +156,9 @@ class NetAgent:
         here = (tuple(game.info.observation_shape), game.info.num_actions)
         if here != (net.shape, net.actions):
             raise UsageError(
-                f"This net sees {list(net.shape)} planes and knows {net.actions} actions; {game.info.id} as it is "
-                f"configured here has {list(here[0])} and {here[1]}. Choose a preset with the same window and items."
+                f"This net takes observations of shape {list(net.shape)} and has {net.actions} actions; "
+                f"{game.info.id} as configured here has {list(here[0])} and {here[1]}. Choose a preset with the same "
+                "window and items."
             )
         self.net, self.game, self.greedy, self.name = net.eval(), game, greedy, name
         self._observe = drivers(game).observe_rows
@@ -190,9 +191,9 @@ class NetAgent:
         return [Decision(int(a)) for a in actions]
 
     def _recall(self, state: Any, rows: NDArray[np.intp], seats: NDArray[np.int32], players: int) -> Tensor:
-        """[B, D] what each remembers; nothing where its episode did not go on by one tick since it was last asked.
+        """[B, D] each agent's memory; zeros unless its episode has advanced by exactly one tick since its last turn.
 
-        Who is asked again in the same tick remembers what it did the first time.
+        An agent that is asked again in the same tick gets the memory it had the first time.
         """
         clocks = state.rules["clock"]
         if self._clock.shape != (len(clocks), players):

@@ -1,10 +1,10 @@
-"""Random numbers that follow from who draws them, never from who else draws: a stream and a counter.
+"""Counter-based random numbers: a decision's numbers depend on its stream and counter alone.
 
 A ``Seed`` names one decision (or one question to a model): its stream is a game of a run, its counter a turn in it.
-Every number that the decision draws is a pure function of the seed, so a game goes the same way alone, among a
+Every number that the decision samples is a pure function of the seed, so a game goes the same way alone, among a
 thousand, in any order and in any process.
 
-Letters: B seeds, K draws.
+Letters: B seeds, K samples.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..envs.stepping.rng import word, words
 __all__ = ["Seed", "pick", "stream", "uniforms"]
 
 _FORK = 1 << 32
-"""Numbers of forks begin behind those of draws."""
+"""Counters of forks start here, above those of samples."""
 
 
 class Seed(NamedTuple):
@@ -35,24 +35,24 @@ class Seed(NamedTuple):
     counter: int
 
     def uniform(self, draw: int = 0) -> float:
-        """Draw number ``draw``, in [0, 1)."""
+        """Sample number ``draw`` of this seed, in [0, 1)."""
         return (int(word(np.uint64(self.integer()), draw)) >> 11) * 2.0**-53
 
     def integer(self) -> int:
-        """64 random bits: the seed of a search of its own."""
+        """64 random bits, for example to seed a search."""
         return int(word(np.uint64(self.stream), self.counter))
 
     def generator(self) -> np.random.Generator:
-        """A generator for those who draw much; equal seeds give equal generators."""
+        """A generator, for decisions that need many numbers; equal seeds give equal generators."""
         return np.random.Generator(np.random.Philox(key=self.integer()))
 
     def fork(self, number: int) -> Seed:
-        """The seed of a decision's question number ``number``, where one decision asks several."""
+        """The seed of question ``number`` of a decision that asks several questions."""
         return Seed(self.integer(), _FORK + number)
 
 
 def stream(*numbers: int) -> int:
-    """One 64-bit number from several, e.g. a run's seed, a group and a member; other numbers, another stream."""
+    """Hash several numbers, e.g. a run's seed, a group and a member, into one 64-bit stream."""
     found = len(numbers)
     for number in numbers:
         found = int(word(np.uint64(found ^ int(word(np.uint64(number % 2**64), 0))), 0))
@@ -60,14 +60,14 @@ def stream(*numbers: int) -> int:
 
 
 def uniforms(seeds: Sequence[Seed], count: int = 1) -> NDArray[np.float64]:
-    """[B, K] in [0, 1): the first ``count`` draws of each seed, as ``Seed.uniform`` gives them."""
+    """[B, K] in [0, 1): the first ``count`` samples of each seed, as ``Seed.uniform`` gives them."""
     table = np.array(seeds, np.uint64).reshape(-1, 2)
     drawn = words(words(table[:, 0], table[:, 1])[:, None], np.arange(count, dtype=np.uint64))
     return (drawn >> np.uint64(11)) * np.float64(2.0**-53)
 
 
 def pick(among: NDArray[np.bool_], seeds: Sequence[Seed]) -> NDArray[np.intp]:
-    """[B] one marked column of each row [B, A], all of them equally likely; 0 where none is marked."""
+    """[B] one column sampled uniformly from the marked ones of each row [B, A]; 0 if a row has none."""
     wanted = (uniforms(seeds)[:, 0] * among.sum(1)).astype(np.int64)
     chosen: NDArray[np.intp] = (among.cumsum(1) > wanted[:, None]).argmax(1)
     return chosen

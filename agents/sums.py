@@ -1,4 +1,4 @@
-"""Saved weights are used whole or not at all: ``SHA256SUMS`` beside them, and no number that is not finite.
+"""Checks of saved weights before use: digests in ``SHA256SUMS`` next to the files, and only finite numbers.
 
 ``sha256sum --check SHA256SUMS`` reads the file too.
 """
@@ -26,17 +26,17 @@ def file_sum(path: Path) -> str:
 
 
 def write_sums(folder: Path, names: Iterable[str]) -> None:
-    """Write the digests of some files of a folder, the file of digests last and whole."""
+    """Write the digests of some files of a folder to ``SHA256SUMS``, in one atomic replacement."""
     part = folder / f"{NAME}.part"
     part.write_text("".join(f"{file_sum(folder / name)}  {name}\n" for name in sorted(names)))
     part.replace(folder / NAME)
 
 
 def check_sums(folder: Path) -> tuple[str, ...]:
-    """The files that ``SHA256SUMS`` lists; none where there is no such file.
+    """Check the files that ``SHA256SUMS`` lists and return their names; none if there is no such file.
 
     Raises:
-        ModelError: one of them is missing or was changed, or the list cannot be read.
+        ModelError: one of the files is missing or was changed, or the list cannot be read.
     """
     if not (folder / NAME).is_file():
         return ()
@@ -44,9 +44,9 @@ def check_sums(folder: Path) -> tuple[str, ...]:
     for line in (folder / NAME).read_text(errors="replace").splitlines():
         digest, _, name = line.partition("  ")
         if not name or Path(name).name != name:
-            raise ModelError(f"{folder / NAME} is damaged: it holds the line {line[:80]!r}.")
+            raise ModelError(f"{folder / NAME} is damaged: it contains the line {line[:80]!r}.")
         if not (folder / name).is_file():
-            raise ModelError(f"{folder} is not whole: {name} is missing.")
+            raise ModelError(f"{folder} is incomplete: {name} is missing.")
         if file_sum(folder / name) != digest:
             raise ModelError(f"{folder} is damaged: {name} is truncated or was changed since it was saved.")
         names.append(name)
@@ -54,10 +54,10 @@ def check_sums(folder: Path) -> tuple[str, ...]:
 
 
 def check_finite(tensors: Any, where: str) -> None:
-    """See that all floating-point tensors of nested data are finite.
+    """Check that all floating-point tensors in nested data are finite.
 
     Raises:
-        ModelError: one is not; the message names it.
+        ModelError: a tensor is not; the message names it.
     """
     if isinstance(tensors, torch.Tensor):
         if tensors.is_floating_point() and not bool(torch.isfinite(tensors).all()):

@@ -1,1 +1,1 @@
-"""Players whose behaviour is written down: greedy; in the gridworld forager, raider and altruist."""
+"""Scripted players: greedy; in the gridworld forager, raider and altruist."""

@@ -1,8 +1,9 @@
-"""Looks at its own move and no further: what it is worth by the game's evaluation, or by the rewards at hand.
+"""A player that looks one move ahead in chess, and at a move and its reply in all other games.
 
 Chess has an evaluation (``chess_evaluation``): greedy plays the move after which the position is worth most to it, a
-mate above all, and sees no reply. Every other game is judged by rewards alone: a move that wins at once comes first;
-then those that do not let the next player win at once; all others are equal.
+mate above all, and considers no reply. Every other game is judged by rewards alone: a move's score is its own reward
+plus what the mover gets from the next player's best reply. So a move that wins at once comes first, then the moves that
+do not let the next player win at once.
 
 Letters: A actions, P players.
 """
@@ -37,7 +38,7 @@ play: Callable[..., int] = unbound
 
 
 def play_action(work: State, row: int, acts: NDArray[np.int32], rewards: NDArray[np.float32], action: Any) -> Any:
-    """The mover of a row plays; ``rewards`` are what that paid. Returns the status."""
+    """Play an action for the mover of a row, and write what it pays into ``rewards``. Returns the status."""
     acts[mover(work, row)] = action
     for p in range(PLAYERS):
         rewards[p] = 0
@@ -54,9 +55,9 @@ def score_actions(
     rewards: NDArray[np.float32],
     scores: NDArray[np.float64],
 ) -> None:
-    """Write into scores [A] what a legal action pays the mover, and what the next player's best answer to it would pay.
+    """Write the score of each legal action into scores [A]: what it and the next player's best reply pay the mover.
 
-    work are two rows of scratch space, mask and replies [A] are as well.
+    work (two rows), mask and replies (both [A]) are scratch space.
     """
     seat = mover(state, row)
     legal(state, row, seat, mask)
@@ -84,10 +85,10 @@ def score_actions(
 
 
 class GreedyAgent:
-    """Uniform over the moves of the highest score; see the module.
+    """Uniform over the moves with the highest score; see the module.
 
     Raises:
-        UsageError: a game that is simultaneous, hides something or has chance.
+        UsageError: the game is simultaneous, hides information or has chance.
     """
 
     def __init__(self, game: Game, name: str = "greedy") -> None:
@@ -96,7 +97,7 @@ class GreedyAgent:
         self._scores = _chess_scores if game.info.name == "chess" else _Rewards(game)
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """One uniformly drawn best move a turn."""
+        """Sample one of the best moves per turn, uniformly."""
         if not turns:
             return []
         return [Decision(a) for a in pick(np.array(self.policy(turns)) > 0, [turn.seed for turn in turns]).tolist()]
@@ -114,7 +115,7 @@ class GreedyAgent:
 
 
 class _Rewards:
-    """Scores by rewards at hand; a game's compiled loop and its scratch space."""
+    """Scores by rewards: a game's compiled loop and its scratch space."""
 
     def __init__(self, game: Game) -> None:
         info = game.info
@@ -128,7 +129,7 @@ class _Rewards:
         )
 
     def __call__(self, turn: Turn) -> NDArray[np.float64]:
-        """[A] a number for each legal action; what stands at the others means nothing."""
+        """[A] a score for each legal action; the other entries mean nothing."""
         scores = np.zeros(turn.game.info.num_actions)
         self._run(turn.state, turn.row, *self._scratch, scores)
         return scores

@@ -1,7 +1,7 @@
 """Scripted players of the gridworld: forager, raider, altruist.
 
-All three know the rules of the episode and where they stand, see their window and remember what they saw; none reads
-what an agent could not know. They are references to measure learners by, and company to learn among.
+All three know the rules of the episode and their own place, see their window and remember what they saw; none reads
+anything that an agent could not know. They are references for measuring learners, and co-players in training.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ STYLES = {"forager": FORAGER, "raider": RAIDER, "altruist": ALTRUIST}
 
 
 class GridworldAgent:
-    """Gathers, converts and pays at altars by the shortest ways it knows.
+    """Gathers, converts and pays at altars by the shortest paths it knows.
 
-    ``forager`` does nothing else. ``raider`` attacks strangers within reach who carry what it can hold, and loots them.
-    ``altruist`` gives what is needed to kin beside it who have less of it.
+    ``forager`` does nothing else. ``raider`` attacks strangers within reach that carry an item it has room for, and
+    loots agents ahead of it where USE loots. ``altruist`` gives needed items to adjacent kin that have fewer of them.
 
     Raises:
-        UsageError: a game that is no gridworld.
+        UsageError: the game is not the gridworld.
     """
 
     def __init__(self, name: str, game: Game) -> None:
         if game.info.name != "gridworld":
-            raise UsageError(f"{name} plays the gridworld; it does not know {game.info.id}.")
+            raise UsageError(f"{name} plays only the gridworld, not {game.info.id}.")
         self.name, self.game = name, game
         self._style = STYLES[name]
         self._memory: Memory | None = None
 
     def _remember(self, state: object) -> Memory:
-        """Memory of the right size; all is forgotten when another number of worlds comes."""
+        """Memory of the right size; it is cleared when the number of worlds changes."""
         shape = (*state.items.shape[:2], *state.kind.shape[1:])  # type: ignore[attr-defined]
         if self._memory is None or self._memory.known.shape != shape:
             nodes = 4 * shape[2] * shape[3]
@@ -55,7 +55,7 @@ class GridworldAgent:
         return self._memory
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """One action a turn; chance only breaks jams."""
+        """One action per turn; random numbers serve only to break jams."""
         if not turns:
             return []
         need_same_game(self.name, self.game, turns[0], configured=False)

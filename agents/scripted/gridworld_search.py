@@ -1,9 +1,9 @@
-"""Kernels of the gridworld's scripted players: what is remembered, what is worth doing, and the way there.
+"""Kernels of the gridworld's scripted players: memory, the worth of objects, and path search.
 
-A player sees its window, knows the rules of the episode and where it stands, and remembers what it saw. It looks for
-the quickest sequence of actions that ends in a use worth having: breadth first over (cell, direction), where going
-forward or back and turning cost one tick each, and an object that is still busy costs the wait. Cells never seen count
-as free, so that the way leads through them; where nothing worth doing is known, the nearest of them is the goal.
+A player sees its window, knows the rules of the episode and its own place, and remembers what it saw. It searches for
+the quickest sequence of actions that ends in a worthwhile use: breadth first over (cell, direction), where each step
+forward or back and each turn costs one tick, and an object that is still busy costs the wait. Cells never seen count as
+free, so paths may lead through them; if the player knows nothing worth using, the nearest unseen cell is its goal.
 
 Letters: N worlds, S slots, H W the map with its padding (``layout.PAD``), B turns.
 """
@@ -40,7 +40,7 @@ __all__ = ["ALTRUIST", "FORAGER", "RAIDER", "Memory", "decide", "forget"]
 
 FORAGER, RAIDER, ALTRUIST = range(3)
 UNKNOWN, SPENT = 254, 253
-"""Of ``Memory.known``, beside the values of ``kind``: never seen; an object that can't be used any more."""
+"""Values of ``Memory.known`` besides those of ``kind``: never seen; an object that can't be used any more."""
 
 
 class Memory(NamedTuple):
@@ -48,12 +48,12 @@ class Memory(NamedTuple):
 
     Attributes:
         known: [N, S, H, W] uint8 what was last seen in a cell: a value of ``kind``, UNKNOWN or SPENT.
-        busy: [N, S, H, W] int32 the clock until which an object there was seen to be busy.
-        clock: [N, S] int32 when the player was last asked; -1: never. One may be asked twice in a tick.
+        busy: [N, S, H, W] int32 the tick until which the object last seen there is busy.
+        clock: [N, S] int32 the tick in which the player was last asked; -1: never. It may be asked twice in a tick.
         needed: [K_items] bool scratch.
-        queue: [4 H W] int32 scratch: nodes (cell * 4 + direction) in the order of their distance.
+        queue: [4 H W] int32 scratch: nodes (cell * 4 + direction) in order of distance.
         depth: [4 H W] int32 scratch: a node's distance, or -1.
-        first: [4 H W] int8 scratch: the action that the way to a node begins with.
+        first: [4 H W] int8 scratch: the first action of the path to a node.
     """
 
     known: NDArray[np.uint8]
@@ -67,7 +67,7 @@ class Memory(NamedTuple):
 
 @kernel
 def forget(world: World, memory: Memory, i: int, s: int) -> None:
-    """A new episode: nothing was seen, only the size of the map is known."""
+    """Clear the memory for a new episode; only the size of the map is known."""
     for r in range(world.kind.shape[1]):
         for c in range(world.kind.shape[2]):
             memory.known[i, s, r, c] = OUTSIDE if world.kind[i, r, c] == OUTSIDE else UNKNOWN
@@ -76,7 +76,7 @@ def forget(world: World, memory: Memory, i: int, s: int) -> None:
 
 @kernel
 def _look(world: World, i: int, s: int, memory: Memory) -> None:
-    """Write the window of player s into its memory."""
+    """Write what player s sees in its window into its memory."""
     rules, me = world.rules[i], world.agents[i, s]
     up, left = rules["window_height"] // 2, rules["window_width"] // 2
     if rules["rotate"] and me["facing"] >= 2:
@@ -95,7 +95,7 @@ def _look(world: World, i: int, s: int, memory: Memory) -> None:
 
 @kernel
 def _need(world: World, i: int, memory: Memory) -> None:
-    """Which items lead to rewards or energy: inputs of what gives either, and of what gives those."""
+    """Mark the items that lead to rewards or energy: inputs of objects that give either, or that give such items."""
     items = world.recipes.shape[3]
     for j in range(items):
         memory.needed[j] = False
@@ -112,7 +112,7 @@ def _need(world: World, i: int, memory: Memory) -> None:
 
 @kernel
 def _price(world: World, i: int) -> Any:
-    """Energy that the cheapest reward costs."""
+    """The energy that the cheapest reward costs."""
     price = 1 << 30
     for t in range(world.types.shape[1]):
         if world.types[i, t]["reward"] > 0:
@@ -122,7 +122,7 @@ def _price(world: World, i: int) -> Any:
 
 @kernel
 def _worth(world: World, i: int, s: int, t: int, memory: Memory) -> Any:
-    """Whether player s should use an object of type t as it stands."""
+    """Whether it is worthwhile for player s to use an object of type t now."""
     kind, me, rules = world.types[i, t], world.agents[i, s], world.rules[i]
     cost = kind["energy_cost"] + rules["use_cost"]
     if not kind["usable"] or me["energy"] < cost:
@@ -147,7 +147,7 @@ def _worth(world: World, i: int, s: int, t: int, memory: Memory) -> Any:
 
 @kernel
 def _way(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -> Any:
-    """The action that begins the quickest way to something worth doing, else to the unknown; -1: there is neither."""
+    """The first action of the quickest path to a worthwhile use, else to an unseen cell; -1: there is neither."""
     me, clock = world.agents[i, s], world.rules[i]["clock"]
     known, busy = memory.known[i, s], memory.busy[i, s]
     width = known.shape[1]
@@ -180,7 +180,7 @@ def _way(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -
         if frontier < 0 and known[row, col] == UNKNOWN:
             frontier = memory.first[node]
         for k in range(6):
-            # Forward, back, four directions to turn to.
+            # Forward, back, turns to the four directions.
             turned = facing
             to_row, to_col = row, col
             action = FORWARD
@@ -193,7 +193,7 @@ def _way(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -
                 turned = k - 2
                 action = ROTATE + turned
             there = known[to_row, to_col]
-            # Another agent will have gone when we come there, unless it is near.
+            # Another agent is likely to have moved on by the time we arrive, unless it is near.
             away = max(abs(to_row - start_row), abs(to_col - start_col))
             free = k >= 2 or there in (EMPTY, UNKNOWN) or (there == AGENT_KIND and away > 2)
             if not free:
@@ -220,7 +220,7 @@ def _neighbour(world: World, i: int, s: int, direction: int) -> Any:
 
 @kernel
 def _kin(world: World, i: int, s: int, other: int) -> Any:
-    """Whether two agents belong together: one label, or related by an eighth at least."""
+    """Whether two agents are kin: the same label, or a relatedness of at least one eighth."""
     mine = world.agents[i, s]["label"]
     if mine >= 0 and mine == world.agents[i, other]["label"]:
         return True
@@ -229,12 +229,12 @@ def _kin(world: World, i: int, s: int, other: int) -> Any:
 
 @kernel
 def _raid(world: World, i: int, s: int, mask: NDArray[np.int8]) -> Any:
-    """An attack (or a looting use) on a stranger who carries something that fits; -1: nobody is there."""
+    """Attack a stranger in reach that carries an item we have room for, or loot an agent ahead by USE; -1: neither."""
     me = world.agents[i, s]
     facing = me["facing"]
     if mask[USE] == 1 and world.rules[i]["loot_by_use"] and _neighbour(world, i, s, facing) >= 0:
         return USE
-    # Left of up is left, of down is right, of left is down, of right is up.
+    # The left of an agent that faces up is left; facing down it is right, facing left down, facing right up.
     left_row, left_col = -COLUMN_STEP[facing], ROW_STEP[facing]
     for k in range(9):
         if mask[ATTACK + k] == 0:
@@ -255,7 +255,7 @@ def _raid(world: World, i: int, s: int, mask: NDArray[np.int8]) -> Any:
 
 @kernel
 def _give(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8]) -> Any:
-    """A gift to kin ahead who has fewer of what is needed, or the turn to kin next to us; -1: nobody is there."""
+    """Give a needed item to kin ahead that has fewer of it, or turn towards adjacent kin that has; -1: neither."""
     me = world.agents[i, s]
     for k in range(4):
         direction = (me["facing"] + k) % 4
@@ -287,8 +287,8 @@ def _one(world: World, i: int, s: int, memory: Memory, mask: NDArray[np.int8], s
         action = _give(world, i, s, memory, mask)
     if action < 0:
         action = _way(world, i, s, memory, mask)
-    # Those who want to pass each other would step aside together for ever: now and then somebody does as chance has it.
-    crowded = action < USE and below(noise << np.uint64(32), 6) == 0  # below reads the upper half of a word
+    # Two agents that want to pass each other could step aside together for ever, so some moves are random.
+    crowded = action < USE and below(noise << np.uint64(32), 6) == 0  # below reads the upper 32 bits
     near = False
     for direction in range(4):
         near |= _neighbour(world, i, s, direction) >= 0
@@ -319,6 +319,6 @@ def decide(
     random: NDArray[np.uint64],
     out: NDArray[np.int64],
 ) -> None:
-    """Actions [B] of the players ``seats`` in the worlds ``rows``; masks [B, A]; a random word each."""
+    """Write into out [B] the actions of players seats [B] in worlds rows [B]; masks [B, A]; random [B] random bits."""
     for b in range(rows.shape[0]):
         out[b] = _one(world, rows[b], seats[b], memory, masks[b], style, random[b])

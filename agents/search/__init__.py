@@ -1,1 +1,1 @@
-"""Players that look ahead: exact solvers, alpha-beta, MCTS, equilibria of games with hidden cards, UCI engines."""
+"""Players that search: exact solvers, alpha-beta, MCTS, equilibria of games with hidden information, UCI engines."""

@@ -1,4 +1,4 @@
-"""The chess player that searches: ``chess_search`` behind ``Agent.act``, and for who only wants a position analysed."""
+"""The chess player that searches: ``chess_search`` as an agent, and ``analyse`` for a single position."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT_DEPTH = 4
 MOST_DEPTH = 64
 NO_LIMIT = 1 << 62
 CLOCKS = {"never": 150, "reached": 100, "chess_v6": 99}
-"""How many plies without capture or pawn move are a draw, by the game's ``claim``."""
+"""Plies without a capture or pawn move after which a game is drawn, by the game's ``claim``."""
 
 
 class Analysis(NamedTuple):
@@ -37,9 +37,9 @@ class Analysis(NamedTuple):
     Attributes:
         move: the best move as UCI.
         score: centipawns for the side to move.
-        mate: in how many moves the side to move mates (negative: is mated); None where no mate was found.
-        depth: plies searched to the end.
-        nodes: positions looked at.
+        mate: in how many moves the side to move mates (negative: is mated); None if no mate was found.
+        depth: plies of the last completed iteration.
+        nodes: positions visited.
     """
 
     move: str
@@ -50,31 +50,31 @@ class Analysis(NamedTuple):
 
 
 def _budget(depth: int | None, nodes: int | None) -> tuple[int, int]:
-    """(depth, nodes) that ``think`` understands.
+    """(depth, nodes) as ``think`` takes them.
 
     Raises:
-        UsageError: out of range.
+        UsageError: a number out of range.
     """
     if depth is not None and not 1 <= depth <= MOST_DEPTH:
-        raise UsageError(f"alphabeta: depth={depth} came; a number of plies from 1 to {MOST_DEPTH} is needed.")
+        raise UsageError(f"alphabeta: depth={depth} is out of range; use 1 to {MOST_DEPTH} plies.")
     if nodes is not None and nodes < 1:
-        raise UsageError(f"alphabeta: nodes={nodes} came; at least 1 is needed.")
+        raise UsageError(f"alphabeta: nodes={nodes} is out of range; use at least 1.")
     if depth is None:
         depth = DEFAULT_DEPTH if nodes is None else MOST_DEPTH
     return depth, NO_LIMIT if nodes is None else nodes
 
 
 def analyse(fen: str, *, depth: int | None = None, nodes: int | None = None) -> Analysis:
-    """Search a position, about whose past nothing is known; draws that somebody must claim do not end it.
+    """Search a position without its history; draws that a player must claim do not end the game.
 
     Args:
-        fen: a position in which the game goes on.
-        depth: plies; 4 if nothing is given.
-        nodes: positions looked at, at most. With both, whichever is reached first ends the search.
+        fen: a position in which the game is not over.
+        depth: plies; 4 if neither depth nor nodes is given.
+        nodes: the most positions to visit. With both, whichever limit is reached first ends the search.
 
     Raises:
         NotationError: the FEN cannot be read.
-        UsageError: a number out of range, or the game is over there.
+        UsageError: a number out of range, or the game is over in this position.
     """
     limits = _budget(depth, nodes)
     position = notation.parse(fen)
@@ -98,12 +98,12 @@ def _said(desk: Desk) -> Analysis:
 
 
 class AlphaBetaAgent:
-    """Plays the best move of a search, limited as in ``analyse``; equally good ones fall by the generator it is given.
+    """Plays the best move of a search with the limits of ``analyse``; the turn's seed breaks ties.
 
-    Each turn is searched from scratch, so that a move depends on position, history and generator alone.
+    Each turn is searched from scratch, so that a move depends on position, history and seed alone.
 
     Raises:
-        UsageError: another game than chess, or a number out of range.
+        UsageError: a game other than chess, or a number out of range.
     """
 
     def __init__(
@@ -111,14 +111,14 @@ class AlphaBetaAgent:
     ) -> None:
         if game.info.name != "chess":
             raise UsageError(
-                f"alphabeta plays chess alone, not {game.info.id}; try mcts, or minimax where the game is small."
+                f"alphabeta plays only chess, not {game.info.id}; try mcts, or minimax if the game is small."
             )
         self.name, self.game = name, game
         self._limits = _budget(depth, nodes)
         self._desk = new_desk()
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """One search a turn."""
+        """One search per turn."""
         decisions = []
         for turn in turns:
             need_same_game(self.name, self.game, turn)
@@ -135,7 +135,7 @@ class AlphaBetaAgent:
 
 
 def _load(desk: Desk, state: State, row: int) -> None:
-    """Put a game's position and the keys of its past on the desk."""
+    """Put a game's position and the keys of its earlier positions on the desk."""
     game = state[row]
     desk.positions[0] = game["position"]
     known = int(game["known"])
@@ -146,7 +146,7 @@ def _load(desk: Desk, state: State, row: int) -> None:
 
 @kernel
 def _after(position: Position, below: Position, moves: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
-    """Write into scores [A] what each move makes a position worth to its mover; below and moves are scratch space."""
+    """Write into scores [A] the mover's score after each move of a position; below and moves are scratch space."""
     for k in range(generate(position, moves)):
         copy(position, below)
         make(below, moves[k])
@@ -158,7 +158,7 @@ def _after(position: Position, below: Position, moves: NDArray[np.int32], scores
 
 
 def scores_after(turn: Turn) -> NDArray[np.float64]:
-    """[A] centipawns for the mover after each legal move by the evaluation alone; 0 where there is no such move."""
+    """[A] centipawns for the mover after each legal move, by the evaluation alone; 0 for illegal moves."""
     scores = np.zeros(NUM_ACTIONS)
     position: Position = turn.state[turn.row]["position"]
     _after(position, np.zeros_like(position), np.zeros(256, np.int32), scores)

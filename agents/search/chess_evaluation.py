@@ -1,12 +1,11 @@
-"""What a chess position is worth at a glance, in centipawns: material, squares, mobility, pawns, kings.
+"""Static evaluation of a chess position in centipawns: material, squares, mobility, pawns, kings.
 
-Two scores are summed, one for the middlegame and one for the endgame, and blended by the pieces that are left
-("tapered"). Each side is judged on a board that it plays upwards, so there is one kind of pawn and every table is
-White's. The tables are made here by short formulas (distance from the centre, rank, shelter), written for this file and
-not tuned on games.
+A middlegame and an endgame score are summed separately and blended by the pieces that are left ("tapered"). Each side
+is evaluated on a board that it plays upwards, so there is one kind of pawn and every table is White's. Short formulas
+(distance from the centre, rank, shelter) compute the tables; they were written for this file and not tuned on games.
 
-Where one side has nothing but its king left, driving that king to the edge and bringing the own king near is worth more
-than anything else: a search of a few plies then finds the mates of king and queen or rook.
+Against a bare king, driving it to the edge and bringing the own king near is worth more than anything else: a search of
+a few plies then finds the mates with king and queen or rook.
 
 Source of the idea of tapering: chessprogramming.org/Tapered_Eval; of fills: chessprogramming.org/Pawn_Fills.
 """
@@ -25,7 +24,7 @@ from ...envs.stepping.jit import kernel
 __all__ = ["VALUES", "evaluate"]
 
 VALUES = np.array([0, 100, 320, 335, 500, 975, 0], np.int64)
-"""[7] by kind: what a capture is worth to the search."""
+"""[7] by kind: the value of a capture in the search."""
 
 _U = np.uint64
 _0, _1, _2, _4, _7, _8, _9, _16, _32 = (_U(k) for k in (0, 1, 2, 4, 7, 8, 9, 16, 32))
@@ -40,7 +39,7 @@ FULL_PHASE = 24
 
 
 def _tables() -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Two [7, 64] tables, middlegame and endgame: a piece of a kind on a square, its material included."""
+    """Two [7, 64] tables, middlegame and endgame: the score of a kind of piece on a square, material included."""
     middle, end = np.zeros((7, 64), np.int32), np.zeros((7, 64), np.int32)
     worth = {PAWN: (88, 112), KNIGHT: (325, 300), BISHOP: (338, 318), ROOK: (480, 535), QUEEN: (1000, 980)}
     for square in range(64):
@@ -64,14 +63,14 @@ def _tables() -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 MIDDLE, END = _tables()
 PASSED = np.array([0, 4, 8, 18, 38, 70, 110, 0], np.int32)
-"""[8] by rank: a pawn that no enemy pawn can stop, in the endgame; half of it in the middlegame."""
+"""[8] by rank: bonus of a passed pawn in the endgame; half of it in the middlegame."""
 ATTACK = np.array([0, 0, 10, 30, 60, 100, 150, 210, 270, 330, 390, 450, 500, 500, 500, 500, 500], np.int32)
-"""[17] by weighted attacks on the squares around a king, middlegame."""
+"""[17] middlegame bonus by the weighted number of attacks on the squares around the enemy king."""
 
 
 @kernel
 def _up(pawns: Bits) -> Bits:
-    """A set and everything above it on its files."""
+    """A set of squares and all squares above it on its files."""
     pawns |= pawns << _8
     pawns |= pawns << _16
     return pawns | pawns << _32
@@ -79,7 +78,7 @@ def _up(pawns: Bits) -> Bits:
 
 @kernel
 def _down(pawns: Bits) -> Bits:
-    """A set and everything below it on its files."""
+    """A set of squares and all squares below it on its files."""
     pawns |= pawns >> _8
     pawns |= pawns >> _16
     return pawns | pawns >> _32
@@ -93,7 +92,7 @@ def _beside(squares: Bits) -> Bits:
 
 @kernel
 def _pawns(pawns: Bits, theirs: Bits) -> Any:
-    """(middlegame, endgame) structure of the own pawns: doubled, isolated, passed."""
+    """(middlegame, endgame) score of the own pawn structure: doubled, isolated, passed."""
     middle: Any = 0
     end: Any = 0
     files = _up(pawns) | _down(pawns)
@@ -111,7 +110,7 @@ def _pawns(pawns: Bits, theirs: Bits) -> Any:
     return middle, end
 
 
-# Longer than most: one loop a kind of piece, each with its own weights; a shared loop would branch on the kind.
+# Longer than most: one loop per kind of piece, each with its own weights; a shared loop would branch on the kind.
 @kernel
 def _half(b0: Bits, b1: Bits, b2: Bits, own: Bits) -> Any:
     """(middlegame, endgame, phase) of one side, which plays up the board."""
@@ -183,7 +182,7 @@ def _half(b0: Bits, b1: Bits, b2: Bits, own: Bits) -> Any:
         end += np.int64(END[QUEEN, square]) + 2 * free
         pressure += 3 * np.int64(reach & zone != _0)
         phase += 4
-    # A king at home wants pawns before it.
+    # A king at home wants pawns in front of it.
     front = (kings & own) << _8
     shelter = (front | _beside(front)) | (front | _beside(front)) << _8
     middle += 12 * np.int64(popcount(shelter & pawns)) - 36
@@ -193,14 +192,14 @@ def _half(b0: Bits, b1: Bits, b2: Bits, own: Bits) -> Any:
 
 @kernel
 def _edge(square: Bits) -> Any:
-    """How far from the middle, 2 to 14."""
+    """Distance from the centre, 2 to 14."""
     file, rank = np.int64(square & _7), np.int64(square >> _U(3))
     return abs(2 * file - 7) + abs(2 * rank - 7)
 
 
 @kernel
 def _apart(a: Bits, b: Bits) -> Any:
-    """King's moves between two squares."""
+    """The number of king moves between two squares."""
     files = abs(np.int64(a & _7) - np.int64(b & _7))
     ranks = abs(np.int64(a >> _U(3)) - np.int64(b >> _U(3)))
     return max(files, ranks)
@@ -208,7 +207,7 @@ def _apart(a: Bits, b: Bits) -> Any:
 
 @kernel
 def _hunt(hunter: Bits, hunted: Bits) -> Any:
-    """Endgame score of chasing a bare king: to the edge, and near."""
+    """Endgame score of hunting a bare king: higher the nearer it is to the edge, and to the hunter."""
     return 12 * _edge(hunted) + 8 * (7 - _apart(hunter, hunted))
 
 
@@ -223,7 +222,7 @@ def cannot_win(b0: Bits, b1: Bits, b2: Bits, own: Bits) -> Any:
 
 @kernel
 def evaluate(position: Position) -> Any:
-    """Centipawns for the side to move, without looking ahead; 0 where neither side can win."""
+    """Centipawns for the side to move, without search; 0 if neither side can win."""
     b0, b1, b2, b3 = position[0], position[1], position[2], position[3]
     every = b0 | b1 | b2
     white, black = every & ~b3, b3

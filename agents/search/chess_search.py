@@ -1,17 +1,16 @@
 """Alpha-beta for chess as kernels: principal-variation search with quiescence over ``envs.chess`` positions.
 
-What it does: iterative deepening; a transposition table; null moves; late moves are searched shallower first; check
-extends; at the leaves captures are played out. Moves are tried in this order: the table's, captures by victim and
-attacker (MVV-LVA), killers, the others by how often they cut before (history). Positions that occurred before, in the
-game or on the way, count as draws, and so do those where the game's rule of fifty moves applies.
+What it does: iterative deepening; a transposition table; null moves; late move reductions; check extensions; futility
+pruning near the leaves; quiescence search of captures. Move order: the table's move, captures by victim and attacker
+(MVV-LVA), killers, the others by the history heuristic. Positions that occurred before, in the game or on the line,
+count as draws, and so do those in which the game's 50-move rule applies.
 
 What it leaves out: opening books, endgame tables, threads, clocks. The budget is a depth or a number of nodes, so that
 the same position and seed give the same move on every machine.
 
 A score is in centipawns for the side to move; ``MATE - n`` is a mate in n plies.
 
-The file is longer than most: the kernels of one search call each other and share its desk, with the numbers of what
-lies on it.
+The file is longer than most because the kernels of one search call each other and share its desk.
 
 Source: Knuth and Moore 1975, An analysis of alpha-beta pruning; Marsland and Campbell 1982, Parallel search of strongly
 ordered game trees (PVS); Donninger 1993, Null move and deep search; chessprogramming.org on the rest.
@@ -49,20 +48,20 @@ from .chess_evaluation import VALUES, evaluate
 __all__ = ["BEST", "DEPTH", "MATE", "NODES", "PLIES", "SCORE", "Desk", "new_desk", "think"]
 
 PLIES = 96
-"""L: no line is longer, captures included."""
+"""L, the longest line, captures included."""
 PAST = 152
-"""Earlier positions that a game hands over, at most (the state keeps those since the last capture or pawn move)."""
+"""The most earlier positions that a game has (its state keeps those since the last capture or pawn move)."""
 MATE = 30_000
 SURE = MATE - 2 * PLIES
-"""Scores beyond are mates."""
+"""Scores above this, or below its negative, are mates."""
 INFINITE = 32_000
 DECIDED = 900
-"""Where a side is ahead by more, nothing is pruned by guess: what is left to find there are mates."""
+"""If beta is beyond this, null moves and futility pruning are off: what is left to find there are mates."""
 
 NODES, LIMIT, STOP, GENERATION, BASE, DRAWN, BEST, SCORE, DEPTH, SEED = range(10)
-"""Places of ``Desk.numbers``: nodes so far and at most, whether they are used up, which search this is, how many
-earlier positions there are, the clock at which a game is drawn; the root's best move, its score, the depth done; the
-seed.
+"""Indices of ``Desk.numbers``: nodes so far; the node limit; whether it is reached; the number of this search; the
+number of earlier positions; the halfmove clock at which a game is drawn; the root's best move, its score, the last
+completed depth; the seed.
 """
 
 Number: TypeAlias = Any
@@ -74,21 +73,21 @@ _LOW = _U(0x3FFFF)
 EXACT, LOWER, UPPER = 1, 2, 3
 
 TABLE_MOVE, CAPTURE, KILLER, QUIETEST = 1 << 30, 1 << 24, 1 << 23, 1 << 22
-"""Ranks of moves: the table's, captures and promotions (less than an even trade: below the quiet ones), killers; the
-history stays below QUIETEST.
+"""Ranks of moves: the table's; captures and promotions (losing ones rank below the quiet moves); killers. History
+scores stay below QUIETEST.
 """
 
 
 class Desk(NamedTuple):
-    """All that a search writes to; allocated once by whoever searches.
+    """All memory that a search writes to, allocated once and reused.
 
     Attributes:
-        positions: [L + 1, WORDS] the line that is looked at.
+        positions: [L + 1, WORDS] the line being searched.
         line: [PAST + L + 1] uint64 keys of the game's earlier positions, then of the line's.
-        moves, ranks: [L + 1, 256] int32 moves of each position on the line, and in which order they are tried.
+        moves, ranks: [L + 1, 256] int32 moves of each position on the line, and their ranks: higher ones come first.
         table: [T, 2] uint64 key, and packed: move 18 bits, score 16, depth 8, bound 2, generation 20.
-        killers: [L + 1, 2] int32 quiet moves that cut at that ply.
-        history: [2, 4096] int32 by side, from and to.
+        killers: [L + 1, 2] int32 quiet moves that caused a cutoff at that ply.
+        history: [2, 4096] int32 by side and by from and to square.
         numbers: [10] int64, see ``NODES``.
     """
 
@@ -103,7 +102,7 @@ class Desk(NamedTuple):
 
 
 def new_desk(entries: int = 1 << 18) -> Desk:
-    """An empty desk; ``entries`` is a power of two, 16 bytes each."""
+    """An empty desk; ``entries`` of the table, 16 bytes each, is a power of two."""
     return Desk(
         np.zeros((PLIES + 1, WORDS), np.uint64),
         np.zeros(PAST + PLIES + 1, np.uint64),
@@ -121,7 +120,7 @@ def new_desk(entries: int = 1 << 18) -> Desk:
 
 @kernel
 def _store(d: Desk, key: Bits, ply: int, depth: int, move: Number, score: Number, bound: Number) -> None:
-    """Enter what is known of a position; deeper knowledge of this search stays."""
+    """Store a result in the table, unless its entry holds a deeper one (by more than 2 plies) of this search."""
     entry = d.table[np.int64(key & _U(d.table.shape[0] - 1))]
     old = entry[1]
     generation = _U(d.numbers[GENERATION])
@@ -143,7 +142,7 @@ def _store(d: Desk, key: Bits, ply: int, depth: int, move: Number, score: Number
 
 @kernel
 def _probe(d: Desk, key: Bits) -> Bits:
-    """The packed entry of a position; 0 if nothing is known from this search."""
+    """The packed entry of a position; 0 if this search has stored none."""
     entry = d.table[np.int64(key & _U(d.table.shape[0] - 1))]
     data = entry[1]
     return data if entry[0] == key and data >> _U(44) == _U(d.numbers[GENERATION]) else _0
@@ -162,7 +161,7 @@ def _score_of(data: Bits, ply: int) -> Any:
 
 @kernel
 def _taken(position: Position, move: Number) -> Any:
-    """The kind that a move captures; 0 if none. En passant counts as one."""
+    """The kind of piece that a move captures; 0 if none. En passant captures a pawn."""
     target = _U(move >> 6 & 63)
     kind = np.int64(piece_at(position, target) & _7)
     if kind == 0 and move >> 12 == 0 and (move ^ move >> 6) & 7 != 0:
@@ -173,7 +172,7 @@ def _taken(position: Position, move: Number) -> Any:
 
 @kernel
 def _loses(position: Position, move: Number, taken: Number) -> Any:
-    """Whether a capture surely gives more than it takes: a bigger piece takes what a pawn guards."""
+    """Whether a capture is sure to lose material: a more valuable piece takes one that a pawn guards."""
     kind = np.int64(piece_at(position, _U(move & 63)) & _7)
     if kind == 6 or VALUES[kind] <= VALUES[taken] + 50:
         return False
@@ -211,14 +210,14 @@ def _rank(d: Desk, ply: int, n: int, first_move: Number) -> None:
             rank = KILLER
         else:
             rank = np.int64(d.history[side, move & 4095])
-        if ply == 0:  # equally good moves of the root come in an order of the seed's own
+        if ply == 0:  # the seed decides the order of equally good moves at the root
             rank += np.int64(word(_U(d.numbers[SEED]), k) & _U(15))
         d.ranks[ply, k] = rank
 
 
 @kernel
 def _next(d: Desk, ply: int, k: int, n: int) -> Any:
-    """The best-ranked of moves k to n - 1, brought to place k."""
+    """Swap the best-ranked of moves k to n - 1 to index k and return it."""
     moves, ranks = d.moves[ply], d.ranks[ply]
     best = k
     for j in range(k + 1, n):
@@ -231,7 +230,7 @@ def _next(d: Desk, ply: int, k: int, n: int) -> Any:
 
 @kernel
 def _praise(d: Desk, ply: int, k: int, depth: int) -> None:
-    """Move number k of a ply, a quiet one, cut: remember it, and that those before it did not."""
+    """Quiet move k of a ply caused a cutoff: make it a killer, raise its history, lower that of the ones before it."""
     side = np.int64(d.positions[ply, META] & _1)
     move = d.moves[ply, k]
     if d.killers[ply, 0] != move:
@@ -251,7 +250,7 @@ def _praise(d: Desk, ply: int, k: int, depth: int) -> None:
 
 @kernel
 def _play(d: Desk, ply: int, move: int) -> None:
-    """The position after a move, one ply further."""
+    """Write the position after a move to the next ply."""
     below = d.positions[ply + 1]
     copy(d.positions[ply], below)
     make(below, move)
@@ -271,14 +270,14 @@ def _repeats(d: Desk, ply: int) -> Any:
 
 @kernel
 def _has_pieces(position: Position) -> Any:
-    """Whether the side to move has two pieces or more beside its king: with less, having to move may be what loses."""
+    """Whether the side to move has at least two pieces besides its king and pawns; with fewer, zugzwang is likely."""
     own = position[3] if position[META] & _1 != _0 else occupied(position) & ~position[3]
     return popcount(own & (position[1] ^ position[2] | position[0] & position[2])) > _1
 
 
 @kernel
 def quiesce(d: Desk, ply: int, alpha: int, beta: int) -> Any:
-    """The score once the captures are played out; in check, every way out."""
+    """The score after all worthwhile captures; in check, all evasions are searched."""
     d.numbers[NODES] += 1
     if d.numbers[NODES] >= d.numbers[LIMIT]:
         d.numbers[STOP] = 1
@@ -314,12 +313,12 @@ def quiesce(d: Desk, ply: int, alpha: int, beta: int) -> Any:
     return best
 
 
-# Longer than most: alpha-beta calls itself at five places, and numba infers the type of one function that does.
+# Longer than most: alpha-beta calls itself in five places, and numba can only infer the type of one such function.
 @kernel
 def search(d: Desk, ply: Number, depth: Number, alpha: Number, beta: Number, may_pass: Number) -> Any:
-    """The score of the position at a ply, ``depth`` plies deep; exact between alpha and beta, else a bound.
+    """The score of the position at a ply, searched ``depth`` plies deep; exact between alpha and beta, else a bound.
 
-    All numbers are int64: with each other type that came numba would compile a search of its own.
+    All numbers must be int64: numba would compile another search for every other type.
     """
     if depth <= 0 or ply >= PLIES:
         return quiesce(d, ply, alpha, beta)
@@ -359,7 +358,7 @@ def search(d: Desk, ply: Number, depth: Number, alpha: Number, beta: Number, may
             if d.numbers[STOP] != 0:
                 return np.int64(0)
             if score >= beta:
-                return score if score < SURE else beta  # a mate that the other allowed by passing is none
+                return score if score < SURE else beta  # a mate after a null move proves no mate
     n = generate(here, d.moves[ply])
     if n == 0:
         return np.int64(ply - MATE if checked else 0)
@@ -408,9 +407,9 @@ def search(d: Desk, ply: Number, depth: Number, alpha: Number, beta: Number, may
 
 @kernel
 def think(d: Desk, depth: int, nodes: int) -> None:
-    """Search ``positions[0]`` deeper and deeper; BEST, SCORE, DEPTH and NODES of ``numbers`` say what was found.
+    """Search ``positions[0]`` by iterative deepening; the result is in BEST, SCORE, DEPTH and NODES of ``numbers``.
 
-    The caller has written ``positions[0]``, the line's earlier keys, and BASE, DRAWN and SEED of ``numbers``.
+    The caller writes ``positions[0]``, the earlier keys in ``line``, and BASE, DRAWN and SEED of ``numbers`` before.
     """
     d.numbers[GENERATION] = (d.numbers[GENERATION] + 1) & 0xFFFFF
     d.numbers[NODES], d.numbers[STOP], d.numbers[DEPTH] = 0, 0, 0
@@ -419,7 +418,7 @@ def think(d: Desk, depth: int, nodes: int) -> None:
     d.history[:, :] = 0
     root, top, no = np.int64(0), np.int64(INFINITE), np.int64(0)
     for deep in range(1, depth + 1):
-        d.numbers[LIMIT] = nodes if deep > 1 else 1 << 62  # the first ply is always looked at, so there is a move
+        d.numbers[LIMIT] = nodes if deep > 1 else 1 << 62  # depth 1 is always completed, so there is a move
         score = search(d, root, deep, -top, top, no)
         if d.numbers[STOP] != 0:
             break

@@ -1,11 +1,11 @@
-"""Connect four solved exactly: ``solve("3 3 4")``. Endgames take milliseconds, the first moves long.
+"""Connect four solved exactly: ``solve("3 3 4")``. Endgames take milliseconds; positions after few moves take long.
 
 A score is 0 for a draw, positive where the player to move wins and negative where it loses, the larger the sooner the
 game ends: 1 for a win with the player's last stone, 2 for one with the last but one, and so on.
 
 Negamax with null windows and a transposition table, as P. Pons describes in "Solving Connect 4: how to build a perfect
-AI" (2015): moves that let the opponent win at once are never looked at; the others are ordered by how many winning
-cells they make, central columns first. Words are those of ``envs/connect_four.py``.
+AI" (2015): moves that let the opponent win at once are never searched; the others are ordered by how many winning
+cells they make, central columns first. Sets of cells are 64-bit integers as in ``envs/connect_four.py``.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ CELLS = ROWS * COLUMNS
 _BOTTOM, _BOARD, _COLUMN = np.uint64(0x7F), np.uint64(0x7F7F_7F7F_7F7F), np.uint64(0x0101_0101_0101)
 _0, _1, _7, _8, _9, _16, _24, _255 = (np.uint64(n) for n in (0, 1, 7, 8, 9, 16, 24, 255))
 _UPPER, _LOWER = 64, 192
-"""A bound is kept as its value plus one of these: at most, at least."""
+"""An upper or a lower bound is stored as its value plus this offset."""
 
 
 class Table(NamedTuple):
-    """What a search writes to, kept from one to the next.
+    """The memory of a search, reused by the next one.
 
     Attributes:
         entries: [a power of two] uint64 transpositions: 55 bits of exact key, then a bound in 8; 0 is empty.
-        moves: [42, 7] uint64 the moves of each depth, best first.
-        ranks: [42, 7] int64 what they are ordered by.
-        nodes: [1] int64 positions looked at.
+        moves: [42, 7] uint64 the moves at each depth, best first.
+        ranks: [42, 7] int64 the ranks that order them.
+        nodes: [1] int64 positions visited.
     """
 
     entries: NDArray[np.uint64]
@@ -65,7 +65,7 @@ def _count(cells: Word) -> Any:
 
 @kernel
 def _along(cells: Word, shift: Word) -> Any:
-    """Cells that complete a line of four in one direction: behind, before or within three stones."""
+    """Cells that complete four in a row in one direction: at either end of three stones, or in a gap between them."""
     two = shift + shift
     ahead = (cells << shift) & (cells << two)
     behind = (cells >> shift) & (cells >> two)
@@ -75,7 +75,7 @@ def _along(cells: Word, shift: Word) -> Any:
 
 @kernel
 def _winning(own: Word, taken: Word) -> Any:
-    """Empty cells, in reach or not, with which ``own`` would have four in a row."""
+    """Empty cells, playable now or not, with which ``own`` would have four in a row."""
     found = (own << _8) & (own << _16) & (own << _24)
     found |= _along(own, _1) | _along(own, _7) | _along(own, _9)
     return found & (_BOARD ^ taken)
@@ -83,7 +83,7 @@ def _winning(own: Word, taken: Word) -> Any:
 
 @kernel
 def _playable(taken: Word) -> Any:
-    """The first free cell of each column that has one."""
+    """The lowest free cell of each column that has one."""
     return ~taken & (taken << _8 | _BOTTOM) & _BOARD
 
 
@@ -102,7 +102,7 @@ def _safe(own: Word, taken: Word) -> Any:
 
 @kernel
 def _sort_moves(own: Word, taken: Word, cells: Word, depth: int, table: Table) -> Any:
-    """Write the moves among ``cells`` to the row of this depth, best first; returns how many they are."""
+    """Write the moves among ``cells`` to the row of this depth, best first; returns their number."""
     moves, ranks = table.moves[depth], table.ranks[depth]
     count = 0
     for k in range(COLUMNS):
@@ -122,7 +122,7 @@ def _sort_moves(own: Word, taken: Word, cells: Word, depth: int, table: Table) -
 
 @kernel
 def _search(own: Word, taken: Word, depth: int, low: Any, high: Any, table: Table) -> Any:
-    """The score within low..high of a position whose mover cannot win at once; outside, a bound of it.
+    """The score of a position whose mover cannot win at once: exact between low and high, otherwise a bound.
 
     ``depth`` is the number of stones on the board.
     """
@@ -159,7 +159,7 @@ def _search(own: Word, taken: Word, depth: int, low: Any, high: Any, table: Tabl
 
 @kernel
 def _score(own: Word, taken: Word, depth: int, table: Table) -> Any:
-    """The score of any position with a move to play: null windows close in on it."""
+    """The score of any position that is not over, found by a series of null windows."""
     if _winning(own, taken) & _playable(taken) != _0:
         return (CELLS + 1 - depth) // 2
     low, high = -((CELLS - depth) // 2), (CELLS + 1 - depth) // 2
@@ -183,9 +183,9 @@ def _table() -> Table:
 
 
 def score(state: State, i: int, table: Table | None = None) -> int:
-    """The score of row i, in which the game is not over, for the player to move.
+    """The score of row i for the player to move.
 
-    ``table`` is scratch space; one of 8 MB is kept for the process by default.
+    ``table`` is scratch space; by default the process keeps one of 8 MB.
 
     Raises:
         UsageError: the game is over in that row.
@@ -198,7 +198,7 @@ def score(state: State, i: int, table: Table | None = None) -> int:
 
 
 def scores(state: State, i: int, table: Table | None = None) -> list[int | None]:
-    """[7] what playing each column of row i is worth to the player to move; None: it is full. See ``score``."""
+    """[7] the score of playing each column in row i, for the player to move; None: full column. See ``score``."""
     game, found = connect_four(), list[int | None]()
     game.kernels.reset(after := game.new_state(1), 0, np.uint64(0))
     free = game.legal_actions(state, i, game.mover(state, i))
@@ -216,10 +216,10 @@ def scores(state: State, i: int, table: Table | None = None) -> list[int | None]
 
 
 def solve(moves: str = "", table: Table | None = None) -> int:
-    """The score after some moves from the start: columns 0..6, first move first, as the reset option: ``"3 3 4"``.
+    """The score after some moves from the start, written as in the reset option ``moves``: ``"3 3 4"``, columns 0..6.
 
     Raises:
-        NotationError: moves that cannot be played, or that end the game.
+        NotationError: the moves cannot be played, or end the game.
     """
     game = connect_four()
     state = game.new_state(1)

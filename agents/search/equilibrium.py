@@ -1,14 +1,14 @@
-"""An equilibrium of a small two-player zero-sum game with hidden information, by CFR+, and a player that plays it.
+"""An equilibrium of a small two-player zero-sum game with hidden information, by CFR+, and an agent that plays it.
 
-Both players follow regret-matching+ in every information set, one after the other; the average of their strategies,
-later ones weighing more, converges to an equilibrium. Where players move at once, each also reckons with its last
-regrets coming again, which converges much faster there, and slower in poker. Everything is deterministic: no sampling.
+The players take turns to update by regret-matching+ in every information set; the weighted average of their strategies
+(later ones count more) converges to an equilibrium. In simultaneous games each player also predicts that its last
+regrets will recur, which converges much faster there, and slower in poker. Everything is deterministic: no sampling.
 
 Letters: K information sets, A actions, D decision nodes.
 
 Source: Tammelin, "Solving large imperfect information games using CFR+", 2014; Zinkevich et al., "Regret minimization
 in games with incomplete information", 2007; Farina, Kroer and Sandholm, "Faster game solving via predictive Blackwell
-approachability", 2021 (the prediction, and iteration t weighing t * t).
+approachability", 2021 (the prediction, and the weight t * t of iteration t).
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ from .rows import need_same_game
 __all__ = ["TARGET", "Equilibrium", "EquilibriumAgent", "solve_hidden"]
 
 TARGET = 1e-4
-"""``solve_hidden`` stops where the exploitability is below this: the unit is what the game pays in (chips)."""
+"""``solve_hidden`` stops at this exploitability, in the unit of the game's rewards (e.g. chips)."""
 
 CHECK = 100
-"""Iterations between two looks at the exploitability."""
+"""Iterations between two measurements of the exploitability."""
 
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """What CFR+ found.
+    """The result of CFR+.
 
     Attributes:
-        tree: the game.
+        tree: the game's tree.
         table: [K, A] the average strategy.
-        game_values: [2] what it gets from each seat against itself; within ``exploitability`` of the game's value.
+        game_values: [2] its expected return from each seat against itself; within ``exploitability`` of the game's
+            value.
         exploitability: exact, of this table.
-        iterations: how many it took.
+        iterations: the number it took.
     """
 
     tree: InformationTree
@@ -59,12 +60,12 @@ _FOUND: dict[tuple[Any, ...], Equilibrium] = {}
 
 
 def solve_hidden(game: Game, target: float = TARGET, iterations: int = 20_000) -> Equilibrium:
-    """An approximate equilibrium of a small game. Kept for the process, by game and configuration.
+    """An approximate equilibrium of a small game. Cached for the process, by game and configuration.
 
-    At most so many ``iterations`` are made; an exploitability of ``target`` is good enough.
+    It stops at an exploitability of ``target`` or less, and runs at most ``iterations`` iterations.
 
     Raises:
-        UsageError: not two players, nothing hidden, not zero-sum, too large, or ``target`` not reached.
+        UsageError: not two players, no hidden information, not zero-sum, too large, or ``target`` not reached.
     """
     if game.info.players != 2:
         raise UsageError(
@@ -72,7 +73,7 @@ def solve_hidden(game: Game, target: float = TARGET, iterations: int = 20_000) -
             "baseline."
         )
     if not (game.info.hidden or game.info.simultaneous):
-        raise UsageError(f"{game.info.id} hides nothing: its perfect player is the baseline 'minimax'.")
+        raise UsageError(f"{game.info.id} hides nothing: the baseline 'minimax' plays it perfectly.")
     tree = information_tree(game)
     known = _FOUND.get(game_key(game))
     if known is not None and known.exploitability <= target:
@@ -94,13 +95,13 @@ def solve_hidden(game: Game, target: float = TARGET, iterations: int = 20_000) -
                 _FOUND[game_key(game)] = found
                 return found
     raise UsageError(
-        f"{iterations} iterations left {game.info.id} at an exploitability of {measured.value:.2g}, above the target "
+        f"After {iterations} iterations the exploitability in {game.info.id} is {measured.value:.2g}, above the target "
         f"{target:g}. Allow more iterations or a larger target."
     )
 
 
 class _Iteration:
-    """Regrets [K, A], those of the last iteration alone, and the weighted sum of strategies [K, A]."""
+    """Cumulative regrets, the regrets of the last iteration, and the weighted sum of strategies, all [K, A]."""
 
     def __init__(self, tree: InformationTree) -> None:
         self.tree = tree
@@ -119,7 +120,7 @@ class _Iteration:
             mine = self.mine[player]
             self.last[mine] = self._gains(strategy, reach, player)[mine]
             self.regrets[mine] = np.maximum(self.regrets + self.last, 0.0)[mine]
-            own = reach[tree.first, player]  # the same at all nodes of a set: nobody forgets what it did
+            own = reach[tree.first, player]  # the same at all nodes of a set, by perfect recall
             self.sums[mine] += (t * t * own[:, None] * strategy)[mine]
 
     def strategy(self) -> NDArray[np.float64]:
@@ -134,7 +135,7 @@ class _Iteration:
         return np.where(total > 0, self.sums / np.where(total > 0, total, 1.0), self.tree.uniform())
 
     def _gains(self, strategy: NDArray[np.float64], reach: NDArray[np.float64], player: int) -> NDArray[np.float64]:
-        """[K, A] what each action would have gained over the strategy, weighted by chance and the other's part."""
+        """[K, A] counterfactual regrets: each action's gain over the strategy, weighted by chance and opponent."""
         tree = self.tree
         value = np.zeros((len(tree.movers), 2))
         gains = np.zeros(tree.legal.shape)
@@ -148,10 +149,10 @@ class _Iteration:
 
 
 class EquilibriumAgent:
-    """Plays an equilibrium; it sees what its seat may see, nothing else. The game is solved now, once a process.
+    """Plays an equilibrium, and uses only what its seat may see. The constructor solves the game, once per process.
 
     Raises:
-        UsageError: the game cannot be solved so; says why.
+        UsageError: the game cannot be solved in this way; the message says why.
     """
 
     name = "equilibrium"
@@ -160,7 +161,7 @@ class EquilibriumAgent:
         self.solution = solve_hidden(game)
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """One action a turn, drawn from the equilibrium."""
+        """Sample one action per turn from the equilibrium."""
         drawn = uniforms([turn.seed for turn in turns])[:, 0]
         rows = self.policy(turns)
         return [

@@ -1,6 +1,6 @@
-"""How good a policy is where information is hidden, exactly: values, best responses, exploitability.
+"""Exact measures of policies in games with hidden information: values, best responses, exploitability.
 
-Everything goes over the information sets of ``information_tree``: a policy is a table [K, A], and a best response sees
+All are computed on the information sets of ``information_tree``: a policy is a table [K, A], and a best response sees
 no more than its seat may see.
 
 Letters: D decision nodes, K information sets, A actions, P players.
@@ -35,16 +35,16 @@ __all__ = [
 ]
 
 SAME = 1e-3
-"""By how much a policy's probabilities at nodes of one information set may differ: rounding in large batches."""
+"""How far a policy's probabilities may differ between nodes of one information set: rounding in large batches."""
 
 
 def policy_table(tree: InformationTree, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:
-    """[K, A] how likely the agent plays what in every information set.
+    """[K, A] the agent's action probabilities in every information set.
 
-    It is asked at every node: who answers differently where nothing it may see differs, looks at hidden cards.
+    The agent is asked at every node: if its answers differ within an information set, it uses hidden information.
 
     Raises:
-        UsageError: probabilities that don't sum to 1 over the legal actions, or that depend on what is hidden.
+        UsageError: probabilities that don't sum to 1 over the legal actions, or that depend on hidden information.
     """
     game, nodes = tree.game, len(tree.movers)
     masks = tree.legal[tree.sets].astype(np.int8)
@@ -55,14 +55,14 @@ def policy_table(tree: InformationTree, agent: HasPolicy, *, batch: int = 4096) 
     peeking = np.flatnonzero(np.abs(given - table[tree.sets]).max(1) > SAME)
     if peeking.size:
         raise UsageError(
-            f"The policy looks at what is hidden: at {tree.name(int(tree.sets[peeking[0]]))!r} of {game.info.id} it "
-            f"answers differently where that player can see no difference ({peeking.size} such nodes)."
+            f"The policy uses hidden information: at {tree.name(int(tree.sets[peeking[0]]))!r} of {game.info.id} its "
+            f"answers differ where the player can see no difference ({peeking.size} such nodes)."
         )
     return table
 
 
 def expected_returns(tree: InformationTree, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[P] what each player gets on average where all play as the table [K, A] says."""
+    """[P] each player's expected return if all play by the table [K, A]."""
     value = np.zeros((len(tree.movers), tree.game.info.players))
     for level in reversed(tree.levels):
         value[level] = np.einsum("na,nap->np", table[tree.sets[level]], tree.ahead(value, level))
@@ -71,10 +71,10 @@ def expected_returns(tree: InformationTree, table: NDArray[np.float64]) -> NDArr
 
 
 def best_response(tree: InformationTree, table: NDArray[np.float64], player: Player) -> tuple[float, NDArray[np.int64]]:
-    """The best that one player can do against a table that all others play.
+    """A best response of one player to a table that all others play.
 
     Returns:
-        its expected return, and [K] int64 its action in each of its own information sets (-1 in those of others).
+        Its expected return, and [K] int64 its action in each of its own information sets (-1 in the others).
     """
     reach = tree.reach(table)
     reach[:, player] = 1.0
@@ -96,12 +96,12 @@ def best_response(tree: InformationTree, table: NDArray[np.float64], player: Pla
 
 @dataclass(frozen=True)
 class Exploitability:
-    """What a policy leaves to players who know it.
+    """How much players who know a policy can gain against it.
 
     Attributes:
-        value: mean over the seats of (best response's return - what the seat gets without it: the game's value, or the
-            policy's own return where information is hidden); 0 is perfect play. In two-player zero-sum games this is
-            called exploitability.
+        value: mean over the seats of the best response's return minus a baseline: the game's value, or the policy's
+            own return where information is hidden. 0 is perfect play. In two-player zero-sum games this is called
+            exploitability.
         nash_conv: the sum instead of the mean.
         best_responses: [P] the best response's expected return from each seat.
     """
@@ -113,10 +113,10 @@ class Exploitability:
 
 @dataclass(frozen=True)
 class NashConv(Exploitability):
-    """The same, and where it comes from.
+    """``Exploitability`` of a game with hidden information, with the numbers behind it.
 
     Attributes:
-        returns: [P] the policy's own, where it takes all seats.
+        returns: [P] the policy's own expected returns when it plays all seats.
         information_sets: K.
     """
 
@@ -125,7 +125,7 @@ class NashConv(Exploitability):
 
 
 def nash_conv(game: Game, policy: HasPolicy | NDArray[np.float64]) -> NashConv:
-    """Exact best responses, from every seat, to a policy or its table [K, A] over ``information_tree(game)``.
+    """NashConv of a policy, or of its table [K, A] over ``information_tree(game)``, by exact best responses.
 
     Raises:
         UsageError: as ``information_tree`` and ``policy_table``.

@@ -1,12 +1,12 @@
-"""The whole tree of a small game with hidden information, and who can tell what apart in it.
+"""The whole tree of a small game with hidden information, and its information sets.
 
-``solver`` looks at positions; where cards are hidden, a player cannot. An information set is all that one player cannot
-tell apart: same seat, same observation, same mask, same texts. The tree begins with every deal that chance may bring
-(``Game.deals``, merged where ``Game.key`` says that they are one position). Players who act at once are asked one after
-the other, without seeing each other's answers, so one-shot simultaneous games are trees of this kind too.
+``solver`` works on positions, which players cannot see in full where information is hidden. An information set is a set
+of nodes that one player cannot tell apart: same seat, same observation, same mask, same texts. The tree starts from
+every possible deal (``Game.deals``; deals with the same ``Game.key`` are merged). Players who act at once decide one
+after the other, without seeing each other's answers, so one-shot simultaneous games are trees of this kind too.
 
-What is computed on it goes backwards, all nodes of a depth at a time. That needs players who forget nothing they knew
-or did, and who can count the turns; both are checked while the tree grows.
+Computations on the tree go backwards, all nodes of a depth at a time. This requires perfect recall (players forget
+nothing they knew or did) and players who can count the turns; both are checked while the tree is built.
 
 Letters: D decision nodes, K information sets, A actions, P players.
 
@@ -34,7 +34,7 @@ LIMIT = 20_000
 """Decision nodes that ``information_tree`` visits before it gives up: seconds, not minutes."""
 
 ILLEGAL, END = -2, -1
-"""Entries of ``InformationTree.children`` that are no node: the action is illegal; the game ends with it."""
+"""Entries of ``InformationTree.children`` that are not nodes: the action is illegal; the action ends the game."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,16 @@ class InformationTree:
     Attributes:
         game: the rules.
         states: D rows, the position at each node.
-        movers: [D] int64 who decides.
+        movers: [D] int64 the player who decides.
         sets: [D] int64 the information set.
         chances: [D] float64 probability of the deal that leads here.
         parents, actions: [D] int64 the node before and the action there; -1 at the beginning.
-        children: [D, A] int64 the node that follows, or ``ILLEGAL`` or ``END``.
+        children: [D, A] int64 the next node, or ``ILLEGAL`` or ``END``.
         rewards: [D, A, P] float64 paid by that action.
         legal: [K, A] bool.
-        owners: [K] int64 whose decision it is.
-        first: [K] int64 one of its nodes.
-        levels: the nodes before which nothing was decided, those after one decision, and so on.
+        owners: [K] int64 the player who decides there.
+        first: [K] int64 the first of its nodes.
+        levels: the nodes by depth: those before any decision, those after one decision, and so on.
     """
 
     game: Game
@@ -79,22 +79,23 @@ class InformationTree:
         """The number of the information set in which ``player`` is at row i.
 
         Raises:
-            StateError: it never decides there: the game is over, somebody else is to move, another configuration.
+            StateError: the player never decides there: the game is over, another player is to move, or the state is of
+                another configuration.
         """
         number = self._numbers.get(_seen(self.game, state, i, player))
         if number is None:
             raise StateError(
                 f"player_{player} never decides in such a position of {self.game.info.id}: the game is over there, "
-                "somebody else is to move, or it is of another configuration."
+                "another player is to move, or the position is of another configuration."
             )
         return number
 
     def name(self, number: int) -> str:
-        """The compact text that its owner is told there."""
+        """The compact text that the information set's owner sees."""
         return self.game.compact(self.states, int(self.first[number]), int(self.owners[number]))
 
     def uniform(self) -> NDArray[np.float64]:
-        """[K, A] every legal action alike."""
+        """[K, A] the uniform policy over the legal actions."""
         return np.asarray(self.legal / self.legal.sum(1, keepdims=True))
 
     def reach(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,13 +108,13 @@ class InformationTree:
         return reach
 
     def ahead(self, value: NDArray[np.float64], level: NDArray[np.int64]) -> NDArray[np.float64]:
-        """[n, A, P] what each action gives at some nodes: its reward and what follows."""
+        """[n, A, P] the return of each action at some nodes: its reward plus the value [D, P] of the next node."""
         child = self.children[level]
         return self.rewards[level] + np.where((child >= 0)[..., None], value[np.maximum(child, 0)], 0.0)
 
 
 def _seen(game: Game, state: State, i: int, player: Player) -> tuple[Any, ...]:
-    """All that a player is shown and told."""
+    """Everything that a player can see: seat, observation, mask, compact and full text."""
     info = game.info
     observation = np.zeros(info.observation_shape, info.observation_dtype)
     game.kernels.observe(state, i, player, observation)
@@ -129,7 +130,7 @@ def information_tree(game: Game, limit: int = LIMIT) -> InformationTree:
     """The whole tree of a small game. Kept for the process, by game and configuration.
 
     Raises:
-        UsageError: more than ``limit`` nodes; chance that ``Game.deals`` does not name; a player who forgets.
+        UsageError: more than ``limit`` nodes; chance that ``Game.deals`` does not list; imperfect recall.
     """
     name = game_key(game)
     if name not in _TREES:
@@ -141,14 +142,17 @@ def information_tree(game: Game, limit: int = LIMIT) -> InformationTree:
 
 def _too_large(game: Game, limit: int) -> UsageError:
     return UsageError(
-        f"{game.info.id} has more than {limit:,} decisions, too many to go through them all. Configure a smaller game, "
-        "or measure by matches."
+        f"{game.info.id} has more than {limit:,} decisions, too many to visit them all. Configure a smaller game, or "
+        "measure by matches."
     )
 
 
 @dataclass
 class _Node:
-    """A decision to come: the position (two rows, one a seed), who decided already in this tick, and what."""
+    """A decision node: the position (two rows, one per seed), whose last player in ``asked`` is to decide.
+
+    ``said`` are the actions of the players before it in this tick.
+    """
 
     pair: State
     asked: tuple[Player, ...]
@@ -161,7 +165,7 @@ class _Node:
 
 
 class _Grower:
-    """Breadth first, from every deal."""
+    """Builds the tree breadth first, from every deal."""
 
     def __init__(self, game: Game, limit: int) -> None:
         self.game, self.limit = game, limit
@@ -206,7 +210,7 @@ class _Grower:
         )
 
     def _starts(self) -> list[tuple[State, float]]:
-        """Every deal and its probability; those that make the same position are one."""
+        """Every deal and its probability; deals that make the same position are merged."""
         game = self.game
         starts: dict[int, tuple[State, float]] = {}
         for value, chance in game.deals() if game.deals is not None else [(None, 1.0)]:
@@ -226,9 +230,9 @@ class _Grower:
         asked: tuple[Player, ...] = (),
         said: tuple[Action, ...] = (),
     ) -> int:
-        """Number a node in which the next seat that has a choice decides."""
+        """Add a node in which the next seat that has a choice decides; returns its number."""
         player = self._next(pair, asked)
-        assert player is not None  # a running game has somebody to ask
+        assert player is not None  # in a running game some player can act
         d = len(self.nodes)
         if d >= self.limit:
             raise _too_large(self.game, self.limit)
@@ -239,8 +243,8 @@ class _Grower:
             self.facts.append(facts)
         elif self.facts[number] != facts:
             raise UsageError(
-                f"{self.game.info.id} cannot be analysed exactly: player_{player} is told {seen[3][0]!r} after "
-                "different decisions of its own, so it forgets. Configure the game so that players see the whole past."
+                f"{self.game.info.id} cannot be analysed exactly: player_{player} sees {seen[3][0]!r} after different "
+                "decisions of its own, so it has no perfect recall. Configure the game to show players the whole past."
             )
         self.nodes.append(_Node(pair, (*asked, player), said, parent, action, depth, chance, memory))
         self.sets.append(number)
@@ -275,7 +279,7 @@ class _Grower:
         return after, paid
 
     def _play(self, node: _Node, said: tuple[Action, ...], paid: NDArray[np.float64]) -> tuple[State, int]:
-        """The position after all have decided; writes what was paid."""
+        """Play the tick once all have decided; returns the new position and status, and writes the rewards."""
         pair = take(node.pair)
         actions = np.zeros(self.game.info.players, np.int32)
         actions[list(node.asked)] = said

@@ -1,7 +1,7 @@
-"""Forced mates in chess, proved by looking at every move: nothing is pruned, nothing is evaluated.
+"""Forced mates in chess, proved by exhaustive search without pruning or evaluation.
 
-The alpha-beta player finds mates faster and proves nothing of their length; puzzles are made and checked with this.
-Repetition and the 50-move rule are left out: a mate in a few moves is over before they matter.
+The alpha-beta player finds mates faster, but does not prove that they are shortest; puzzles are made and checked with
+this module. Repetition and the 50-move rule are left out: a mate in a few moves ends the game before they matter.
 
 Letters: L plies of the proof.
 """
@@ -22,15 +22,15 @@ from ...errors import UsageError
 __all__ = ["forced", "mating_moves"]
 
 MOST = 10
-"""Moves beyond which a proof would take for ever."""
+"""The most moves that ``mating_moves`` takes; longer proofs would take for ever."""
 
 
 @kernel
 def forced(positions: Position, moves: NDArray[np.int32], level: int, plies: int) -> Any:
     """Whether mate is forced within ``plies`` from ``positions[level]``.
 
-    Odd plies: the side to move mates; even: it is mated. positions [> level + plies, WORDS] and moves
-    [> level + plies, 256] are scratch space.
+    With odd plies the side to move mates; with even plies it is mated. positions [> level + plies, WORDS] and moves
+    [> level + plies, 256] are scratch space beyond ``level``.
     """
     here = positions[level]
     if plies == 0:
@@ -51,17 +51,17 @@ def forced(positions: Position, moves: NDArray[np.int32], level: int, plies: int
 
 
 def mating_moves(fen: str, moves: int) -> list[str]:
-    """The moves (UCI, sorted) after which the side to move mates in ``moves`` of its own moves at most, whatever comes.
+    """The moves (UCI, sorted) that force mate in at most ``moves`` moves of the side to move, themselves included.
 
-    ``mating_moves(fen, 1)`` are the mates in one. A mate in exactly two is a position where that is empty and
+    ``mating_moves(fen, 1)`` gives the mates in one. A position is a mate in exactly two if that is empty and
     ``mating_moves(fen, 2)`` isn't.
 
     Raises:
         NotationError: the FEN cannot be read.
-        UsageError: a number of moves that is none, or too large to be looked at.
+        UsageError: ``moves`` is not a whole number from 1 to 10.
     """
     if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= MOST:
-        raise UsageError(f"moves={moves!r} came; a whole number from 1 to {MOST} is needed.")
+        raise UsageError(f"moves={moves!r} is invalid; use a whole number from 1 to {MOST}.")
     plies = 2 * moves - 1
     positions, scratch = np.zeros((plies + 1, WORDS), np.uint64), np.zeros((plies + 1, 256), np.int32)
     start = notation.parse(fen)

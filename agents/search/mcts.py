@@ -1,14 +1,13 @@
-"""Monte Carlo tree search over any turn-based game that hides nothing: UCT with uniformly random playouts.
+"""Monte Carlo tree search for any turn-based game without hidden information or chance: UCT with random playouts.
 
-The tree is flat arrays; a move of the search is a copy of one row and the game's own kernels, bound as
-``envs.stepping.drivers`` binds its templates. Every node keeps a return for each seat and every mover prefers its own,
-so games of more than two players need nothing extra.
+The tree consists of flat arrays; the search plays on a copy of one row with the game's own kernels, bound as
+``envs.stepping.drivers`` binds its templates. Every edge sums the returns of all seats and every mover maximises its
+own, so games of more than two players need nothing extra.
 
 Source: Kocsis and Szepesvári 2006, Bandit based Monte-Carlo planning (UCT); Sturtevant 2008, An analysis of UCT in
 multi-player games (a vector of returns); Browne et al. 2012, A survey of Monte Carlo tree search methods, section 3.3.
 Returns are scaled to [0, 1] by the least and the greatest that the search has met, as in Schrittwieser et al. 2020
-(MuZero), appendix B. Left out: knowledge of any kind (heavy playouts, AMAF/RAVE, proven wins) and reuse of a tree for
-the next move.
+(MuZero), appendix B. Left out: heavy playouts, AMAF/RAVE, proven wins, and reuse of the tree for the next move.
 
 Letters: V nodes, E edges, P players, A actions.
 """
@@ -34,24 +33,24 @@ from .rows import compiled, need_action, need_open_game, need_same_game, unbound
 __all__ = ["MCTSAgent", "Shares"]
 
 UNTRIED, END = -1, -2
-"""Entries of ``Tree.child`` that are no node: the action has not been played; the game ends with it."""
+"""Entries of ``Tree.child`` that are not nodes: the action has not been played; the action ends the game."""
 
 PLAYOUTS = 400
 CAP = 1000
-"""Default numbers: playouts a move, plies of one playout."""
+"""Defaults: playouts per move, plies per playout."""
 
 
 class Tree(NamedTuple):
-    """What a search has seen.
+    """The tree of a search.
 
     Attributes:
-        first, legal: [V] int32 a node's edges are ``first`` to ``first + legal - 1``, one a legal action, shuffled.
+        first, legal: [V] int32 a node's edges are ``first`` to ``first + legal - 1``, one per legal action, shuffled.
         mover: [V] int32 the seat to move.
-        visits: [V] int32 how often the search went on from here.
-        action, child, tried: [E] int32 the action, the node that follows (or UNTRIED, END), how often it was played.
+        visits: [V] int32 how often the search selected an edge of the node.
+        action, child, tried: [E] int32 the action, the next node (or UNTRIED, END), how often it was played.
         total: [E, P] float64 sum of the returns from that action on.
-        path: [V] int32 edges from the root to the leaf; scratch.
-        paid: [V, P] float64 what the edges of the path paid; scratch.
+        path: [V + 1] int32 edges from the root to the leaf; scratch.
+        paid: [V + 1, P] float64 rewards along the path; scratch.
         size: [2] int64 nodes and edges in use.
         bounds: [2] float64 least and greatest return met.
     """
@@ -71,7 +70,7 @@ class Tree(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """One game to play on, and room for what its kernels write."""
+    """One game to play on, and the arrays that its kernels write to."""
 
     state: State
     mask: Mask
@@ -96,18 +95,18 @@ select: Callable[..., int] = unbound
 
 
 def choose_drawn(s: Scratch, random_word: Any) -> Any:
-    """A random legal action, from the game's own ``draw``."""
+    """Sample a legal action with the game's own ``draw``."""
     return draw(s.state, 0, random_word)
 
 
 def choose_masked(s: Scratch, random_word: Any) -> Any:
-    """A random legal action, from the mask."""
+    """Sample a legal action from the mask."""
     legal(s.state, 0, mover(s.state, 0), s.mask)
     return pick(s.mask, random_word)
 
 
 def play_action(s: Scratch, action: Any) -> Any:
-    """The mover plays; ``s.rewards`` are what that paid. Returns the status."""
+    """Play an action for the mover, and write what it pays into ``s.rewards``. Returns the status."""
     s.acts[mover(s.state, 0)] = action
     for p in range(PLAYERS):
         s.rewards[p] = 0
@@ -115,7 +114,7 @@ def play_action(s: Scratch, action: Any) -> Any:
 
 
 def expand_node(tree: Tree, s: Scratch, key: Any) -> Any:
-    """Add the position in ``s`` as a node; its edges come in random order. Returns its number."""
+    """Add the position in ``s`` as a node, with its edges in random order. Returns its number."""
     node = tree.size[0]
     start = tree.size[1]
     seat = mover(s.state, 0)
@@ -142,7 +141,7 @@ def expand_node(tree: Tree, s: Scratch, key: Any) -> Any:
 
 
 def select_edge(tree: Tree, node: Any, exploration: Any) -> Any:
-    """UCB1 over a node's edges; untried ones first."""
+    """Select an edge of a node by UCB1, untried ones first."""
     start, seat = tree.first[node], tree.mover[node]
     if tree.visits[node] < tree.legal[node]:
         return start + tree.visits[node]
@@ -161,7 +160,10 @@ def select_edge(tree: Tree, node: Any, exploration: Any) -> Any:
 def grow(
     state: State, row: int, s: Scratch, tree: Tree, key: int, done: int, playouts: int, cap: int, exploration: float
 ) -> int:
-    """Playouts number ``done`` to ``playouts - 1`` from a row. Returns how many are done: fewer if the tree is full."""
+    """Run playouts from a row, of which ``done`` are done, up to ``playouts``. Stops early if the tree is full.
+
+    Returns how many are done then.
+    """
     if done == 0:
         tree.size[0] = 0
         tree.size[1] = 0
@@ -226,12 +228,12 @@ def _grow(game: Game) -> Callable[..., int]:
 
 
 class Shares(NamedTuple):
-    """What a search says about one position, action by action, in the shuffled order of its seed.
+    """The result of a search of one position, action by action, in the order in which its seed shuffled them.
 
     Attributes:
         actions: [n] int32 the legal actions.
         visits: [n] int32 playouts that began with each.
-        values: [n] float64 their mean return for the mover; NaN where none began with it.
+        values: [n] float64 their mean return for the mover; NaN for an action without playouts.
     """
 
     actions: NDArray[np.int32]
@@ -240,20 +242,20 @@ class Shares(NamedTuple):
 
     @property
     def best(self) -> int:
-        """Index of the action with the most visits; of those, of the greatest value; of those, the first."""
+        """Index of the action with the most visits; ties go to the greatest value, then to the first."""
         most = np.flatnonzero(self.visits == self.visits.max())
         return int(most[np.nan_to_num(self.values[most], nan=-np.inf).argmax()])
 
 
 class MCTSAgent:
-    """Plays the action with the most visits; ties fall by the seed, which comes from the generator it is given.
+    """Plays the action with the most visits; ties go to the greater value, then by the order of the turn's seed.
 
     Args:
-        game: turn-based, nothing hidden, no chance.
-        playouts: a move.
+        game: turn-based, without hidden information and chance.
+        playouts: the number per move.
         exploration: the constant of UCB1, for returns scaled to [0, 1].
-        cap: plies after which a playout counts as it stands.
-        name: shown to others.
+        cap: plies after which a playout stops; its return is then what was paid so far.
+        name: the name to show.
 
     Raises:
         UsageError: another kind of game, or a number out of range.
@@ -270,9 +272,9 @@ class MCTSAgent:
     ) -> None:
         need_open_game(game, "mcts")
         if playouts < 1 or cap < 0:
-            raise UsageError(f"mcts: {playouts} playouts of at most {cap} plies; at least 1 of at least 0 are needed.")
+            raise UsageError(f"mcts: {playouts} playouts of at most {cap} plies; use playouts >= 1 and cap >= 0.")
         if not (exploration >= 0 and math.isfinite(exploration)):
-            raise UsageError(f"mcts: exploration={exploration} is no number >= 0.")
+            raise UsageError(f"mcts: exploration={exploration} is invalid; use a finite number >= 0.")
         self.name, self.game = name, game
         self.playouts, self.exploration, self.cap = playouts, float(exploration), cap
         info = game.info
@@ -287,7 +289,7 @@ class MCTSAgent:
         self._tree = _tree(min(playouts, 4096) + 1, 16 * min(playouts, 4096) + 2 * info.num_actions, info.players)
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """One search a turn, each with a seed of its own."""
+        """One search per turn, seeded by the turn's seed."""
         decisions = []
         for turn in turns:
             found = self.search(turn, turn.seed.integer() >> 1)
@@ -297,9 +299,9 @@ class MCTSAgent:
         return decisions
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
-        """[A] the shares of visits for each turn, from a search whose seed is the position's key.
+        """[A] the shares of visits for each turn, from a search seeded by the position's key.
 
-        ``act`` plays the likeliest of them, by a seed of its own.
+        ``act`` plays the most visited action of another search, seeded by the turn.
         """
         rows = []
         for turn in turns:
@@ -330,7 +332,7 @@ class MCTSAgent:
 
 
 def _tree(nodes: int, edges: int, players: int) -> Tree:
-    """An empty tree with room for so many."""
+    """An empty tree with room for this many nodes and edges."""
 
     def numbers(length: int) -> NDArray[np.int32]:
         return np.zeros(length, np.int32)

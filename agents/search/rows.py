@@ -1,7 +1,7 @@
-"""What the searches share: which games they may search, compiled loops over a game's kernels, policies as tables.
+"""Code shared by the searches: checks of games and turns, loops compiled for a game, policies as tables.
 
-A search plays moves out on copies. A kernel can't call ``envs.state.put``, so the assignment of one row is written as a
-function, leaf by leaf, for a state of either layout.
+A search plays moves on copies. A kernel can't call ``envs.state.put``, so a function is generated that copies one row
+array by array, for a state of either layout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Twins", "asked", "compiled", "need_action", "need_open_game", "need_
 
 
 def need_open_game(game: Game, name: str) -> None:
-    """Refuse games whose future a search would read off the state, or in which nobody is to move.
+    """Refuse games whose state would reveal hidden information or future chance to a search, or without turns.
 
     Raises:
         UsageError: simultaneous moves, hidden information, or chance.
@@ -46,7 +46,7 @@ def need_action(turn: Turn) -> None:
     """Refuse a turn without a legal action.
 
     Raises:
-        IllegalAction: the game is over there or another seat is to move.
+        IllegalAction: the game is over or another seat is to move.
     """
     if not turn.mask.any():
         raise IllegalAction(
@@ -56,15 +56,15 @@ def need_action(turn: Turn) -> None:
 
 
 def unbound(*_: Any) -> Any:
-    """Stands in a template for what ``envs.stepping.jit.bind`` links to a game's own."""
+    """Placeholder in a template for a function that ``envs.stepping.jit.bind`` replaces by the game's own."""
     raise NotImplementedError("a template was called that is not bound to a game")
 
 
 def compiled(game: Game, template: Callable[..., Any], *parts: tuple[str, Callable[..., Any]]) -> Callable[..., Any]:
     """A template compiled for a game.
 
-    Its free names are bound to the game's kernels, ACTIONS and PLAYERS, ``copy_row(state, i, source, j)`` for the
-    game's layout, and the ``parts``: templates themselves, each of which may call those before it.
+    Its free names are bound to the game's kernels, to ACTIONS and PLAYERS, to ``copy_row(state, i, source, j)`` for the
+    game's layout, and to the ``parts``: (name, template) pairs, each of which may call those before it.
     """
     state = game.new_state(1)
     info, leaves = game.info, tuple(_leaves(state, ""))
@@ -91,7 +91,7 @@ def _compiled(
 
 
 def _leaves(state: State, path: str) -> Sequence[tuple[str, int]]:
-    """(subscript, ndim) of each array of a state."""
+    """(subscript, ndim) of each array in a state."""
     if isinstance(state, np.ndarray):
         return [(path, state.ndim)]
     return [leaf for k, part in enumerate(state) for leaf in _leaves(part, f"{path}[{k}]")]
@@ -99,7 +99,7 @@ def _leaves(state: State, path: str) -> Sequence[tuple[str, int]]:
 
 @cache
 def _copier(leaves: tuple[tuple[str, int], ...]) -> Callable[..., None]:
-    """Loops, not slices: numba allocates for the assignment of a slice, and kernels may not."""
+    """Generate ``copy_row``, with loops instead of slices: numba allocates for slices, and kernels must not."""
     lines = ["def copy_row(state, i, source, j):"]
     for path, ndim in leaves:
         if disabled() or ndim == 1:
@@ -118,33 +118,33 @@ def _copier(leaves: tuple[tuple[str, int], ...]) -> Callable[..., None]:
 
 
 def need_same_game(name: str, game: Game, turn: Turn, *, configured: bool = True) -> None:
-    """Refuse a turn of another game than a player was made for, or of one ``configured`` otherwise.
+    """Refuse a turn of a game other than the player's; with ``configured``, also one of another configuration.
 
     Raises:
-        UsageError: says for which game the player was made.
+        UsageError: the message names the game that the player was made for.
     """
     other = turn.game
     same = (other.info, other.config) == (game.info, game.config) if configured else other.info.name == game.info.name
     if other is not game and not same:
         raise UsageError(
-            f"This {name} was made for {game.info.id} {game.config or ''}, and is asked about {other.info.id} "
+            f"This {name} was made for {game.info.id} {game.config or ''}, but is asked about {other.info.id} "
             f"{other.config or ''}. Make one for each game."
         )
 
 
 class Twins:
-    """A game played twice, begun from two seeds: where the two part, there is chance that nothing names.
+    """A game played twice, from two seeds: if the two copies differ, the game has chance that it does not list.
 
     Args:
-        game: rules.
-        verdict: what is said of a game with such chance.
+        game: the rules.
+        verdict: the error message for a game with such chance.
     """
 
     def __init__(self, game: Game, verdict: str) -> None:
         self.game, self.verdict = game, verdict
 
     def start(self, deal: Any = None) -> State:
-        """Two rows: the beginning, or what a deal makes of it."""
+        """Two rows: the start of the game, after a deal if one is given."""
         pair = self.game.new_state(2)
         for copy, seed in enumerate((0, 0x9E3779B97F4A7C15)):
             self.game.kernels.reset(pair, copy, np.uint64(seed))
@@ -153,10 +153,10 @@ class Twins:
         return pair
 
     def key(self, pair: State) -> int:
-        """Of a position.
+        """The key of a position.
 
         Raises:
-            UsageError: the two are not the same.
+            UsageError: the two copies have different keys.
         """
         first, second = (self.game.key(pair, copy) for copy in (0, 1))
         if first != second:
@@ -164,10 +164,10 @@ class Twins:
         return first
 
     def step(self, pair: State, actions: NDArray[np.int32]) -> tuple[int, NDArray[np.float32]]:
-        """Play in both; the status and [P] rewards.
+        """Play the actions in both copies; returns the status and [P] rewards.
 
         Raises:
-            UsageError: they are not the same.
+            UsageError: the two copies differ in status or rewards.
         """
         rewards = np.zeros((2, len(actions)), np.float32)
         status = [int(self.game.kernels.step(pair, copy, actions, rewards[copy])) for copy in (0, 1)]
@@ -179,10 +179,12 @@ class Twins:
 def asked(
     agent: HasPolicy, turns: Sequence[Turn], legal: NDArray[np.bool_], place: Callable[[int], str], batch: int
 ) -> NDArray[np.float64]:
-    """[B, A] how likely an agent plays what in B turns, asked ``batch`` at once; ``place`` says where one is.
+    """[B, A] an agent's action probabilities in B turns, ``batch`` turns per call.
+
+    ``legal`` [B, A] are the legal actions; ``place`` describes a turn, by its number, in error messages.
 
     Raises:
-        UsageError: probabilities that don't sum to 1 over the legal actions [B, A].
+        UsageError: probabilities below 0, or that don't sum to 1 over the legal actions.
     """
     rows: list[NDArray[np.float64]] = []
     for at in range(0, len(turns), batch):
@@ -192,8 +194,9 @@ def asked(
     wrong = np.flatnonzero(~(np.abs(table.sum(1) - 1.0) < 1e-4) | (table < 0).any(1))
     if wrong.size:
         raise UsageError(
-            f"The policy gives {table[wrong[0]].sum():.6f} to all legal actions at {place(int(wrong[0]))} "
-            f"({wrong.size} such positions); it must be 1, and no probability below 0."
+            f"The policy's probabilities sum to {table[wrong[0]].sum():.6f} over the legal actions at "
+            f"{place(int(wrong[0]))} "
+            f"({wrong.size} such positions); they must sum to 1, and none may be below 0."
         )
     table /= table.sum(1, keepdims=True)
     return table

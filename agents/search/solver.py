@@ -1,10 +1,10 @@
 """Small games solved exactly: every reachable position, its value, and all moves that keep it.
 
-For two-player, zero-sum, turn-based games without chance, hidden cards and repetition. Positions are told apart by
-``Game.key``, so transpositions count once. Nothing here is heuristic: no depth preference, no evaluation; a slow win is
-as good as a fast one.
+For two-player, zero-sum, turn-based games without chance, hidden information and repetition. Positions are identified
+by ``Game.key``, so transpositions count once. Nothing here is heuristic: no depth preference, no evaluation; a slow win
+is as good as a fast one.
 
-Letters: S positions, A actions.
+Letters: S positions, A actions, P players.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ LIMIT = 200_000
 """Positions that ``solve`` visits before it gives up: seconds and tens of megabytes, not minutes."""
 
 PROBE = 5_000
-"""Positions after which ``solve`` looks ahead by random games, to refuse a large game in a second or two."""
+"""After this many positions ``solve`` plays random games, to refuse a large game within a second or two."""
 
 ILLEGAL, END = -2, -1
-"""Entries of ``Graph.children`` that are no position: the action is illegal; the game ends with it."""
+"""Entries of ``Graph.children`` that are not positions: the action is illegal; the action ends the game."""
 
 CLOSE = 1e-6
 """Values that differ by less are equal."""
@@ -41,17 +41,17 @@ CLOSE = 1e-6
 
 @dataclass(frozen=True)
 class Graph:
-    """All positions that legal play can reach and that are not over; position 0 is the start.
+    """All reachable positions in which the game is not over; position 0 is the start.
 
     Attributes:
         game: the rules.
-        states: S rows, one a position.
+        states: S rows, one per position.
         keys: [S] uint64.
         movers: [S] int64 the seat to move.
         legal: [S, A] bool.
-        children: [S, A] int64 the position that follows, or ``ILLEGAL`` or ``END``.
+        children: [S, A] int64 the next position, or ``ILLEGAL`` or ``END``.
         rewards: [S, A, P] float32 paid by that action.
-        layers: positions in groups such that all children of a group stand in earlier ones (ends first).
+        layers: positions in groups, ends first, such that all children of a group are in earlier groups.
     """
 
     game: Game
@@ -68,10 +68,10 @@ class Graph:
         return len(self.keys)
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """[B] positions with these keys.
+        """[B] the numbers of the positions with these keys.
 
         Raises:
-            StateError: a key that no reachable, running position has.
+            StateError: no reachable, running position has one of the keys.
         """
         at = np.searchsorted(self.keys, keys, sorter=self._order)
         found = self._order[np.minimum(at, len(self.keys) - 1)]
@@ -84,7 +84,7 @@ class Graph:
         return found
 
     def follow(self, leaf: NDArray[Any], value: NDArray[np.float64], at: NDArray[np.int64]) -> NDArray[np.float64]:
-        """[n, A, K] what each action gives at positions ``at``: its ``leaf`` plus what follows; 0 if illegal."""
+        """[n, A, K] what each action gives at positions ``at``: its ``leaf`` plus the next value; 0 if illegal."""
         child, legal = self.children[at], self.legal[at]
         ahead = leaf[at] + np.where((child >= 0)[..., None], value[np.maximum(child, 0)], 0.0)
         return np.where(legal[..., None], ahead, 0.0)
@@ -92,8 +92,8 @@ class Graph:
     def back_up(self, leaf: NDArray[Any], decide: Decide) -> NDArray[np.float64]:
         """[S, K] backward induction, ends first, of K quantities that add up along a game.
 
-        ``leaf`` [S, A, K] is what an action itself gives; ``decide`` turns what the actions of some positions give into
-        what those positions are worth.
+        ``leaf`` [S, A, K] is what an action alone gives; ``decide`` computes the values of some positions from what
+        their actions give.
         """
         value = np.zeros((len(self), leaf.shape[2]))
         for layer in self.layers:
@@ -102,18 +102,18 @@ class Graph:
 
 
 Decide = Callable[[NDArray[np.int64], NDArray[np.float64]], NDArray[np.float64]]
-"""``(positions [n], what their actions give [n, A, K]) -> what they are worth [n, K]``."""
+"""``(positions [n], what their actions give [n, A, K]) -> their values [n, K]``."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What perfect play is worth, position by position.
+    """The value of every position under perfect play.
 
     Attributes:
         graph: the positions.
-        values: [S] float64 for the mover, from there on.
+        values: [S] float64 the mover's return from there on.
         optimal: [S, A] bool, all actions that reach the value.
-        game_values: [P] of the start, for each seat.
+        game_values: [P] the value of the start for each seat.
     """
 
     graph: Graph
@@ -123,15 +123,15 @@ class Solution:
 
     @property
     def states(self) -> State:
-        """S rows: every reachable position that is not over. Copy before you play on them."""
+        """S rows: every reachable position that is not over. Copy a row before you play on from it."""
         return self.graph.states
 
     def value(self, state: State, i: int) -> float:
-        """What the mover of row i gets from here on under perfect play."""
+        """The mover's return in row i from here on, under perfect play."""
         return float(self.values[self._at(state, i)])
 
     def optimal_actions(self, state: State, i: int) -> list[Action]:
-        """All perfect moves in row i, ascending."""
+        """All optimal moves in row i, ascending."""
         return [int(a) for a in np.flatnonzero(self.optimal[self._at(state, i)])]
 
     def _at(self, state: State, i: int) -> int:
@@ -143,7 +143,7 @@ _SOLUTIONS: dict[tuple[Any, ...], Solution] = {}
 
 
 def explore(game: Game, limit: int = LIMIT) -> Graph:
-    """All positions of a small game. Kept for the process, by game and configuration.
+    """All positions of a small game. Cached for the process, by game and configuration.
 
     Raises:
         UsageError: not a two-player turn-based game; hidden information; more than ``limit`` positions; chance,
@@ -158,7 +158,7 @@ def explore(game: Game, limit: int = LIMIT) -> Graph:
 
 
 def solve(game: Game, limit: int = LIMIT) -> Solution:
-    """Minimax over every reachable position. Kept for the process, by game and configuration.
+    """Minimax over every reachable position. Cached for the process, by game and configuration.
 
     Raises:
         UsageError: as ``explore``.
@@ -181,7 +181,7 @@ def solve(game: Game, limit: int = LIMIT) -> Solution:
 
 
 def game_key(game: Game) -> tuple[Any, ...]:
-    """What results about a game are kept under: the rules and their configuration."""
+    """The cache key of results about a game: its rules and their configuration."""
     return game.info, json.dumps(game.config, sort_keys=True, default=repr), game.kernels, game.deals is None
 
 
@@ -193,9 +193,9 @@ def _too_large(game: Game, limit: int) -> UsageError:
 
 
 def _many_positions(game: Game, limit: int) -> bool:
-    """Whether random games meet more than ``limit`` different positions: proof, where to visit all would take minutes.
+    """Whether random games meet more than ``limit`` different positions: a proof in seconds that a game is too large.
 
-    Stops as soon as they do, or where a round of games meets little that is new.
+    Stops as soon as they do, or when a step of all games adds few new positions.
     """
     n = 4096
     vec = VecEnv(game, n, seed=0)
@@ -214,7 +214,7 @@ def _many_positions(game: Game, limit: int) -> bool:
 
 
 class _Explorer:
-    """Breadth first."""
+    """Builds the graph breadth first."""
 
     def __init__(self, game: Game, limit: int) -> None:
         info = game.info
@@ -223,8 +223,8 @@ class _Explorer:
             raise UsageError(f"{info.id} cannot be solved by minimax: {what}. It needs two players who move in turn.")
         if info.hidden:
             raise UsageError(
-                f"{info.id} cannot be solved by minimax: its players see different things. Its information sets can be "
-                "gone through instead: the baseline 'equilibrium', or exploitability()."
+                f"{info.id} cannot be solved by minimax: its players see different things. Use the baseline "
+                "'equilibrium' or exploitability(), which work on its information sets."
             )
         self.game, self.limit = game, limit
         self.numbers: dict[int, int] = {}
@@ -284,7 +284,7 @@ class _Explorer:
 
 
 def _overwrite(state: State, source: State, to: slice = slice(None), of: slice = slice(None)) -> None:
-    """Rows of equal layout, without the checks that ``envs.state.put`` makes each time: this runs once a move."""
+    """Copy rows of equal layout, without the checks of ``envs.state.put``: this runs once per move."""
     if isinstance(state, np.ndarray):
         state[to] = source[of]
         return
@@ -293,7 +293,7 @@ def _overwrite(state: State, source: State, to: slice = slice(None), of: slice =
 
 
 def _layers(game: Game, children: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-    """Peel off, again and again, the positions whose children are all peeled."""
+    """Peel off layer after layer the positions whose children are all peeled."""
     size = len(children)
     peeled = np.zeros(size + 2, np.bool_)
     peeled[size:] = True  # children -2 and -1 wrap around to these two

@@ -1,11 +1,11 @@
-"""Any chess engine that speaks UCI, as a player: it is sent positions and asked for moves.
+"""Any chess engine that speaks UCI, as a player: it gets positions and returns moves.
 
-An engine is started when the player is made, so a wrong path or option is told before the first game. Whatever goes
-wrong (it crashes, hangs, answers nonsense or an illegal move) is an ``EngineError``, and the process is ended: by
-``close``, by an error or Ctrl-C during a move, when nobody holds the player any more, and when Python ends.
+The constructor starts the engine, so a wrong path or option is reported before the first game. Any failure of the
+engine (a crash, a hang, nonsense or an illegal move) is an ``EngineError``. The process ends with ``close``, with an
+error or Ctrl-C during a move, when the player is garbage-collected, and when Python exits.
 
 A turn knows the position, not the moves before it, so an engine gets ``ucinewgame`` and a FEN each time: it cannot see
-repetitions that began earlier, and keeps nothing from one move to the next.
+repetitions that began earlier, and remembers nothing from one move to the next.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from .uci_process import LIMITS, TIMEOUT, Engine
 __all__ = ["UCIAgent", "parse_spec"]
 
 MOVETIME = 100
-"""Milliseconds a move, where neither time nor depth nor nodes are given."""
+"""Milliseconds per move if neither time nor depth nor nodes are given."""
 MOST = {"movetime": 24 * 60 * 60 * 1000, "depth": 1000, "nodes": 10**15}
-"""Bounds of the limits; a move may take a day."""
+"""Upper bounds of the limits; a move may take up to a day."""
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
-    """``"uci:PATH?Name=value&Name=value"`` as (path, settings); ``%26``, ``%2C`` and so on stand for characters.
+    """Split ``"uci:PATH?Name=value&Name=value"`` into (path, settings); percent-escapes such as ``%26`` are decoded.
 
     Raises:
-        UsageError: no path, or a setting without a value.
+        UsageError: no path, a setting without a name or value, or a setting given twice.
     """
     path, _, rest = spec.partition(":")[2].partition("?")
     if not path:
@@ -52,24 +52,22 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 class UCIAgent:
-    """An engine in a seat, at chess.
+    """A UCI engine as a chess player.
 
-    ``settings`` ``movetime`` (milliseconds), ``depth``, ``nodes`` bound each move; ``timeout`` (seconds) how long an
-    answer may take beyond that; everything else is an option that the engine has.
+    In ``settings``, ``movetime`` (milliseconds), ``depth`` and ``nodes`` limit each move; ``timeout`` (seconds) is how
+    much longer an answer may take; all others are options of the engine.
 
     Raises:
-        UsageError: another game, no such engine, an option it doesn't have, a value that doesn't fit.
-        EngineError: it doesn't speak UCI.
+        UsageError: a game other than chess, no such engine, an unknown option, or an invalid value.
+        EngineError: the program doesn't speak UCI.
     """
 
     greedy = True
-    """It takes no random numbers of ours: one position, one answer, as far as its limits allow."""
+    """It uses no random numbers of ours: one position, one answer, as far as its limits allow."""
 
     def __init__(self, game: Game, path: str, settings: Mapping[str, str] | None = None) -> None:
         if game.info.name != "chess":
-            raise UsageError(
-                f"UCI engines play chess, not {game.info.id}; try mcts, or minimax where the game is small."
-            )
+            raise UsageError(f"UCI engines play chess, not {game.info.id}; try mcts, or minimax if the game is small.")
         left = dict(settings or {})
         self._limits = {name: _number(name, left.pop(name)) for name in LIMITS if name in left}
         if not self._limits:
@@ -80,7 +78,7 @@ class UCIAgent:
         self.name = self._running().name
 
     def _running(self) -> Engine:
-        """The engine; started anew if an error ended it."""
+        """The engine; started again if ``close`` or an error ended it."""
         if self._engine is None:
             engine = Engine(self._path, self._timeout)
             try:
@@ -95,21 +93,21 @@ class UCIAgent:
 
     @property
     def pid(self) -> int | None:
-        """Of the engine's process; None while there is none."""
+        """Process id of the engine; None while it isn't running."""
         return self._engine.pid if self._engine else None
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """Ask for one move a turn, one after the other; what is random about it is the engine's own.
+        """Ask for one move per turn, one after the other; any randomness is the engine's own.
 
         Raises:
-            EngineError: it crashed, took too long, or answered what is no legal move. Its process is ended then.
+            EngineError: it crashed, took too long, or answered with no legal move. Its process is then ended.
         """
         decisions = []
         for turn in turns:
             need_action(turn)
             try:
                 decisions.append(self._move(turn))
-            except BaseException:  # Ctrl-C too: it would go on thinking
+            except BaseException:  # Ctrl-C too: the engine would keep thinking
                 self.close(ask=False)
                 raise
         return decisions
@@ -128,7 +126,7 @@ class UCIAgent:
         return Decision(action, answer, info=info)
 
     def close(self, *, ask: bool = True) -> None:
-        """End the engine, which is asked to leave first. Asked for a move again, it is started again."""
+        """End the engine; with ``ask`` it is first sent ``quit``. The next call of ``act`` starts it again."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close(ask=ask)
@@ -138,7 +136,7 @@ def _number(name: str, text: str) -> int:
     most = MOST[name]
     if not re.fullmatch("[0-9]{1,18}", text) or not 1 <= int(text) <= most:
         unit = " (milliseconds, a day at most)" if name == "movetime" else ""
-        raise UsageError(f"uci: {name}={text} came; a whole number from 1 to {most}{unit} is needed.")
+        raise UsageError(f"uci: {name}={text} is invalid; use a whole number from 1 to {most}{unit}.")
     return int(text)
 
 
@@ -148,5 +146,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e6:
-        raise UsageError(f"uci: timeout={text} came; a number of seconds above 0 and below a million is needed.")
+        raise UsageError(f"uci: timeout={text} is invalid; use a number of seconds above 0 and below a million.")
     return seconds

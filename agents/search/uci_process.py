@@ -1,4 +1,4 @@
-"""A UCI engine as a running process: started, asked, timed, and never left behind. Knows the protocol and no game.
+"""A UCI engine as a child process: starts it, talks to it with timeouts, and always ends it. Independent of chess.
 
 Source: Kahlen and Meyer-Kahlen 2006, Description of the universal chess interface (UCI).
 """
@@ -25,20 +25,20 @@ from ...errors import EngineError, UsageError, did_you_mean
 __all__ = ["LIMITS", "TIMEOUT", "Engine", "Option"]
 
 TIMEOUT = 10.0
-"""Seconds that an engine may take to answer, beyond the time it was given for a move."""
+"""Seconds that an engine may take to answer, beyond its time for a move."""
 LIMITS = ("movetime", "depth", "nodes")
-"""What may bound a move: milliseconds, plies, positions."""
+"""Limits of a move: milliseconds, plies, positions."""
 
 
 class Option(NamedTuple):
-    """What an engine says of one of its options.
+    """An option that an engine declares.
 
     Attributes:
         name: as the engine writes it.
         kind: ``"check"``, ``"spin"``, ``"combo"``, ``"button"`` or ``"string"``.
-        default: its value as a text.
-        least, most: bounds of a spin.
-        values: those of a combo.
+        default: its default value as text.
+        least, most: bounds of a spin; None where the engine gives none.
+        values: the values of a combo.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Option(NamedTuple):
 
     @classmethod
     def read(cls, line: str) -> Option:
-        """From a line ``option name ... type ...``."""
+        """Parse a line ``option name ... type ...``."""
         parts: dict[str, list[str]] = {}
         values: list[list[str]] = []
         word = ""
@@ -69,10 +69,10 @@ class Option(NamedTuple):
         return cls(name, kind, default, least, most, tuple(" ".join(value) for value in values))
 
     def check(self, value: str) -> str:
-        """The value as the engine wants it.
+        """Check a value and return it as the engine expects it.
 
         Raises:
-            UsageError: not one of its values; says which are.
+            UsageError: not a valid value; the message says which are.
         """
         told = f"The engine's option {self.name!r}"
         if self.kind == "check":
@@ -91,14 +91,14 @@ class Option(NamedTuple):
 
 
 class Engine:
-    """A running engine. Ends its process when it is closed, forgotten, or when Python ends.
+    """A running engine. Its process ends when this object is closed or garbage-collected, or when Python exits.
 
     Args:
-        path: its file, or a name that the shell would find.
-        timeout: seconds that it may take to answer, beyond the time for a move.
+        path: the program file, or a name on ``PATH``.
+        timeout: seconds that it may take to answer, beyond its time for a move.
 
     Raises:
-        UsageError: no such file, or it can't be run.
+        UsageError: there is no such file, or it can't be run.
         EngineError: it doesn't speak UCI.
     """
 
@@ -111,18 +111,18 @@ class Engine:
                 [self.path],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,  # what it says when it dies is worth telling
+                stderr=subprocess.STDOUT,  # error messages quote its last line
                 encoding="utf-8",
                 errors="replace",
                 bufsize=1,
-                start_new_session=True,  # Ctrl-C is for us, and its own children end with it
+                start_new_session=True,  # Ctrl-C reaches only us, and killing its group ends its children too
             )
         except OSError as error:
             raise UsageError(f"The engine {self.path} cannot be run: {error.strerror or error}.") from None
         self.pid = self._process.pid
-        self._lines: queue.Queue[str | None] = queue.Queue(10_000)  # an engine that floods us waits
+        self._lines: queue.Queue[str | None] = queue.Queue(10_000)  # bounded: an engine that floods us has to wait
         self._said: deque[str] = deque(maxlen=3)
-        # The thread and the finalizer must not hold the engine itself: it could never be forgotten.
+        # The thread and the finalizer must not refer to the engine itself, or it would never be garbage-collected.
         pipe = (self._process.stdout, self._lines)
         threading.Thread(target=_listen, args=pipe, name=f"engine {self.pid}", daemon=True).start()
         self._end = weakref.finalize(self, _end, self._process, self._lines)
@@ -139,15 +139,15 @@ class Engine:
             if words[:2] == ["id", "name"]:
                 self.name = line.split("name", 1)[1].strip() or self.name
             elif words[:2] == ["option", "name"]:
-                with contextlib.suppress(ValueError):  # bounds that are no numbers: not our business unless it is set
+                with contextlib.suppress(ValueError):  # an option whose bounds are not numbers can't be set
                     option = Option.read(line)
                     self.options[option.name] = option
 
     def set(self, name: str, value: str) -> None:
-        """Set an option, by the name that the engine declared (capitals don't matter).
+        """Set an option by its declared name, in upper or lower case.
 
         Raises:
-            UsageError: no such option, or not one of its values.
+            UsageError: no such option, or not a valid value.
         """
         known = {option.lower(): option for option in self.options}
         if name.lower() not in known:
@@ -159,13 +159,13 @@ class Engine:
         self.send(f"setoption name {option.name}" + ("" if option.kind == "button" else f" value {checked}"))
 
     def ready(self) -> None:
-        """Wait until it has carried out its commands."""
+        """Wait until the engine has carried out all commands so far (``isready``)."""
         self.send("isready")
         for _ in self.until("readyok", self.timeout, "did not get ready"):
             pass
 
     def best(self, fen: str, limits: Mapping[str, int]) -> tuple[str, dict[str, object]]:
-        """(its move as it says it, what it said of the score) in a position.
+        """Ask for the best move in a position; returns the move as the engine writes it, and its last depth and score.
 
         Raises:
             EngineError: it crashed or took too long.
@@ -182,10 +182,10 @@ class Engine:
         return (words[1] if len(words) > 1 else ""), info
 
     def send(self, line: str) -> None:
-        """Say a line.
+        """Send a line.
 
         Raises:
-            EngineError: nobody listens any more.
+            EngineError: the engine has closed its input or ended.
         """
         pipe = self._process.stdin
         try:
@@ -197,7 +197,7 @@ class Engine:
             raise self._dead(f"cannot be sent {line!r}") from None
 
     def until(self, last: str, seconds: float, failing: str) -> list[str]:
-        """The lines before the one that begins with the word ``last``.
+        """Read up to the line that starts with ``last``; returns the lines before it, at most the latest 10,000.
 
         Raises:
             EngineError: the process ended, or that line did not come in time.
@@ -212,8 +212,8 @@ class Engine:
                 line = self._lines.get(timeout=left)
             except queue.Empty:
                 raise EngineError(
-                    f"The engine {self.path} {failing}: no {last!r} within {seconds:g} s.{self._last_words()} It was "
-                    "ended; give it more time with timeout=SECONDS, or check that it is a UCI engine."
+                    f"The engine {self.path} {failing}: no {last!r} within {seconds:g} s.{self._last_words()} Its "
+                    "process was ended; give it more time with timeout=SECONDS, or check that it is a UCI engine."
                 ) from None
             if line is None:
                 self._lines.put(None)  # the end stays the end
@@ -235,7 +235,7 @@ class Engine:
         return EngineError(f"The engine {self.path} {failing}: {how}.{self._last_words()}")
 
     def close(self, *, ask: bool = True) -> None:
-        """End the process; it is asked first, and may listen. Closing twice is fine."""
+        """End the process; with ``ask`` the engine first gets ``quit`` and half a second. Closing twice is fine."""
         if ask and self._end.alive and self._process.poll() is None:
             with contextlib.suppress(EngineError, subprocess.TimeoutExpired):
                 self.send("quit")
@@ -244,10 +244,10 @@ class Engine:
 
 
 def _find(path: str) -> str:
-    """The file of an engine.
+    """The program file of an engine.
 
     Raises:
-        UsageError: there is none, or it is no program.
+        UsageError: there is no such file, or it is not executable.
     """
     file = Path(path).expanduser()
     if not file.exists():
@@ -264,7 +264,7 @@ def _find(path: str) -> str:
 
 
 def _programs(folder: Path) -> list[str]:
-    """The names of the programs in a folder; none where it cannot be looked into."""
+    """The names of the programs in a folder; none if the folder cannot be read."""
     try:
         return [file.name for file in folder.iterdir() if file.is_file() and os.access(file, os.X_OK)]
     except OSError:
@@ -272,7 +272,7 @@ def _programs(folder: Path) -> list[str]:
 
 
 def _listen(pipe: IO[str], lines: queue.Queue[str | None]) -> None:
-    """Hand lines over as they come, then None; one thread an engine."""
+    """Put each line into the queue as it arrives, then None; every engine has its own thread for this."""
     with contextlib.suppress(ValueError, OSError), pipe:
         for line in pipe:
             lines.put(line.rstrip("\r\n"))
@@ -280,8 +280,8 @@ def _listen(pipe: IO[str], lines: queue.Queue[str | None]) -> None:
 
 
 def _end(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
-    """Kill an engine with its children and wait for it and for the thread that listens, so that nothing is left."""
-    if process.poll() is None:  # a number that was waited for may be another process's by now
+    """Kill an engine and its children, then wait for the process and the listening thread, so that nothing is left."""
+    if process.poll() is None:  # after poll() has reaped the process, its id may belong to another one
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -293,13 +293,13 @@ def _end(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None
         if process.stdin is not None:
             process.stdin.close()
     with contextlib.suppress(queue.Empty):
-        while lines.get(timeout=1) is not None:  # the listener may wait for room
+        while lines.get(timeout=1) is not None:  # the listener may be waiting for room in the queue
             pass
     lines.put(None)
 
 
 def _scores(words: list[str]) -> dict[str, object]:
-    """Depth, score (centipawns) or mate (moves), and nodes of an ``info`` line, for the side to move."""
+    """Depth, score (centipawns) or mate (moves), and nodes from an ``info`` line, for the side to move."""
     found: dict[str, object] = {}
     if words[0] != "info" or "string" in words:
         return found
@@ -312,5 +312,5 @@ def _scores(words: list[str]) -> dict[str, object]:
 
 
 def _whole(text: str) -> int | None:
-    """The whole number that a text is, of at most 18 digits, or None."""
+    """A text of at most 18 digits as a whole number, or None."""
     return int(text) if re.fullmatch("-?[0-9]{1,18}", text) else None

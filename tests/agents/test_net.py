@@ -79,12 +79,12 @@ def test_a_net_that_is_not_whole_is_told(tmp_path: Path, harm: str) -> None:
         weights.write_bytes(weights.read_bytes()[:5000])
     else:
         (tmp_path / "net.json").write_text("{")
-    with pytest.raises(ModelError, match="holds no whole net"):
+    with pytest.raises(ModelError, match="holds no complete net"):
         load_net(tmp_path)
 
 
 def test_a_net_for_other_worlds_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"sees \[24, 11, 11\] planes and knows 22 actions"):
+    with pytest.raises(UsageError, match=r"takes observations of shape \[24, 11, 11\] and has 22 actions"):
         NetAgent(net(), make_game("gridworld", preset="a3_11x11", observation={"height": 9, "width": 9}))
     with pytest.raises(UsageError, match="too small"):
         PolicyNet(24, 5, 5, 22)

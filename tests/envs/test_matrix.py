@@ -387,5 +387,5 @@ def test_repeated_games_are_analysed_while_they_are_small():
     assert solve_hidden(twice).game_values[0] == pytest.approx(0, abs=1e-4)
     with pytest.raises(UsageError, match="more than 20,000 decisions"):
         information_tree(make_game("matrix"))
-    with pytest.raises(UsageError, match="so it forgets"):
+    with pytest.raises(UsageError, match="no perfect recall"):
         information_tree(make_game("matrix", game="coordination", rounds=3, memory=1))

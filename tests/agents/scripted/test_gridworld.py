@@ -145,5 +145,5 @@ def test_the_bound_counts_what_there_is() -> None:
 
 
 def test_they_play_nothing_else() -> None:
-    with pytest.raises(UsageError, match="plays the gridworld"):
+    with pytest.raises(UsageError, match="plays only the gridworld"):
         make_baseline("forager", make_game("tictactoe"))

@@ -310,7 +310,7 @@ def test_longest_lines_and_histories_fit() -> None:
 
 
 def test_what_it_refuses(game: Game) -> None:
-    with pytest.raises(UsageError, match="plays chess alone, not tictactoe-v0"):
+    with pytest.raises(UsageError, match="plays only chess, not tictactoe-v0"):
         make_baseline("alphabeta", make_game("tictactoe"))
     for wrong in ({"depth": 0}, {"depth": 65}, {"nodes": 0}):
         with pytest.raises(UsageError, match=next(iter(wrong))):

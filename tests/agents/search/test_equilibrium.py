@@ -106,5 +106,5 @@ def test_games_that_are_refused_say_why(make, message):
 
 
 def test_too_few_iterations_are_said():
-    with pytest.raises(UsageError, match=r"50 iterations left leduc_poker-v0 at an exploitability of 0\.\d+, above"):
+    with pytest.raises(UsageError, match=r"After 50 iterations the exploitability in leduc_poker-v0 is 0\.\d+, above"):
         solve_hidden(LEDUC, target=1e-9, iterations=50)

@@ -147,13 +147,13 @@ def test_policy_table_reads_an_agent():
 
 def test_a_policy_that_looks_at_hidden_cards_is_found():
     tree = information_tree(KUHN)
-    with pytest.raises(UsageError, match=r"looks at what is hidden: at 'P1 [JQ] [pb]>' of kuhn_poker-v0"):
+    with pytest.raises(UsageError, match=r"uses hidden information: at 'P1 [JQ] [pb]>' of kuhn_poker-v0"):
         policy_table(tree, Table(tree, tree.uniform(), cheat=0.1))
 
 
 def test_a_policy_that_is_none_is_refused():
     tree = information_tree(KUHN)
-    with pytest.raises(UsageError, match=r"gives 0\.800000 to all legal actions at 'P0 "):
+    with pytest.raises(UsageError, match=r"sum to 0\.800000 over the legal actions at 'P0 "):
         policy_table(tree, Table(tree, tree.uniform() * 0.8))
 
 
@@ -164,9 +164,9 @@ def test_positions_without_a_decision_are_not_found():
 
 
 def test_players_who_forget_are_refused():
-    with pytest.raises(UsageError, match=r"player_1 is told 'O XXO......>' after different decisions of its own"):
+    with pytest.raises(UsageError, match=r"player_1 sees 'O XXO......>' after different decisions of its own"):
         information_tree(make_game("tictactoe"))  # two orders of play, one board
-    with pytest.raises(UsageError, match=r"player_0 is told 'P0 2/3 0,0>' after different decisions of its own"):
+    with pytest.raises(UsageError, match=r"player_0 sees 'P0 2/3 0,0>' after different decisions of its own"):
         information_tree(make_game("highest_number", max_number=1, rounds=3))
 
 

@@ -199,7 +199,7 @@ def test_bad_policies_and_games_are_named(game: Game, graph: Graph) -> None:
     with pytest.raises(UsageError, match=r"position 0 of tictactoe-v0 .*4520 such positions"):
         policy_table(graph, Table(graph, np.full(graph.legal.shape, 0.01)))
     broken = np.where(graph.legal, np.nan, 0.0)
-    with pytest.raises(UsageError, match="it must be 1"):
+    with pytest.raises(UsageError, match="they must sum to 1"):
         policy_table(graph, Table(graph, broken))
     with pytest.raises(UsageError, match="all players move at once"):
         exploitability(make_game("highest_number"), RandomAgent())

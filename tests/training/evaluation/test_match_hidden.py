@@ -42,7 +42,7 @@ def test_the_rows_of_an_evaluation():
 def test_who_looks_at_hidden_cards_gets_no_figure_but_the_reason():
     policy = evaluate(KUHN, Cheat(), {}, 2, 0)[-1]
     assert policy["exploitability"] is None
-    assert "looks at what is hidden" in policy["why"]
+    assert "uses hidden information" in policy["why"]
 
 
 def test_games_that_are_too_large_say_so():
