@@ -440,8 +440,11 @@ class VecEnv:
             loop(*head, 0, n, *tail)
             return
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="coterie")
+            self._pool = ThreadPoolExecutor(self.num_threads - 1, thread_name_prefix="coterie")
         blocks = -(-n // BLOCK)
         cuts = [min(n, BLOCK * (blocks * c // chunks)) for c in range(chunks + 1)]
-        for future in [self._pool.submit(loop, *head, a, z, *tail) for a, z in pairwise(cuts)]:
+        own, *others = pairwise(cuts)
+        waiting = [self._pool.submit(loop, *head, a, z, *tail) for a, z in others]
+        loop(*head, *own, *tail)  # here, not in one more thread: to hand work over costs more than short calls take
+        for future in waiting:
             future.result()
