@@ -18,6 +18,7 @@ import pickle
 import string
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any
@@ -431,11 +432,8 @@ def check_pettingzoo(game: Game) -> None:
     """PettingZoo's own tests: api, seed, parallel, max_cycles (where games are long enough) and render."""
     draw = _draw(game)
 
-    def env(render_mode: str | None = None, max_cycles: int | None = None) -> AECGame:
-        return AECGame(game, render_mode=render_mode, max_cycles=max_cycles, draw=draw)
-
-    def parallel_env(render_mode: str | None = None, max_cycles: int | None = None) -> ParallelGame:
-        return ParallelGame(game, render_mode=render_mode, max_cycles=max_cycles, draw=draw)
+    env = partial(AECGame, game, draw=draw)
+    parallel_env = partial(ParallelGame, game, draw=draw)
 
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         for message in FARAMA_WARNINGS:
@@ -459,7 +457,10 @@ def check_pettingzoo(game: Game) -> None:
         if game.whole is not None:
             state_test(env(), parallel_env(), num_cycles=10)
         if game.info.simultaneous and game.info.max_cycles > 4:
-            max_cycles_test(SimpleNamespace(env=env, parallel_env=parallel_env))
+            # It samples without masks: an illegal action must not end the game before the last cycle.
+            policy = None if game.info.is_world else "resample"
+            faces = {"env": partial(env, illegal=policy), "parallel_env": partial(parallel_env, illegal=policy)}
+            max_cycles_test(SimpleNamespace(**faces))
         if "rgb_array" not in render_modes(draw) or importlib.util.find_spec("pygame"):
             render_test(env)
 

@@ -10,7 +10,7 @@ import pytest
 
 import coterie
 from coterie.envs import RUNNING, TERMINATED, Game, GameInfo, Kernels, everybody, kernel, make_game, registry
-from coterie.envs.testing import check_game
+from coterie.envs.testing import CHECKS, check_game
 from coterie.errors import IllegalAction, UsageError
 
 ROUND = np.dtype([("played", np.uint8), ("rounds", np.uint8)])
@@ -89,6 +89,18 @@ def test_a_factory_returns_a_game(scratch):
     coterie.register("empty-v0", f"{__name__}:no_game")
     with pytest.raises(UsageError, match=r"The factory .*:no_game of empty-v0 returned None, which is no Game"):
         make_game("empty-v0")
+
+
+@kernel
+def one_side_a_round(state, i, player, mask):
+    for side in range(2):
+        mask[side] = state[i]["played"] < state[i]["rounds"] and state[i]["played"] % 2 == side
+
+
+def test_simultaneous_games_may_have_illegal_actions():
+    """PettingZoo's max_cycles_test plays without masks, and the game must not be lost by that."""
+    game = pennies(6)
+    CHECKS["pettingzoo"](dataclasses.replace(game, kernels=game.kernels._replace(legal=one_side_a_round)))
 
 
 def test_texts_by_default():
