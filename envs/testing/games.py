@@ -126,6 +126,7 @@ ARGUMENTS = {
     "key": "(state, i)",
     "draw": "(state, i, word)",
     "alive": "(state, i, player)",
+    "step_legal": "(state, i, actions, rewards, packed)",
 }
 """What each kernel takes."""
 

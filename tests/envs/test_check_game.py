@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.envs import list_envs, make_game
+from coterie.envs import Kernels, list_envs, make_game
 from coterie.envs.stepping.defaults import everybody
 from coterie.envs.stepping.jit import disabled, kernel
 from coterie.envs.testing import CHECKS, check_game, transcript
+from coterie.envs.testing.games import ARGUMENTS
 from coterie.envs.words import TextGame
 
 BOARDS = [id for id in list_envs() if not isinstance(make_game(id), TextGame)]
@@ -153,3 +154,7 @@ def test_hidden_randomness_is_found():
         return str(rng.random())
 
     assert transcript(dataclasses.replace(game, compact=restless)) != transcript(game)
+
+
+def test_the_arguments_of_every_kernel_are_known():
+    assert set(ARGUMENTS) == set(Kernels._fields)
