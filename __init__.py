@@ -1,8 +1,8 @@
 """A coterie: agents that learn by playing each other.
 
 Games with numba rules behind PettingZoo's APIs and a batched one, language models with many LoRA adapters as players,
-and a trainer for them. Importing this package imports nothing heavy; its effects are that ``pettingzoo.make`` finds
-our games, and that old names of modules import.
+and a trainer for them. Importing this package imports nothing heavy. It registers our games with ``pettingzoo.make``
+and keeps old module names importable.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Names for ints and arrays, so that signatures say what they hold.
 
-Letters in shapes, the same everywhere: N games, P players, A actions, B rows of a batch, T tokens, H W grid.
+Letters in shapes mean the same everywhere: N games, P players, A actions, B rows of a batch, T tokens, H W grid.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Player: TypeAlias = int
-"""A seat in the rules, 0..P-1."""
+"""A seat, 0..P-1, as the rules number it."""
 
 Action: TypeAlias = int
 """An action number, 0..A-1."""
@@ -23,7 +23,7 @@ Mask: TypeAlias = NDArray[np.int8]
 """[..., A] 1 = legal, 0 = not."""
 
 Rewards: TypeAlias = NDArray[np.float32]
-"""[..., P] one reward a player."""
+"""[..., P] one reward per player."""
 
 Status: TypeAlias = int
 """What a step returns: one of RUNNING, TERMINATED, TRUNCATED."""

@@ -6,19 +6,19 @@ The tree (each also inherits the built-in error a caller would expect)::
     ├── UsageError (ValueError)            a bad name, flag, field or value; the command line exits with code 2
     │   ├── NotationError                  a position or game record (FEN, PGN, SGF) that cannot be read; says where
     │   ├── UnknownName                    no such game / model / scheme / agent; carries a suggestion
-    │   └── MissingExtra (ImportError)     a feature needs an extra; says which line to type
+    │   └── MissingExtra (ImportError)     a feature needs an extra; gives the command that installs it
     ├── ActionError (ValueError)           an answer that cannot be played
     │   ├── InvalidAction                  not an action of this game at all
     │   ├── IllegalAction                  an action, but not now
     │   └── AmbiguousAction                could mean several actions
     ├── StateError (ValueError)            a state blob that is truncated, of another game or of another version
     ├── ModelError (ValueError)            a model that cannot be found, loaded or used as a causal language model
-    ├── EngineError (RuntimeError)         an engine (of chess, of a model) that crashed, hangs or answers nonsense
+    ├── EngineError (RuntimeError)         an engine (for chess or a model) that crashed, hangs or answers nonsense
     ├── RunError (RuntimeError)            a run folder that cannot be read, written or resumed
     ├── CollapseError (RuntimeError)       training stopped itself: entropy, illegal share, KL or a non-finite loss
     └── PlayerLeft                         the person at the terminal left the game
 
-Each message names what came, the state it met, and the way out.
+Each message says what was given, why it does not work, and what to do instead.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 
 def did_you_mean(name: str, known: Iterable[str], least: float = 0.5) -> str:
-    """Return ``" Did you mean 'x'?"`` for the closest known name that is at least so like it (0 to 1), else ``""``."""
+    """Return ``" Did you mean 'x'?"`` for the closest known name at least ``least`` (0 to 1) similar, else ``""``."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=least)
     return f" Did you mean {close[0]!r}?" if close else ""
 
@@ -65,8 +65,8 @@ class NotationError(UsageError):
 
     Args:
         message: what is wrong, where, and what was expected.
-        at: offset of the fault in the text that came, in characters, or None.
-        read: what was read before the fault (moves, games), of the reader's own kind.
+        at: offset of the fault in the text, in characters, or None.
+        read: what was read before the fault (moves, games); its type depends on the reader.
     """
 
     def __init__(self, message: str, at: int | None = None, read: object = None) -> None:
@@ -79,8 +79,8 @@ class UnknownName(UsageError):
 
     Args:
         kind: what was looked up ("environment", "model", "scheme", ...).
-        name: what came.
-        known: what there is.
+        name: the unknown name.
+        known: the registered names.
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
@@ -122,7 +122,7 @@ class ModelError(CoterieError, ValueError):
 
 
 class EngineError(CoterieError, RuntimeError):
-    """An engine (of chess, of a model; often another process) that crashed, hangs or answers what cannot be played."""
+    """An engine (for chess or a model; often another process) that crashed, hangs or answers nonsense."""
 
 
 class RunError(CoterieError, RuntimeError):

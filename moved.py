@@ -1,9 +1,9 @@
-"""Modules that moved into rooms: their old names still import, and give the very same module.
+"""Modules that moved into rooms (subpackages): their old names still import the same module objects.
 
 ``from coterie.training.config import preset`` is ``from coterie.training.runs.config import preset``.
 
-This file stays at the root: ``import coterie`` needs it before any room, it answers for all rooms, and none of them
-needs to know the names of the others.
+This file stays at the root because ``import coterie`` needs it before any room, and because it covers all rooms, so
+that no room needs to know the names of the others.
 """
 
 from __future__ import annotations
@@ -133,15 +133,15 @@ MOVED = {
         "command": "..cli.train",
     },
 }
-"""Room (the root is ``""``) -> old name -> new name within the room; each leading dot leaves a room."""
+"""Room (the root is ``""``) -> old name -> new name relative to the room; each leading dot goes up one room."""
 
 
 class Moved:
-    """Finds the modules of ``MOVED``; asked after all other finders, so that nothing that exists is hidden."""
+    """Finds the modules in ``MOVED``. It runs after all other finders, so it hides no module that exists."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """The spec of a module that moved; None for all others."""
+        """The spec of a module that moved; None for any other module."""
         root, _, rest = name.partition(".")
         room, _, old = rest.rpartition(".")
         new = MOVED.get(room, {}).get(old) if root == __package__ else None
@@ -155,13 +155,13 @@ class _Same(Loader):
         self.name = name
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module itself, under its own spec."""
+        """Import the module by its new name and remember its spec."""
         module = importlib.import_module(self.name)
         self.spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """It ran when it was imported; only its spec was put in the place of its own."""
+        """Restore the module's spec, which the import system replaced; its code already ran in ``create_module``."""
         module.__spec__ = self.spec
 
 

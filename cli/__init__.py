@@ -1,10 +1,10 @@
-"""The ``coterie`` command: one file a command, each with ``run(words) -> exit code``; ``arguments`` reads the words.
+"""The ``coterie`` command: one file per subcommand, each with ``run(words) -> exit code``; ``arguments`` parses them.
 
-A command is imported when it runs, and what it does lies in the rooms below; so ``coterie play`` works on the core
-install and ``coterie --help`` is quick.
+A subcommand is imported only when it runs, and the work is done in other subpackages, so ``coterie play`` works on the
+core install and ``coterie --help`` is quick.
 
-Exit codes: 0 done, 1 training stopped itself, 2 a word, name, file or model that cannot be used, 130 interrupted. An
-error is one sentence on standard error; ``COTERIE_DEBUG=1`` shows where it was raised.
+Exit codes: 0 success; 1 training stopped itself, or ``eval`` missed its goal; 2 an argument, name, file or model that
+cannot be used; 130 interrupted. An error is one message on standard error; ``COTERIE_DEBUG=1`` shows the traceback.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ usage: coterie COMMAND [arguments]
 
 Agents that learn by playing each other.
 
-  coterie envs                                      what can be played
-  coterie envs tictactoe                            its rules, actions and observations
-  coterie envs gridworld --presets                  worlds that have names; --preset NAME --yaml prints one to edit
-  coterie play tictactoe                            you against a random player, in the terminal
+  coterie envs                                      list the games
+  coterie envs tictactoe                            show a game's rules, actions and observations
+  coterie envs gridworld --presets                  list named worlds; --preset NAME --yaml prints one to edit
+  coterie play tictactoe                            play against a random player in the terminal
   coterie play tictactoe --players minimax random --gif game.gif
-  coterie play chess --window                       you in a window, with the mouse
-  coterie train tictactoe                           the built-in model learns it, in minutes on two cores
-  coterie train --run RUN --resume                  continue where it stopped
-  coterie train gridworld --policy net              a small net instead of a language model, by PPO
-  coterie eval RUN --vs random minimax              how good it is
-  coterie play tictactoe --players human RUN        you against it
-  coterie bench envs                                how fast the games are here
+  coterie play chess --window                       play with the mouse in a window
+  coterie train tictactoe                           train the built-in model, in minutes on two cores
+  coterie train --run RUN --resume                  resume a run where it stopped
+  coterie train gridworld --policy net              train a small net with PPO instead of a language model
+  coterie eval RUN --vs random minimax              measure how good the trained player is
+  coterie play tictactoe --players human RUN        play against it
+  coterie bench envs                                measure how fast the games run on this machine
 
 A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), forager,
 raider, altruist, net (gridworld), human, a run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2,
 a folder, a hub id, a .gguf file).
-`coterie COMMAND --help` lists every argument of a command.
+`coterie COMMAND --help` lists all arguments of a command.
 """
 
 COMMANDS = ("envs", "play", "train", "eval", "bench")
@@ -51,18 +51,18 @@ EXTRAS = {
         *("rich", "matplotlib", "tensorboard", "tokenizers", "safetensors", "huggingface_hub"),
     ),
 }
-"""Which extra brings which module."""
+"""The modules that each extra installs."""
 
 SPINS = "20000"
-"""How often OpenMP's threads look for work before they sleep: about 50 us. Where other programs want the cores too, the
-usual number (a few ms) makes training several times slower; on an idle machine it gains nothing."""
+"""How often OpenMP's threads poll for work before they sleep: about 50 us. When other programs use the cores too, the
+default (a few ms) makes training several times slower; on an idle machine it gains nothing."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code.
 
     Args:
-        argv: the words after ``coterie``; by default those of this process.
+        argv: the words after ``coterie``; by default this process's arguments.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if "OMP_WAIT_POLICY" not in os.environ:
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\nInterrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone (`coterie envs | head`); Python would complain once more at exit.
+        # The reader of our output has gone (`coterie envs | head`); without this, Python complains again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except SystemExit as leaving:
@@ -106,7 +106,7 @@ def _dispatch(words: list[str]) -> int:
 
 
 def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
-    """The sentence for a module that an extra would bring, or None for any other module."""
+    """The error for a missing module that an extra installs, or None for any other module."""
     module = (error.name or "").split(".")[0]
     for extra, modules in EXTRAS.items():
         if module in modules:

@@ -1,4 +1,4 @@
-"""The arguments of the ``coterie`` command: a frozen dataclass each; tyro makes flags and help texts from them."""
+"""The arguments of each ``coterie`` command as a frozen dataclass, from which tyro makes the flags and help texts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "train_arguments",
 
 @dataclass(frozen=True)
 class Envs:
-    """List the games, or tell all about one.
+    """List the games, or describe one.
 
     Attributes:
-        game: tell about this one.
-        set: its own arguments, e.g. size=9 komi=6.5; parts of them by dots, e.g. agent.energy=100.
-        presets: list its presets: configurations that have names.
-        preset: tell about the game as this preset has it.
-        yaml: print the whole configuration instead, as a file to edit and to play: --set config=FILE.
+        game: the game to describe; without it, all games are listed.
+        set: the game's own arguments, e.g. size=9 komi=6.5; dots set parts of them, e.g. agent.energy=100.
+        presets: list the game's presets (named configurations).
+        preset: describe the game with this preset.
+        yaml: print the whole configuration as YAML instead; edit it and play it with --set config=FILE.
     """
 
     game: tyro.conf.Positional[str] = ""
@@ -41,29 +41,30 @@ class Envs:
 class Play:
     """Play a game and show it.
 
-    At the window of a world (gridworld): click an agent to look into it; Enter takes it over and hands it back. Then
-    arrows or WASD turn and go, Space uses, x or 1-9 attacks, g gives, f shields, v swaps, b steps back. Always: c
-    camera, wheel zoom, p pause, . one tick, + and - speed, o what it sees, Tab next agent, n new world, h all keys.
+    In the window of a world (gridworld): click an agent to inspect it; Enter takes it over and hands it back. You then
+    turn and move with the arrows or WASD; Space uses, x or 1-9 attacks, g gives, f shields, v swaps, b steps back.
+    Always: c camera, wheel zoom, p pause, . one tick, + and - speed, o its view, Tab next agent, n new world, h all
+    keys.
 
     Attributes:
-        game: what is played; `coterie envs` lists the names.
+        game: the game to play; `coterie envs` lists them.
         who: short for --players, e.g. coterie play gridworld forager.
-        players: who sits in which seat: a baseline (random, minimax, greedy, mcts:400, alphabeta:4, uci:PATH,
-            equilibrium; forager, raider, altruist), human, net (the small net that ships), a run folder or a model; by
-            default human against random (gridworld: among foragers), or as in the file of --from. Where there are more
-            than two seats, the last one named takes all that are left.
-        games: how many; with more than one, only results are shown.
+        players: one player per seat: a baseline (random, minimax, greedy, mcts:400, alphabeta:4, uci:PATH,
+            equilibrium; forager, raider, altruist), human, net (the small net that ships), a run folder or a model. The
+            default is human against random (gridworld: human among foragers), or the players saved in the --from file.
+            In a game of more than two seats, the last player named takes all remaining seats.
+        games: number of games; with more than one, only results are shown.
         seed: the same seed gives the same game.
-        gif: draw the (first) game into this file.
-        mp4: the same as a film.
-        follow: films and windows of worlds: follow this agent.
-        ticks: leave each game after so many turns (ticks); 0: at its end.
-        window: play with the mouse, in a window; worlds: watch, look into agents and take one over (h: all keys).
-        save: add the games to this file: .json, and what else the game can be written in (chess .pgn, go .sgf).
-        start: where the games begin, if not at the beginning, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".
-        from_: continue the last game in a file left by --save or by a closed window.
-        replay: play the games of such a file again and see that they lead where they led; with --window, --gif or
-            --mp4 the last of them is shown.
+        gif: write the first game to this file as an animated picture.
+        mp4: write the first game to this file as a film.
+        follow: the agent that films and windows of worlds follow.
+        ticks: stop each game after this many turns (ticks); 0 plays to the end.
+        window: play in a window with the mouse; in worlds, watch, inspect agents and take one over (h lists all keys).
+        save: add the games to this file: .json, or the game's own format (chess .pgn, go .sgf).
+        start: start the games from this position instead, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".
+        from_: continue the last game in a file written by --save or by a closed window.
+        replay: replay the games in such a file and check every state; with --window, --gif or --mp4, also show the last
+            one.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
     """
@@ -88,15 +89,15 @@ class Play:
 
 @dataclass(frozen=True)
 class Train:
-    """Let a model learn a game by playing it: a language model, or with --policy net a small net.
+    """Train a model by playing a game: a language model, or with --policy net a small net.
 
     Attributes:
-        game: what is learned; `coterie envs` lists the names. A run and a file know.
-        config: a YAML file with fields that differ from the game's preset, as in a run's own config.yaml.
+        game: the game to learn; `coterie envs` lists them. Not needed with --config, or with --run and --resume.
+        config: a YAML file of fields that differ from the game's preset, such as a run's config.yaml.
         run: the run's folder; runs/GAME-TIME by default.
         resume: continue the run in --run, or the newest run of this game.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
-        report_to: where the numbers go besides metrics.jsonl: tensorboard (files in the run), wandb or none.
+        report_to: where metrics go besides metrics.jsonl: tensorboard (files in the run's folder), wandb or none.
     """
 
     game: tyro.conf.Positional[str] = ""
@@ -109,31 +110,32 @@ class Train:
 
 @dataclass(frozen=True)
 class Eval:
-    """Measure a player: matches against others from both seats, and the policy itself against exact play.
+    """Measure a player: in matches against others from both seats, and by comparing its policy with exact play.
 
-    In worlds that many agents share (gridworld): what it earns on held-out maps when it sits in every seat, beside
-    others on the same maps. Models then sample, as in training.
+    In worlds that many agents share (gridworld), measure what the player earns on held-out maps when it sits in every
+    seat, and what other players earn on the same maps. Models then sample, as in training.
 
     Attributes:
         run: a run folder (RUN, RUN:player, RUN:player@version), a model or any other player.
-        vs: opponents; by default those of the game's preset.
-        games: games against each, half from either seat (1,000 by default); with a curriculum, held-out positions; in
-            worlds, how many of them (32 by default).
-        opening_plies: games begin after 0 to this many random plies, and each opening is played from every seat. By
-            default 0, or where both sides always answer alike a quarter of the longest game, at most 8.
-        ticks: leave each world after so many ticks; 0: at its end.
-        save: worlds: add all that are played to this file of JSON lines; `coterie play --replay FILE` shows them.
-        curriculum: count the held-out positions that it solves instead; a run that learned from one takes that by
-            default where no --vs is said. A name (`coterie envs GAME` lists them) or [OPTION=]FILE.
-        game: what is played; a run knows.
+        vs: opponents; by default those in the game's preset.
+        games: games against each opponent, half from either seat (default 1,000); with a curriculum, the number of
+            held-out positions; in worlds, the number of worlds (default 32).
+        opening_plies: games start after 0 to this many random plies, and each opening is played from every seat. The
+            default is 0; where both sides are deterministic, it is a quarter of the longest game, at most 8.
+        ticks: stop each world after this many ticks; 0 plays to the end.
+        save: in worlds, add every world played to this JSON lines file; `coterie play --replay FILE` shows them.
+        curriculum: instead, count the held-out positions that the player solves. A name (`coterie envs GAME` lists
+            them) or [OPTION=]FILE; without --vs, the default is the curriculum the run was trained on, if any.
+        game: the game to play; needed unless RUN is a run folder.
         seed: the same seed gives the same games.
-        sample: the model samples its actions, as in training, instead of taking the likeliest; the exact figures are
-            then those of that policy.
-        set: the game's own arguments, e.g. size=9; a run knows.
-        preset: another world than the run's, in games that have presets; what the players see stays as in the run.
+        sample: sample the model's actions, as in training, instead of taking the likeliest; the exact figures then
+            measure that policy.
+        set: the game's own arguments, e.g. size=9; by default those of the run.
+        preset: evaluate in another world than the run's, in games that have presets; what the players observe stays as
+            in the run.
         goal: what the player must reach, e.g. random.win>=0.9,minimax.draw>=0.97. The last line says whether it did; if
-            not, the command exits with 1.
-        json: one JSON object a line instead of a table.
+            not, the command exits with code 1.
+        json: print one JSON object per line instead of a table.
     """
 
     run: tyro.conf.Positional[str]
@@ -154,11 +156,11 @@ class Eval:
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure how fast this machine plays, decides and learns; peers are measured beside where they are installed.
+    """Measure how fast this machine plays, decides and learns, and compare with other libraries that are installed.
 
     Attributes:
-        room: envs, chess, boards, gridworld, search, policy or train.
-        json: one JSON object a line: name, rate, unit, threads, peer, peer_rate, ratio.
+        room: what to measure: envs, chess, boards, gridworld, search, policy or train.
+        json: print one JSON object per line: name, rate, unit, threads, peer, peer_rate, ratio.
     """
 
     room: tyro.conf.Positional[str]
@@ -166,7 +168,7 @@ class Bench:
 
 
 def train_arguments(config: Any) -> Any:
-    """``Train`` with the fields of a configuration (``TrainConfig``, ``NetConfig``) beside its own."""
+    """``Train`` with the fields of a configuration (``TrainConfig`` or ``NetConfig``) added to its own."""
     own, more = get_type_hints(Train, include_extras=True), get_type_hints(config)
     fields: list[Any] = [(f.name, own[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)]
     fields += [(f.name, more[f.name]) for f in dataclasses.fields(config) if f.name != "game"]
@@ -179,9 +181,9 @@ def train_arguments(config: Any) -> Any:
 
 
 def parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any:
-    """The words as an instance of a dataclass; a misspelt flag is told in one sentence, everything else by tyro."""
+    """Parse the words into an instance of a dataclass; an unknown flag raises UsageError, tyro reports other errors."""
     if {"-h", "--help"} & set(words):
-        words = ["--help"]  # tyro leaves out of its help what was given already
+        words = ["--help"]  # tyro's help omits arguments that were already given
     words = _gathered(words, "--set")
     said = io.StringIO()
     options: dict[str, Any] = {} if default is None else {"default": default}
@@ -202,14 +204,14 @@ def parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any
                 if word.startswith("--") and len(word) > 2 and flag not in flags:
                     raise UsageError(
                         f"`coterie {command}` has no flag {flag!r}.{did_you_mean(flag, flags)} "
-                        f"`coterie {command} --help` lists all."
+                        f"`coterie {command} --help` lists them all."
                     ) from None
             sys.stderr.write(said.getvalue())
         raise
 
 
 def _gathered(words: list[str], flag: str) -> list[str]:
-    """``--set a --set b`` as ``--set a b``: tyro would take the last one alone."""
+    """``--set a --set b`` as ``--set a b``: tyro would use only the last one."""
     found: list[str] = []
     values: list[str] = []
     first, taking = -1, False
@@ -227,10 +229,10 @@ def _gathered(words: list[str], flag: str) -> list[str]:
 
 
 def _flags(kind: Any) -> list[str]:
-    """Every flag that a dataclass (or several, in a tuple) and the dataclasses within it make."""
+    """All flags of a dataclass and of the dataclasses nested in it."""
     flags = ["--help"]
     for attribute, hint in get_type_hints(kind).items():
-        name = attribute.rstrip("_")  # from_, since from is a word of Python's
+        name = attribute.rstrip("_")  # from_, because from is a Python keyword
         if dataclasses.is_dataclass(hint):
             flags += _flags(hint)
         else:

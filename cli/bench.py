@@ -1,4 +1,4 @@
-"""``coterie bench``: how fast things are on this machine."""
+"""``coterie bench``: measure speed on this machine."""
 
 from __future__ import annotations
 

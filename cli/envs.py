@@ -1,4 +1,4 @@
-"""``coterie envs``: what can be played."""
+"""``coterie envs``: list the games, or describe one."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ def run(words: list[str]) -> int:
     print(f"{info.id}\n\n{game.rules}\n")
     for name, value in rows.items():
         print(f"  {name:<12} {value}")
-    print(f"\nWhat player_{first} is told at the start:\n\n{game.describe(state, 0, first)}")
+    print(f"\nWhat player_{first} sees at the start:\n\n{game.describe(state, 0, first)}")
     return 0
 
 
 def _short(parameter: inspect.Parameter) -> str:
-    """``size: int = 11``; only the name of what has many forms."""
+    """``size: int = 11``, or only the name where the annotation is ``Any`` or long."""
     told = str(parameter).replace("'", "")
     return parameter.name if "Any" in told or len(told) > 40 else told
 
 
 def _presets(id: str) -> int:
-    """A table of a game's presets, and how to use one."""
+    """Print a table of a game's presets, and how to use one."""
     known, name = presets(id), spec(id).name
     widths = [max(len(row[k]) for row in known.table) for k in range(len(known.table[0]))]
     for row in known.table:
@@ -86,12 +86,12 @@ def _presets(id: str) -> int:
         f"""
   coterie.make("{id}", preset="{first}", api="parallel")
   coterie play {name} --preset {first} --set FIELD=VALUE
-  coterie envs {name} --preset {first} --yaml > my.yaml     to edit; then: coterie play {name} --set config=my.yaml"""
+  coterie envs {name} --preset {first} --yaml > my.yaml     edit it, then: coterie play {name} --set config=my.yaml"""
     )
     return 0
 
 
 def _as_yaml(name: str, arguments: dict[str, Any]) -> str:
-    """A game's whole configuration, with a line on what can be done with it."""
+    """A game's whole configuration as YAML, with a first line on how to use it."""
     told = f"coterie play {name} --set config=FILE, or coterie.make({name!r}, config=FILE)"
     return f"# To use it: {told}\n{presets(name).to_yaml(arguments)}"

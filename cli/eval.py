@@ -22,7 +22,7 @@ def run(words: list[str]) -> int:
     """Run the command; returns the exit code: 1 where a goal was missed.
 
     Raises:
-        CoterieError: a player, game or measure that there isn't.
+        CoterieError: no such player, game or measure, or arguments that do not go together.
     """
     asked: Eval = parse(Eval, "eval", words)
     from ..training.evaluation.goal import Goal
@@ -33,11 +33,11 @@ def run(words: list[str]) -> int:
     from ..training.runs.players import learners, make_player
 
     if asked.games < 0:
-        raise UsageError(f"--games is {asked.games}; it must be 0 (as many as is usual) or more.")
+        raise UsageError(f"--games is {asked.games}; it must be 0 (the default number of games) or more.")
     trained = config_of(asked.run)
     if trained is None and not asked.game:
         raise UsageError(
-            f"{asked.run} is no run folder, so say what is played: coterie eval {asked.run} --game tictactoe"
+            f"{asked.run} is not a run folder, so name the game, e.g.: coterie eval {asked.run} --game tictactoe"
         )
     played = asked.game or (trained.game if trained else "")
     own = trained is not None and spec(trained.game).name == spec(played).name
@@ -47,10 +47,10 @@ def run(words: list[str]) -> int:
     if asked.games == 1 and not worlds:
         raise UsageError("--games is 1; it must be at least 2, one from either seat.")
     if asked.opening_plies is not None and (asked.opening_plies < 0 or worlds or asked.curriculum):
-        raise UsageError("--opening-plies is about matches, and says how many random plies begin a game: 0 or more.")
+        raise UsageError("--opening-plies must be 0 or more, and is only for matches, not for worlds or curricula.")
     if (asked.ticks or asked.save) and not worlds:
         flag = "ticks" if asked.ticks else "save"
-        raise UsageError(f"--{flag} is about worlds that many agents share; {game.info.id} is played to its end.")
+        raise UsageError(f"--{flag} is only for worlds that many agents share; {game.info.id} is played to its end.")
     agents = {
         name: make_player(name, game, greedy=not asked.sample and not worlds) for name in learners(asked.run, trained)
     }
@@ -74,13 +74,13 @@ def run(words: list[str]) -> int:
         return 0
     reached = goal.reached(rows)
     verdict = f"reached: {goal.shown(rows)}" if reached else f"missed: {goal.missed(rows)}"
-    # On stderr where the rows are for a program.
+    # On stderr where a program reads the rows.
     print(f"The goal is {verdict}.", file=sys.stderr if asked.json else sys.stdout, flush=True)
     return 0 if reached else 1
 
 
 def _worlds(game: Game, agents: dict[str, Agent], worlds: int, asked: Eval) -> list[dict[str, Any]]:
-    """Every player in the same held-out worlds; how far it is, on a terminal."""
+    """Measure every player in the same held-out worlds, with progress on a terminal."""
     from ..training.evaluation.worlds import compare_worlds
 
     last = min(asked.ticks or game.info.max_cycles, game.info.max_cycles)

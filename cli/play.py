@@ -1,4 +1,4 @@
-"""``coterie play``: games in the terminal or in a window, shown, drawn and kept in files."""
+"""``coterie play``: play games in the terminal or in a window, render them and save them to files."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def run(words: list[str]) -> int:
 
 
 def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
-    """Play what was asked for; returns the exit code.
+    """Play, or replay saved games; returns the exit code.
 
     Args:
-        asked: the arguments of the command.
-        player: whoever a word means.
+        asked: the command's arguments.
+        player: makes the agent that a player's name and a game describe.
 
     Raises:
-        CoterieError: anything that cannot be played, drawn, read or written.
-        PlayerLeft: the person at the terminal left; what was played is kept where ``--save`` said so.
+        CoterieError: something cannot be played, rendered, read or written.
+        PlayerLeft: the person at the terminal left; with ``--save`` or ``--from`` the game so far is saved.
     """
     _check(asked)
     if asked.replay:
@@ -54,7 +54,7 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     saved = _saved(asked) if asked.from_ else None
     game = saved.game if saved else make_game(found.id, **wanted(found.id, asked.set, asked.preset))
     if asked.window and isinstance(game, TextGame):
-        raise UsageError(f"{found.id} is a game of words, which is played at the terminal: leave --window away.")
+        raise UsageError(f"{found.id} is a game of words, played in the terminal; remove --window.")
     named = asked.players or asked.who
     words = company(named or (_players_of(saved, asked) if saved else ()), game, asked.window)
     followed(asked, game)
@@ -74,8 +74,8 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
             match = Match(game, names, seed + number, start=start)
             if start and match.status != RUNNING:
                 raise UsageError(
-                    f"--start {' '.join(asked.start)} leaves nothing to play, the game is over there: "
-                    f"{game.describe(match.state, 0, 0).splitlines()[-1]!r} Start from a position with a move to play."
+                    f"--start {' '.join(asked.start)} is a position where the game is over: "
+                    f"{game.describe(match.state, 0, 0).splitlines()[-1]!r} Start from a position with a legal action."
                 )
             return match
 
@@ -87,7 +87,7 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
             if match.seed == first.seed:
                 draw_films(asked, match)
 
-        first = begin(0)  # the wrong number of players is told first
+        first = begin(0)  # a wrong number of players is reported before anything else
         keeper.check()
         if asked.window:
             in_window(asked, begin, agents, words, keeper)
@@ -95,17 +95,17 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
             play_games(begin, [agent for agent in agents if agent], asked.games, asked.ticks, left, ended)
     finally:
         for close in {id(agent): getattr(agent, "close", None) for agent in agents}.values():
-            if close:  # engines are programs of their own
+            if close:  # engines run as separate processes
                 close()
     return 0
 
 
 def _check(asked: Play) -> None:
-    """See that the arguments go together, before anything slow is loaded.
+    """Check that the arguments go together before anything slow is loaded.
 
     Raises:
-        UsageError: they don't.
-        MissingExtra: the window, a film or a picture needs what is not installed.
+        UsageError: they do not.
+        MissingExtra: the window or a film needs a package that is not installed.
     """
     for flag, number, least in (("games", asked.games, 1), ("ticks", asked.ticks, 0)):
         if number < least:
@@ -117,7 +117,7 @@ def _check(asked: Play) -> None:
     found = spec(asked.game) if asked.game else None
     for flag, path in (("gif", asked.gif), ("mp4", asked.mp4)):
         if path and found and not found.draw:
-            raise UsageError(f"{found.id} has no pictures, so nothing to put into {path}; leave --{flag} away.")
+            raise UsageError(f"{found.id} has no pictures to write to {path}; remove --{flag}.")
         if path and path.suffix.lower() != f".{flag}":
             raise UsageError(f"--{flag} {path} does not end in .{flag}.")
     if asked.window:
@@ -131,28 +131,28 @@ def _check(asked: Play) -> None:
 
 
 def _start(game: Game, asked: Play) -> dict[str, object]:
-    """Where ``--start`` says that games begin, as options of ``reset``."""
+    """The start position of ``--start``, as options of ``reset``."""
     options = game_arguments(asked.start)
     if asked.start and asked.from_:
-        raise UsageError(f"--start cannot go with --from: {asked.from_} says where its game stands.")
+        raise UsageError(f"--start cannot go with --from: {asked.from_} already has a position to continue from.")
     for name in options:
         if name not in game.options:
             takes = f"It takes {', '.join(sorted(game.options))}." if game.options else "It takes none."
-            raise UsageError(f"{game.info.id} knows no start {name!r}.{did_you_mean(name, game.options)} {takes}")
+            raise UsageError(f"{game.info.id} has no start option {name!r}.{did_you_mean(name, game.options)} {takes}")
     return options
 
 
 def _players_of(saved: SavedGame, asked: Play) -> tuple[str, ...]:
-    """Who played in a file. A file may come from anybody, so it names nobody who starts a program or opens a path.
+    """The players named in a saved file. Files may come from strangers, so they may name only harmless players.
 
     Raises:
-        UsageError: it does.
+        UsageError: it names a player that starts a program or opens a path.
     """
     for word in saved.words:
         if not _harmless(word):
             raise UsageError(
-                f"{asked.from_} was played by {' '.join(saved.words)}, and a file may not start {word}. If you trust "
-                "it, type: "
+                f"The players in {asked.from_} are {' '.join(saved.words)}, but a file may not load {word}. If you "
+                "trust it, type: "
                 f"coterie play {asked.game} --from {asked.from_} --players {shlex.join(saved.words)}"
             )
     return saved.words
@@ -163,11 +163,11 @@ def _harmless(word: str) -> bool:
 
 
 def _saved(asked: Play) -> SavedGame:
-    """The last game of the file."""
+    """The last game in the ``--from`` file."""
     assert asked.from_
     if asked.set or asked.preset:
         flag = "--set" if asked.set else "--preset"
-        raise UsageError(f"{flag} cannot go with --from: {asked.from_} says how its game is configured.")
+        raise UsageError(f"{flag} cannot go with --from: {asked.from_} already has its game's configuration.")
     if asked.from_.suffix.lower() not in JSON:
         raise UsageError(f"{asked.from_} cannot be resumed: --from reads the .json files that --save writes.")
     return last_game(asked, read_games(asked.from_), "from")

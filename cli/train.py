@@ -1,4 +1,4 @@
-"""``coterie train``: a language model or a net learns a game."""
+"""``coterie train``: train a language model or a net on a game."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(words: list[str]) -> int:
     """Run the command; returns the exit code.
 
     Raises:
-        CoterieError: a bad word, setting or folder.
+        CoterieError: a bad argument, setting or folder.
     """
     policy, words = _taken(words)
     named = words[0] if words and not words[0].startswith("-") else ""
@@ -33,12 +33,12 @@ def run(words: list[str]) -> int:
         folder = Path(run) if run else newest_folder(named) if resume else None
         source = folder / "config.yaml" if resume and folder else Path(file)
         if resume and not source.is_file():
-            raise RunError(f"There is no run in {folder} (no config.yaml); without --resume, a new one begins there.")
+            raise RunError(f"There is no run in {folder} (no config.yaml); leave out --resume to start one there.")
         base = read_config(source, named or None)
         if policy and not isinstance(base, POLICIES[policy]):
-            raise UsageError(f"{source} is not about a policy of the kind {policy}; leave out --policy.")
+            raise UsageError(f"{source} is not for a {policy} policy; leave out --policy.")
         if named and spec(base.game) != spec(named) and spec(base.game).name != named:
-            raise UsageError(f"{source} is about {base.game}, not {named}; it says so in its field `game`.")
+            raise UsageError(f"{source} is for {base.game}, not {named}; see its field `game`.")
         asked = _parsed(words, base, named)
     else:
         if not named:
@@ -46,13 +46,13 @@ def run(words: list[str]) -> int:
         folder, base = Path(run) if run else None, _start(policy, named)
         asked = _parsed(words, base, named)
         if isinstance(base, TrainConfig) and (asked.rollout.curriculum or is_large(asked.policy.model)):
-            base = preset(base.game, asked.rollout.curriculum, asked.policy.model)  # has a preset of its own
+            base = preset(base.game, asked.rollout.curriculum, asked.policy.model)  # these have their own presets
             asked = _parsed(words, base, named)
             if is_large(asked.policy.model):
                 print(
-                    f"{asked.policy.model} is large: games {asked.rollout.games}, learning_rate "
+                    f"{asked.policy.model} is large, so this run uses games {asked.rollout.games}, learning_rate "
                     f"{asked.optimizer.learning_rate:g}, eval_games {asked.budget.eval_games}, minutes "
-                    f"{asked.budget.minutes:g}; flags say otherwise."
+                    f"{asked.budget.minutes:g}; set flags to change them."
                 )
     chosen = {name: getattr(asked, name) for name in _fields(base)}
     if asked.preset:
@@ -76,7 +76,7 @@ def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:
 
 
 def _start(policy: str, game: str) -> AnyConfig:
-    """What is laid under the words where neither a file nor a run is.
+    """The configuration that the flags change where there is neither a file nor a run.
 
     Raises:
         UnknownName: no such game.
@@ -96,7 +96,7 @@ def _parsed(words: list[str], base: AnyConfig, named: str) -> Any:
 
 
 def _said(words: list[str], flag: str) -> str:
-    """What follows a flag, or an empty string; the last one counts."""
+    """The value after a flag, or an empty string; the last one counts."""
     found = ""
     for k, word in enumerate(words):
         if word == flag:
@@ -107,15 +107,15 @@ def _said(words: list[str], flag: str) -> str:
 
 
 def _taken(words: list[str]) -> tuple[str, list[str]]:
-    """The word of --policy, and the words without it.
+    """The value of ``--policy``, and the words without it.
 
     Raises:
-        UsageError: another policy than ``net`` or ``llm``.
+        UsageError: the value is neither ``net`` nor ``llm``.
     """
     if not any(word.partition("=")[0] == "--policy" for word in words):
         return "", words
     policy = _said(words, "--policy")
     if policy not in POLICIES:
-        raise UsageError(f"--policy is {policy!r}; it is llm (a language model, the default) or net (a small net).")
+        raise UsageError(f"--policy is {policy!r}; it must be llm (a language model, default) or net (a small net).")
     left = [w for k, w in enumerate(words) if not (w.startswith("--policy") or (k and words[k - 1] == "--policy"))]
     return policy, left

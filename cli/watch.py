@@ -1,4 +1,4 @@
-"""The windows and films of ``coterie play``, and its ``--replay``: games that were played before."""
+"""The windows, films and ``--replay`` of ``coterie play``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def in_window(
     """Play in the game's window.
 
     Raises:
-        UsageError: a world that has no window, or more than one person in it.
+        UsageError: a world that has no window, or a world with more than one person.
     """
     game = keeper.game
     people = [seat for seat, word in enumerate(words) if word == PERSON]
@@ -53,7 +53,8 @@ def in_window(
 
     if own and len(people) > 1:
         raise UsageError(
-            f"{len(people)} people came, but one sits at the window; it can take over any agent there. Name human once."
+            f"{len(people)} people were named, but only one can use the window. Name human once; that person can take "
+            "over any agent."
         )
     session = _session(asked, game, begin, agents, games=asked.games, left=left, **own)
     session.run()
@@ -75,18 +76,18 @@ def draw_films(asked: Play, match: Match) -> None:
     """Write the files of ``--gif`` and ``--mp4``.
 
     Raises:
-        CoterieError: they cannot be drawn or written.
+        CoterieError: they cannot be rendered or written.
     """
     for path in (asked.gif, asked.mp4):
         if path is not None:
-            print(f"Drawn: {draw_film(match, path, followed(asked, match.game))}")
+            print(f"Wrote {draw_film(match, path, followed(asked, match.game))}")
 
 
 def followed(asked: Play, game: Game) -> Player | None:
-    """The slot that ``--follow`` names.
+    """The slot that ``--follow`` names, or None.
 
     Raises:
-        UsageError: there is none, or it is no world.
+        UsageError: there is no such slot, or the game is not a world.
     """
     if asked.follow < 0:
         return None
@@ -98,12 +99,13 @@ def followed(asked: Play, game: Game) -> Player | None:
 
 
 def show_replay(asked: Play) -> int:
-    """Show, draw or only check the games of ``--replay``; returns the exit code.
+    """Check the games of ``--replay`` and show or render the last one; returns the exit code.
 
-    Where a line of the file cannot be read, the games before it are shown, and then it is told.
+    If a line of the file cannot be read, the games before it are listed, the fault is printed, and the last game that
+    could be read is shown.
 
     Raises:
-        CoterieError: the file holds nothing, or a game of another name than was asked for.
+        CoterieError: the file holds no game, or its last game is not the one that was named.
     """
     assert asked.replay
     fault: NotationError | None = None
@@ -134,23 +136,23 @@ def show_replay(asked: Play) -> int:
 
 
 def last_game(asked: Play, games: Sequence[SavedGame], flag: str) -> SavedGame:
-    """The last game of the file that ``--from`` or ``--replay`` names.
+    """The last game in the file of ``--from`` or ``--replay``.
 
     Raises:
-        UsageError: there is none, or it is of another game than was asked for.
+        UsageError: there is none, or it is not a game of the kind that was named.
     """
     path = asked.replay or asked.from_
     if not games:
         raise UsageError(f"{path} holds no game.")
     name = games[-1].game.info.name
     if asked.game and spec(asked.game).name != name:
-        raise UsageError(f"{path} holds a game of {name}: coterie play {name} --{flag} {path}")
+        raise UsageError(f"{path} holds a game of {name}. Type: coterie play {name} --{flag} {path}")
     return games[-1]
 
 
 def _told(saved: SavedGame) -> str:
     record, info = saved.record, saved.game.info
     turns = f"{len(record.actions):,} {'ticks' if info.simultaneous else 'turns'}"
-    begun = f"seed {saved.seed}" if saved.seed is not None else "a start of its own"
-    same = "; played again, every state is as it was" if record.keys else "; it can be played again"
+    begun = f"seed {saved.seed}" if saved.seed is not None else "its own start"
+    same = "; replayed, every state matches" if record.keys else "; replayed without fault"
     return f"{info.id}, {begun}, {turns}{same}."

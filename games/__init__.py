@@ -15,14 +15,14 @@ def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
 
     Args:
         game: a registered name.
-        players: who sits in each seat: an agent, or a name that ``coterie play --players`` understands.
-        seed: of the game and of everybody's choices.
+        players: one per seat: an agent, or a name that ``coterie play --players`` accepts.
+        seed: for the game and for all agents' choices.
 
     Returns:
-        [P] what each seat was paid.
+        [P] each seat's return.
 
     Raises:
-        CoterieError: no such game or player, or another number of players than the game has.
+        CoterieError: no such game or player, or the wrong number of players.
     """
     from ..agents.human.table import watch
     from ..envs.registry import make_game

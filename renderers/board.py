@@ -1,7 +1,7 @@
-"""What pictures of board games share: an off-screen canvas that draws smooth shapes, one palette, captions.
+"""What the pictures of games share: an off-screen canvas that draws smooth shapes, a palette, captions.
 
-Shapes are drawn at ``OVERSAMPLE`` times the size and scaled down, which smooths every edge alike. Coordinates are in
-pixels of the finished picture, as floats; x grows to the right, y downwards.
+Shapes are drawn at ``OVERSAMPLE`` times the size and scaled down, which smooths all edges. Coordinates are floats in
+pixels of the finished picture; x grows to the right, y downwards.
 
 Windows and mouse input are in ``window``.
 """
@@ -30,11 +30,11 @@ OVERSAMPLE: Final = 3
 
 
 _STAMPS: dict[tuple[str, Hashable, int], Any] = {}
-_MANY_STAMPS: Final = 256  # then the memory is emptied: who drags a window's corner asks for many sizes
+_MANY_STAMPS: Final = 256  # then the cache is cleared, since resizing a window asks for many sizes
 
 
 class Palette(NamedTuple):
-    """Colours by what they are for, so that all games look like one family."""
+    """Colours by their use, so that all games look alike."""
 
     background: Color = (24, 28, 38)
     cell: Color = (37, 43, 58)
@@ -50,18 +50,18 @@ PALETTE: Final = Palette()
 
 
 def mixed(color: Color, other: Color, part: float) -> Color:
-    """``color`` with ``part`` of ``other`` in it."""
+    """``color`` mixed with the fraction ``part`` (0 to 1) of ``other``."""
     r, g, b = (round((1 - part) * a + part * b) for a, b in zip(color, other, strict=True))
     return r, g, b
 
 
 class Canvas:
-    """A picture in the making, [height, width] pixels.
+    """A picture to draw on, [height, width] pixels.
 
     Args:
         width: pixels.
-        height: pixels; a square by default.
-        background: fills it; None leaves it transparent, for a stamp.
+        height: pixels; by default, the width.
+        background: its colour; None leaves it transparent, for a stamp.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -76,7 +76,7 @@ class Canvas:
             self._surface.fill(background)
 
     def rectangle(self, x: float, y: float, w: float, h: float, color: Color, radius: float = 0.0) -> None:
-        """A filled rectangle with round corners."""
+        """A filled rectangle, its corners rounded by ``radius``."""
         rect = self._pygame.Rect(*(round(v * OVERSAMPLE) for v in (x, y, w, h)))
         self._pygame.draw.rect(self._surface, color, rect, border_radius=round(radius * OVERSAMPLE))
 
@@ -85,8 +85,8 @@ class Canvas:
         self._pygame.draw.circle(self._surface, color, self._point(x, y), radius * OVERSAMPLE)
 
     def ring(self, x: float, y: float, radius: float, width: float, color: Color, inside: Color) -> None:
-        """A circle line whose middle runs at ``radius``; ``inside`` is the colour of what lies under it."""
-        # Two discs: pygame's own thick circles leave holes between their rims.
+        """A circle of the given line width, centred on ``radius``; ``inside`` is the colour within it."""
+        # Two discs, because pygame's thick circles have holes in their lines.
         self.disc(x, y, radius + width / 2, color)
         self.disc(x, y, radius - width / 2, inside)
 
@@ -110,14 +110,14 @@ class Canvas:
             self.stroke(start, end, width, color)
 
     def stamp(self, name: Hashable, paint: Callable[[Canvas], None], x: float, y: float, side: float) -> None:
-        """A shape that is drawn often: painted once on a square canvas of its own, then copied.
+        """A shape that is drawn often: painted once on a separate square canvas, then copied.
 
         Args:
-            name: names the shape: equal names are painted alike.
-            paint: draws it so that it fills the canvas it is given.
-            x: middle of where it goes, pixels.
-            y: likewise.
-            side: of its square, pixels; rounded.
+            name: the shape's cache key; the same name must mean the same picture.
+            paint: draws the shape so that it fills the canvas that it gets.
+            x: its centre, pixels.
+            y: its centre, pixels.
+            side: the side of its square, pixels; rounded.
         """
         key = (paint.__module__, name, max(1, round(side)))
         if key not in _STAMPS:
@@ -133,13 +133,13 @@ class Canvas:
     def text(
         self, x: float, y: float, words: str, height: float, color: Color = PALETTE.text, anchor: float = 0.5
     ) -> None:
-        """Words in one line, ``height`` tall, centred on y; ``anchor`` 0 starts at x, 0.5 centres, 1 ends."""
+        """One line of text, ``height`` tall, centred on y; it starts (anchor 0), is centred (0.5) or ends (1) at x."""
         drawn = self._font(height).render(words, True, color)
         w, h = drawn.get_size()
         self._surface.blit(drawn, (round(x * OVERSAMPLE - w * anchor), round(y * OVERSAMPLE - h / 2)))
 
     def text_width(self, words: str, height: float) -> float:
-        """How many pixels wide ``text`` would draw these words."""
+        """The width in pixels of these words as ``text`` draws them."""
         return float(self._font(height).size(words)[0]) / OVERSAMPLE
 
     def frame(self) -> Frame:
@@ -148,9 +148,9 @@ class Canvas:
         return np.ascontiguousarray(self._pygame.surfarray.array3d(small).transpose(1, 0, 2))
 
     def sprite(self, opacity: float = 1.0) -> Any:
-        """A picture that began transparent, as a surface to be copied with ``BLEND_PREMULTIPLIED``.
+        """The picture on a transparent background, as a surface to copy with ``BLEND_PREMULTIPLIED``.
 
-        Its colours are multiplied by their alpha, so that smooth edges have no dark rims on any ground.
+        Its colours are multiplied by their alpha, so that smooth edges have no dark rims on any background.
         """
         clear = self._surface.copy()
         if opacity < 1.0:
@@ -166,20 +166,20 @@ class Canvas:
 
 
 def captioned(frame: Frame, parts: Sequence[tuple[str, Color]]) -> Frame:
-    """The picture with a line of words under it, each part in its own colour.
+    """The picture with a line of text below it, each part in its own colour.
 
     Args:
-        frame: [H, W, 3].
-        parts: what to write, from left to right, e.g. ``[("minimax", PALETTE.first), (" against ", PALETTE.text)]``.
+        frame: [H, W, 3] uint8.
+        parts: texts and colours from left to right, e.g. ``[("minimax", PALETTE.first), (" against ", PALETTE.text)]``.
 
     Returns:
-        [H + about W / 11, W, 3].
+        [H + max(24, W // 11), W, 3] uint8.
     """
     width = frame.shape[1]
     bar = Canvas(width, max(24, width // 11))
     size = bar.height * 0.5
     widths = [bar.text_width(words, size) for words, _ in parts]
-    shrink = min(1.0, 0.94 * width / max(sum(widths), 1.0))  # long names shrink the line instead of leaving the picture
+    shrink = min(1.0, 0.94 * width / max(sum(widths), 1.0))  # a long line shrinks to fit the picture
     x = (width - shrink * sum(widths)) / 2
     for (words, color), part in zip(parts, widths, strict=True):
         bar.text(x, bar.height * 0.42, words, size * shrink, color, anchor=0.0)
@@ -188,7 +188,7 @@ def captioned(frame: Frame, parts: Sequence[tuple[str, Color]]) -> Frame:
 
 
 def load_pygame() -> Any:
-    """The module, with fonts ready; its greeting on standard output is kept away.
+    """The pygame module, with fonts initialised; its greeting on standard output is suppressed.
 
     Raises:
         MissingExtra: it is not installed.

@@ -11,7 +11,7 @@ from .board import PALETTE, Canvas, Color, Frame
 __all__ = ["ASPECT", "SEAT_COLORS", "Seat", "card", "chips", "table"]
 
 ASPECT: Final = 0.75
-"""Height of a table's picture by its width."""
+"""Height of a table's picture divided by its width."""
 
 SEAT_COLORS: Final[tuple[Color, ...]] = (PALETTE.first, PALETTE.second, PALETTE.accent)
 
@@ -27,12 +27,12 @@ class Seat(NamedTuple):
 
     Attributes:
         player: its number.
-        card: a letter; ``"?"`` lies face down.
-        chips: put in so far.
-        said: its last action, how it ended, or ``""``.
-        active: it is to move.
-        folded: it is out.
-        won: it has won.
+        card: a letter; ``"?"`` is a card face down.
+        chips: the chips it has put in so far.
+        said: its last action, its result, or ``""``.
+        active: whether it is the current player.
+        folded: whether it has folded.
+        won: whether it has won.
     """
 
     player: Player
@@ -45,7 +45,7 @@ class Seat(NamedTuple):
 
 
 def card(canvas: Canvas, x: float, y: float, width: float, letter: str, faded: bool = False) -> None:
-    """A card around (x, y): face up with its letter, or face down where the letter is ``"?"``."""
+    """A card centred at (x, y): face up with its letter, or face down if the letter is ``"?"``."""
     height = width * 1.4
     left, top, radius = x - width / 2, y - height / 2, width * 0.12
     if letter == "?":
@@ -62,7 +62,7 @@ def card(canvas: Canvas, x: float, y: float, width: float, letter: str, faded: b
 
 
 def chips(canvas: Canvas, x: float, y: float, radius: float, count: int, color: Color) -> None:
-    """A stack of so many chips, at most ten drawn, and their number beside it."""
+    """A stack of ``count`` chips, at most ten drawn, with the number next to it."""
     for k in range(min(count, 10)):
         top = y - k * radius * 0.42
         canvas.disc(x, top, radius, INK)
@@ -71,14 +71,14 @@ def chips(canvas: Canvas, x: float, y: float, radius: float, count: int, color: 
 
 
 def table(size: int, seats: Sequence[Seat], community: Sequence[str], pot: int, notes: Sequence[str]) -> Frame:
-    """[0.75 size, size, 3] uint8: the first seat sits below, the others opposite.
+    """[0.75 size, size, 3] uint8: the first seat at the bottom, the others opposite.
 
     Args:
         size: width in pixels.
-        seats: from the one below, clockwise.
+        seats: 1 to 3, clockwise from the one at the bottom.
         community: cards in the middle, ``"?"`` face down.
         pot: chips in the middle.
-        notes: lines about the betting, written at the lower edge.
+        notes: lines about the betting, at the lower edge.
     """
     canvas = Canvas(size, round(size * ASPECT))
     w, h = float(size), size * ASPECT

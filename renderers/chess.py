@@ -1,7 +1,7 @@
 """Chess as a picture: the board with coordinates, the last move tinted, a king in check marked.
 
-Cells are squares, a1 = 0, b1 = 1, ... h8 = 63, as ``envs.chess.position`` numbers them. The side of ``player``
-is below; white's for spectators.
+Cells are squares, a1 = 0, b1 = 1, ... h8 = 63, as ``envs.chess.position`` numbers them. The side of ``player`` is at
+the bottom; White's for spectators.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LAST: Final[Color] = (236, 196, 84)
 CHECK: Final[Color] = (240, 84, 72)
 SEAT_COLORS: Final = (WHITE.body, BLACK.body)
 MARKS_LAST: Final = True
-"""The picture shows the last move by itself; nobody need mark it once more."""
+"""The picture marks the last move, so the window does not have to."""
 
 
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
@@ -70,13 +70,13 @@ def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tup
 
 
 def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
-    """From where to where; castling is the king's move."""
+    """The squares that the piece moves from and to; castling is the king's move."""
     move = int(move_of(state[i]["position"], action))
     return move & 63, move >> 6 & 63
 
 
 def last_move(state: State, i: int) -> tuple[int, ...]:
-    """The two squares of the last move (castling: the king's), or () where the row doesn't know it."""
+    """The two squares of the last move (castling: the king's), or () if the row has no last move."""
     row = state[i]
     plies = int(row["plies"])
     if plies == 0:
@@ -89,13 +89,13 @@ def last_move(state: State, i: int) -> tuple[int, ...]:
 
 
 def _kinds(board: Any, black: int) -> list[int]:
-    """[64] the kind of each of one side's pieces; 0 elsewhere."""
+    """[64] the kind of each piece of one side (``black`` 0 or 1); 0 elsewhere."""
     words = np.array(board, np.uint64)
     return [int(code & 7) if code >> 3 == black else 0 for code in codes(words)]
 
 
 def _coordinates(canvas: Canvas, square: int, x: float, y: float, side: float, color: Color, turned: bool) -> None:
-    """The rank's number in the squares at the left edge, the file's letter in those at the lower one."""
+    """The rank's number in the squares at the left edge, the file's letter in those at the bottom edge."""
     height = max(side * 0.17, 7.5)
     if square % 8 == (7 if turned else 0):
         canvas.text(x + 0.05 * side, y + 0.14 * side, "12345678"[square // 8], height, color, anchor=0.0)

@@ -1,8 +1,8 @@
-"""The six chess pieces as shapes of our own: polygons from lines and Bézier curves, no fonts and no bitmaps.
+"""The six chess pieces as original shapes: polygons from lines and Bézier curves, no fonts and no bitmaps.
 
-A piece is drawn in a box of 100 by 100 units, x to the right, y downwards. All but the knight are symmetric: their
-right half is written down, from the top of the middle line to its bottom, and mirrored. A piece is a union of parts:
-first all outlines are drawn, then all bodies over them, so that only the outline of the whole stays visible.
+A piece is drawn in a box of 100 by 100 units, x to the right, y downwards. All but the knight are symmetric: only their
+right half is defined, from the top of the middle line to its bottom, and then mirrored. A piece is a union of parts:
+all outlines are drawn first and all bodies over them, so that only the outline of the union stays visible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Point: TypeAlias = tuple[float, float]
 Points: TypeAlias = tuple[Point, ...]
 
 KINDS: Final = "PNBRQK"
-"""The letters of the pieces, as FEN has them."""
+"""The letters of the pieces, as in FEN."""
 
 _MIDDLE: Final = 50.0
 _STEPS: Final = 10  # straight pieces that a curve becomes
@@ -41,7 +41,7 @@ class Shape(NamedTuple):
 
 
 class Colors(NamedTuple):
-    """What a piece is painted with: its body, the line around it, the lines on it."""
+    """The colours of a piece: its body, its outline and the lines on it."""
 
     body: Color
     rim: Color
@@ -53,21 +53,21 @@ BLACK: Final = Colors((52, 55, 70), (18, 20, 28), (196, 202, 218))
 
 
 def draw_piece(canvas: Canvas, kind: str, black: bool, x: float, y: float, side: float) -> None:
-    """Draw a piece into the square whose middle is (x, y).
+    """Draw a piece into the square whose centre is (x, y).
 
     Args:
         canvas: the picture.
         kind: one of ``KINDS``.
-        black: whose it is.
-        x: middle of the square, pixels.
-        y: likewise.
-        side: of the square, pixels.
+        black: whether the piece is black.
+        x: centre of the square, pixels.
+        y: centre of the square, pixels.
+        side: side of the square, pixels.
     """
     canvas.stamp((kind, black), lambda alone: _paint(alone, kind, black), x, y, side)
 
 
 def _paint(canvas: Canvas, kind: str, black: bool) -> None:
-    """A piece that fills a square canvas."""
+    """Draw a piece that fills a square canvas."""
     scale = canvas.width / 100
 
     def place(points: Points) -> list[Point]:
@@ -88,7 +88,7 @@ def _paint(canvas: Canvas, kind: str, black: bool) -> None:
 
 
 def _path(start: Point, *pieces: Sequence[float]) -> Points:
-    """A line from ``start`` through pieces: (x, y) straight on, (x1, y1, x, y) quadratic, six numbers cubic."""
+    """A path from ``start`` along segments: (x, y) straight, (x1, y1, x, y) quadratic, six numbers cubic."""
     points = [start]
     for piece in pieces:
         x0, y0 = points[-1]

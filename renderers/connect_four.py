@@ -1,6 +1,6 @@
 """Connect four as a picture: a wall of seven columns, their action numbers below.
 
-The last stone has a bright heart, four in a row are ringed.
+The last stone has a bright centre; four in a row are ringed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from .board import PALETTE, Canvas, Frame, mixed
 __all__ = ["MARKS_LAST", "boxes", "cells", "draw", "winning"]
 
 MARKS_LAST = True
-"""The picture shows the last move by itself."""
+"""The picture marks the last move, so the window does not have to."""
 
 
 class _Layout(NamedTuple):
-    """Where things stand, in pixels: the wall's left and top edge, the side of a cell, the height of the picture."""
+    """Positions in pixels: the wall's left and top edge, the side of a cell, the height of the picture."""
 
     edge: float
     side: float
@@ -45,7 +45,7 @@ def winning(marks: str) -> set[int]:
 
 
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
-    """[0.90 size, size, 3] uint8: row i of ``state``, the same from every seat.
+    """[0.90 size, size, 3] uint8: row i of ``state``, the same for every seat.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -78,7 +78,7 @@ def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
 
 
 def _last(state: State, i: int, marks: str) -> int | None:
-    """The cell of the stone that fell last: the top one of its column."""
+    """The cell of the last stone, the top one of its column; None before the first move."""
     stones = [cell for cell in range(int(state[i]["last"]), len(marks), COLUMNS) if marks[cell] != "."]
     return stones[0] if stones else None
 

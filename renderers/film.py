@@ -1,4 +1,4 @@
-"""Frames to a film, GIF or MP4, by the suffix of the file."""
+"""Write frames as a film, GIF or MP4, depending on the file's suffix."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ __all__ = ["film", "need_mp4", "write_mp4"]
 
 SUFFIXES: Final = (".gif", ".mp4")
 SLOWEST: Final = 10
-"""Frames a second of the slowest MP4; what is to be shown for longer is repeated, since players stumble over less."""
+"""Fewest frames per second of an MP4; frames shown for longer are repeated, since players handle lower rates badly."""
 
 
 def film(frames: Iterable[Frame], path: str | Path, seconds: float = 0.1, last: float = 1.0) -> Path:
     """Write frames [H, W, 3] uint8, all of one size, as a film.
 
     Args:
-        frames: at least one; they may be drawn as they are asked for.
-        path: ends in ``.gif`` or ``.mp4``; its folder is made.
-        seconds: how long each is shown.
-        last: how long the last one is shown, seconds.
+        frames: at least one; may be an iterator that renders them lazily.
+        path: ends in ``.gif`` or ``.mp4``; its folder is created.
+        seconds: how long each frame is shown.
+        last: how long the last frame is shown, seconds.
 
     Returns:
         The path.
 
     Raises:
         MissingExtra: pillow (GIF) or imageio-ffmpeg (MP4) is not installed.
-        UsageError: another suffix, no frames, frames of different sizes, no time, or a path that cannot be written.
+        UsageError: another suffix, no frames, frames of different sizes, ``seconds`` of an MP4 not positive, or a path
+            that cannot be written.
     """
     target = Path(path)
     suffix = target.suffix.lower()
@@ -44,25 +45,25 @@ def film(frames: Iterable[Frame], path: str | Path, seconds: float = 0.1, last: 
     if suffix == ".mp4":
         return write_mp4(target, frames, seconds, last)
     hint = did_you_mean(suffix, SUFFIXES)
-    raise UsageError(f"{target} cannot be drawn: a film ends in .gif or .mp4.{hint}")
+    raise UsageError(f"{target} cannot be written: a film's file name ends in .gif or .mp4.{hint}")
 
 
 def write_mp4(path: str | Path, frames: Iterable[Frame], seconds: float = 0.1, last: float = 1.0) -> Path:
-    """Write frames as an MP4 (H.264); arguments and errors as ``film``. Odd sizes grow by a row or column."""
+    """Write frames as an MP4 (H.264); arguments and errors as in ``film``. Odd sizes grow by a row or column."""
     need_mp4()
     import imageio.v2
 
     if seconds <= 0:
-        raise UsageError(f"A film needs time for each frame; {seconds} seconds came.")
+        raise UsageError(f"The time per frame of a film must be positive, not {seconds} seconds.")
     target, coming = Path(path), iter(frames)
     first = next(coming, None)
     if first is None:
-        raise UsageError("A film needs frames; no frame came.")
+        raise UsageError("A film needs frames; there are none.")
     repeat = max(1, round(seconds * SLOWEST)) if seconds > 1 / SLOWEST else 1
     rate = repeat / seconds
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.open("wb").close()  # told here, not by a program of its own in twenty lines
+        target.open("wb").close()  # fails here with a short message instead of with ffmpeg's twenty lines
     except OSError as error:
         raise UsageError(f"Cannot write the film to {target}: {error.strerror or error}.") from error
     writer = imageio.v2.get_writer(
@@ -73,7 +74,7 @@ def write_mp4(path: str | Path, frames: Iterable[Frame], seconds: float = 0.1, l
         for shown in itertools.chain([first], coming):
             if shown.shape != first.shape:
                 came = " and ".join(f"{w}x{h}" for h, w, _ in (first.shape, shown.shape))
-                raise UsageError(f"A film needs frames of one size; {came} came.")
+                raise UsageError(f"All frames of a film must have the same size, not {came}.")
             for _ in range(repeat):
                 writer.append_data(_even(shown))
         for _ in range(max(0, round(last * rate) - repeat)):
@@ -87,7 +88,7 @@ def write_mp4(path: str | Path, frames: Iterable[Frame], seconds: float = 0.1, l
 
 
 def need_mp4() -> None:
-    """See that MP4s can be written.
+    """Check that MP4s can be written.
 
     Raises:
         MissingExtra: imageio or imageio-ffmpeg is not installed.
@@ -100,6 +101,6 @@ def need_mp4() -> None:
 
 
 def _even(frame: Frame) -> Frame:
-    """H.264 has no odd sizes: the last row or column once more."""
+    """Repeat the last row or column of odd sizes, which H.264 does not allow."""
     height, width = frame.shape[:2]
     return np.pad(frame, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")

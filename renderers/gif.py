@@ -1,4 +1,4 @@
-"""Frames to an animated GIF."""
+"""Write frames as an animated GIF."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .board import Frame
 __all__ = ["write_gif"]
 
 AHEAD: Final = 64
-"""So many frames are looked at before the first is written, for a palette that serves all."""
+"""The number of frames read before the first is written, to choose one palette for all."""
 
 
 def write_gif(path: str | Path, frames: Iterable[Frame], seconds: float = 0.8, last: float = 2.5) -> Path:
     """Write frames [H, W, 3] uint8, all of one size, as a GIF that repeats for ever.
 
     Args:
-        path: where to; its folder is made.
-        frames: at least one; they may be drawn as they are asked for.
-        seconds: how long each is shown.
-        last: how long the last one is shown, seconds.
+        path: the file; its folder is created.
+        frames: at least one; may be an iterator that renders them lazily.
+        seconds: how long each frame is shown.
+        last: how long the last frame is shown, seconds.
 
     Returns:
         The path.
@@ -43,15 +43,15 @@ def write_gif(path: str | Path, frames: Iterable[Frame], seconds: float = 0.8, l
     shapes = {frame.shape for frame in first}
     if len(shapes) != 1:
         came = " and ".join(f"{w}x{h}" for h, w, _ in sorted(shapes)) or "no frame"
-        raise UsageError(f"A GIF needs frames, and all of one size; {came} came.")
-    # One palette for all, taken from the frame with the most on it (the last of a short film): palettes of their own
-    # make flat colours flicker.
+        raise UsageError(f"A GIF needs frames, all of the same size; got {came}.")
+    # One palette for all frames, since separate ones make flat colours flicker. It comes from the last frame of a short
+    # film, which has most on it, or from the first, middle and last of the frames read ahead.
     telling = first[-1] if len(first) < AHEAD else np.concatenate([first[0], first[AHEAD // 2], first[-1]])
     common = Image.fromarray(telling).quantize(colors=128)
 
     def image(frame: Frame, time: float) -> Any:
         if frame.shape not in shapes:
-            raise UsageError(f"A GIF needs frames of one size; one of {frame.shape[1]}x{frame.shape[0]} came later.")
+            raise UsageError(f"A GIF needs frames of one size; a later one is {frame.shape[1]}x{frame.shape[0]}.")
         made = Image.fromarray(frame).quantize(palette=common, dither=Image.Dither.NONE)
         made.info["duration"] = round(time * 1000)
         return made

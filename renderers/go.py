@@ -1,7 +1,7 @@
-"""Go as a picture: a wooden board with star points and coordinates, stones, the last move, points closed by ko.
+"""Go as a picture: a wooden board with star points and coordinates, stones, the last move, points forbidden by ko.
 
 Cells are points, numbered like actions from the top left; a pass touches none. When the game is over, the empty points
-of each side's area bear a small square of its colour.
+of each side's area have a small square in its colour.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ WHITE: Final[Color] = (236, 238, 242)
 SHADE: Final[Color] = (196, 200, 210)
 LAST: Final[Color] = PALETTE.first
 SEAT_COLORS: Final = (PALETTE.faint, WHITE)
-"""Black's name stands on a dark ground, so it isn't as dark as its stones."""
+"""The disc before Black's name is on a dark background, so it is lighter than the stones."""
 MARKS_LAST: Final = True
-"""The picture shows the last move by itself; nobody need mark it once more."""
+"""The picture marks the last move, so the window does not have to."""
 
 MARGIN: Final = 0.055
-"""Of the picture's side, for coordinates; half as much at the right and at the top would be lopsided."""
+"""Margin for coordinates on all four sides, as a fraction of the picture's side."""
 
 
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
-    """[size, size, 3] uint8: row i of ``state``; everybody sees the same.
+    """[size, size, 3] uint8: row i of ``state``, the same for every seat.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -74,12 +74,12 @@ def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tup
 
 
 def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
-    """The point of a stone; nothing for a pass."""
+    """The point of a stone; () for a pass."""
     return () if action == int(game.config["size"]) ** 2 else (int(action),)
 
 
 def stars(side: int) -> list[Action]:
-    """The points with a dot: corners and centre, from 15 on the middles of the sides too."""
+    """The points with a dot: corners and centre; on boards from 15 x 15, also the middles of the sides."""
     if side < 7:
         return [side * side // 2] if side % 2 else []
     near = 2 if side < 13 else 3

@@ -1,12 +1,12 @@
 """The gridworld as a picture: the whole map, or what one agent sees.
 
-Walls; generators, converters and altars (bright when they can be used, dim while they rest, faded when nothing is left
-in them); other types as tiles with their glyph; agents in the colour of their team or family, else one each, looking
-where they face, with their energy below; ice around the frozen, a ring around who has a shield on, a small heart over
-who has just earned something, a cross where an attack went.
+It shows walls; generators, converters and altars (bright when usable, dim during cooldown, faded when used up); other
+types as tiles with their glyph; and agents in the colour of their team or family, or else in their own, looking where
+they face, with their energy below. Frozen agents are covered in ice, agents with a shield have a ring, agents that have
+just earned a reward have a small heart, and a cross marks where an attack went.
 
-``paint`` is what the window calls: a surface of any part of the map. Maps whose cells would be smaller than ``TINY``
-pixels are drawn as coloured points.
+The window calls ``paint``, which makes a surface of any part of the map. Maps whose cells would be smaller than
+``TINY`` pixels are drawn as coloured points.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ __all__ = [
 ]
 
 WINDOW: Final = f"{__name__}_window:GridworldWindow"
-"""The gridworld's own window, in place of the one that all games share."""
+"""The gridworld's window, used instead of the one that other games share."""
 
 TINY: Final = 4
-"""Pixels of a cell below which it is a point of one colour."""
+"""Cells of fewer pixels are points of one colour."""
 
 DETAILS: Final = 10
-"""Pixels of a cell from which on energy and stock are shown."""
+"""Energy and stock are shown in cells of at least this many pixels."""
 
 SMALL: Final = 14
-"""Pixels of a cell below which what stands on it is drawn larger than the cell, by ``SPILL`` of it on each side."""
+"""In cells of fewer pixels, agents and objects are drawn larger than the cell, by ``SPILL`` of it on each side."""
 
 SPILL: Final = 0.2
 FILLING: Final = ("wall", "glyph", "empty", "ice")
 
 TALLEST: Final = 1.5
-"""Height of a picture by its width; a map that is taller gets margins."""
+"""Largest height of a picture divided by its width; a taller map gets margins."""
 
 
 class Camera(NamedTuple):
-    """The part of the map that is shown, in cells; it may reach beyond the map."""
+    """The part of the map that is shown, in cells; it may extend beyond the map."""
 
     top: int
     left: int
@@ -88,7 +88,7 @@ class Look(NamedTuple):
     colors: tuple[Color, ...]
 
 
-# -- what others call ------------------------------------------------------------------------------------------------
+# -- the public functions --------------------------------------------------------------------------------------------
 
 
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
@@ -133,17 +133,17 @@ def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tup
 
 
 def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
-    """None: every action is a button (or a key, in the gridworld's own window)."""
+    """No cells: every action is a button, or a key in the gridworld's window."""
     return ()
 
 
 def config_of(game: Game) -> GridworldConfig:
     """The configuration of a gridworld."""
-    return _config(json.dumps(game.config))  # in their order: it numbers the types
+    return _config(json.dumps(game.config))  # keys are not sorted: their order numbers the types
 
 
 def look_of(config: GridworldConfig) -> Look:
-    """How its types of objects look."""
+    """How the object types of a configuration look."""
     names = tuple(config.objects)
     return Look(
         names,
@@ -153,12 +153,12 @@ def look_of(config: GridworldConfig) -> Look:
 
 
 def whole(world: World, i: int) -> Camera:
-    """The whole map."""
+    """A camera that shows the whole map."""
     return Camera(0, 0, int(world.rules[i]["height"]), int(world.rules[i]["width"]))
 
 
 def around(world: World, i: int, slot: int, rows: int, columns: int, inside: bool = False) -> Camera:
-    """A window of so many cells with an agent in its middle; ``inside``: moved so that it stays in the map."""
+    """A camera of ``rows`` x ``columns`` cells centred on an agent; ``inside`` moves it so that it stays in the map."""
     agent, rules = world.agents[i, slot], world.rules[i]
     top, left = int(agent["row"]) - rows // 2, int(agent["col"]) - columns // 2
     if inside:
@@ -168,13 +168,13 @@ def around(world: World, i: int, slot: int, rows: int, columns: int, inside: boo
 
 
 def paint(look: Look, world: World, i: int, camera: Camera, width: int) -> Any:
-    """A pygame surface of ``width`` pixels, as high as its cells are square: part of world i.
+    """A pygame surface with part of world i, ``width`` pixels wide, with square cells.
 
     Args:
-        look: of its types.
+        look: how the object types look.
         world: N worlds.
-        i: which.
-        camera: the part.
+        i: which of them.
+        camera: the part to show.
         width: pixels.
     """
     pygame = load_pygame()
@@ -210,19 +210,19 @@ def _camera(world: World, i: int, player: Player | None) -> Camera:
 
 
 def _measures(camera: Camera, size: int) -> tuple[int, int, int]:
-    """Left margin, width of the map and height of a picture that is ``size`` pixels wide."""
+    """Left margin, width of the map and height, in pixels, of a picture that is ``size`` pixels wide."""
     inner = min(size, max(1, round(TALLEST * size * camera.columns / camera.rows)))
     return (size - inner) // 2, inner, max(1, round(inner * camera.rows / camera.columns))
 
 
 @lru_cache(maxsize=64)
 def _edges(count: int, length: float) -> tuple[int, ...]:
-    """[count + 1] where cells begin, pixels: they share ``length`` as evenly as whole pixels can."""
+    """[count + 1] the edges of ``count`` cells that share ``length`` as evenly as whole pixels allow."""
     return tuple(round(k * length / count) for k in range(count + 1))
 
 
 def _inside(world: World, i: int, camera: Camera) -> tuple[int, int, int, int]:
-    """Rows from, to and columns from, to (exclusive) of the camera that are in the map."""
+    """The camera's rows (first, end) and columns (first, end) that are in the map; ends are exclusive."""
     height, width = int(world.rules[i]["height"]), int(world.rules[i]["width"])
     return (
         max(0, -camera.top),
@@ -234,7 +234,7 @@ def _inside(world: World, i: int, camera: Camera) -> tuple[int, int, int, int]:
 
 @lru_cache(maxsize=8)
 def _ground(pygame: Any, xs: tuple[int, ...], ys: tuple[int, ...], inside: tuple[int, int, int, int]) -> Any:
-    """The empty map; a surface that is copied, never drawn on."""
+    """The empty map. The surface is cached: copy it, never draw on it."""
     surface = pygame.Surface((xs[-1], ys[-1]), 0, 32)
     surface.fill(PALETTE.background)
     top, bottom, left, right = inside
@@ -267,14 +267,14 @@ class _View(NamedTuple):
         x, y = self.xs[col], self.ys[row]
         w, h = self.xs[col + 1] - x, self.ys[row + 1] - y
         wide, high, usual = w, h, self.xs[-1] / self.camera.columns
-        if usual < SMALL and kind not in FILLING:  # all alike, though some cells are a pixel wider
+        if usual < SMALL and kind not in FILLING:  # all the same size, though some cells are a pixel wider
             wide = high = round((1 + 2 * SPILL) * usual)
         at = (x + (w - wide) // 2, y + (h - high) // 2)
         self.pieces.append((sprite(kind, wide, high, *what), at, None, self.blend))
         return x, y, w, h
 
     def bar(self, box: tuple[int, int, int, int], part: float, color: Color) -> None:
-        """A level, 0..1, at the lower edge of a cell."""
+        """A bar filled to ``part`` (0..1) at the lower edge of a cell."""
         x, y, w, h = box
         if w < DETAILS:
             return
@@ -284,7 +284,7 @@ class _View(NamedTuple):
         self.bars.append((color, (left, top, max(1 if part > 0 else 0, round(room * min(1.0, part))), thick)))
 
     def holds(self, row: NDArray[Any], col: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which places are within the camera."""
+        """Which positions the camera shows."""
         top, left, rows, columns = self.camera
         found: NDArray[np.bool_] = (row >= top) & (row < top + rows) & (col >= left) & (col < left + columns)
         return found
@@ -343,12 +343,12 @@ def _agents(view: _View, world: World, i: int) -> None:
 
 
 def color_of(agent: Any) -> Color:
-    """The colour of an agent's team or family, or its own."""
+    """The colour of an agent's team or family, or else its own."""
     return agent_color(int(agent["label"]) if agent["label"] >= 0 else int(agent["id"]))
 
 
 def _blow(view: _View, agent: Any, row: int, col: int) -> None:
-    """A cross where an agent's attack has just gone."""
+    """A cross where an agent has just attacked."""
     k = int(agent["last_action"]) - ATTACK
     if not (0 <= k < 9 and agent["succeeded"]):
         return
@@ -361,7 +361,7 @@ def _blow(view: _View, agent: Any, row: int, col: int) -> None:
 
 
 def _points(pygame: Any, look: Look, world: World, i: int, camera: Camera, width: int, height: int) -> Any:
-    """One colour a cell."""
+    """The map with each cell as one colour."""
     colors = np.zeros((256, 3), np.uint8)
     colors[EMPTY], colors[OUTSIDE] = FLOOR, PALETTE.background
     for t, color in enumerate(look.colors):

@@ -1,4 +1,4 @@
-"""What is to be told of one agent, one thing or the whole of a gridworld: plain words and numbers, no pictures."""
+"""Facts about an agent or an object of a gridworld for the panel: text and numbers, no pictures."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class AgentFacts(NamedTuple):
 
     Attributes:
         slot: its seat.
-        id: never used twice in an episode.
-        alive: whether it lives.
-        energy, max_energy: what it has and may have.
-        items: (name, how many, at most) of each kind.
-        frozen: ticks that it will still lose.
-        shield: on.
-        last: its last action in words, and whether it succeeded; "" before the first.
-        more: (what, value) of everything else.
-        kin: (slot, id, relatedness, cells away) of the agents that it sees, the nearest kin first.
+        id: unique within an episode.
+        alive: whether it is alive.
+        energy, max_energy: its energy and the most it can have.
+        items: (name, count, most it can carry) of each kind.
+        frozen: ticks for which it is still frozen.
+        shield: whether its shield is on.
+        last: the name of its last action, with " (failed)" if it failed; "" before the first.
+        more: (label, value) of everything else.
+        kin: (slot, id, relatedness, cells away) of the agents that it sees, closest kin first.
     """
 
     slot: Player
@@ -51,10 +51,10 @@ class ThingFacts(NamedTuple):
     """One object.
 
     Attributes:
-        name: of its type.
-        type: its number.
-        state: whether it can be used, in words.
-        more: (what, value) of everything else.
+        name: the name of its type.
+        type: the number of its type.
+        state: whether it can be used, as text.
+        more: (label, value) of everything else.
     """
 
     name: str
@@ -64,7 +64,7 @@ class ThingFacts(NamedTuple):
 
 
 def agent_facts(config: GridworldConfig, world: World, i: int, slot: Player) -> AgentFacts:
-    """Everything about an agent."""
+    """The facts about an agent."""
     agent, clock = world.agents[i, slot], int(world.rules[i]["clock"])
     names = action_names(config)
     did = int(agent["last_action"])
@@ -100,12 +100,12 @@ def agent_facts(config: GridworldConfig, world: World, i: int, slot: Player) -> 
 
 
 def kin_in_sight(world: World, i: int, slot: Player) -> tuple[tuple[Player, int, float, int], ...]:
-    """(slot, id, relatedness, cells away) of the other agents in an agent's window; the nearest kin first."""
+    """(slot, id, relatedness, cells away) of the other living agents in an agent's window, closest kin first."""
     agents, rules = world.agents[i], world.rules[i]
     down = np.abs(agents["row"].astype(int) - int(agents[slot]["row"]))
     right = np.abs(agents["col"].astype(int) - int(agents[slot]["col"]))
     high, wide = int(rules["window_height"]) // 2, int(rules["window_width"]) // 2
-    if rules["rotate"] and agents[slot]["facing"] >= 2:  # looks left or right: the window lies on its side
+    if rules["rotate"] and agents[slot]["facing"] >= 2:  # it faces left or right, so its window is turned
         high, wide = wide, high
     seen = agents["alive"] & (down <= high) & (right <= wide)
     seen[slot] = False
@@ -117,7 +117,7 @@ def kin_in_sight(world: World, i: int, slot: Player) -> tuple[tuple[Player, int,
 
 
 def thing_facts(config: GridworldConfig, world: World, i: int, place: int) -> ThingFacts | None:
-    """Everything about the object in a place; None where it is gone."""
+    """The facts about the object with number ``place``; None if it is gone."""
     thing, clock = world.objects[i, place], int(world.rules[i]["clock"])
     if thing["type"] == GONE:
         return None
@@ -141,11 +141,11 @@ def thing_facts(config: GridworldConfig, world: World, i: int, place: int) -> Th
 
 
 def recipe(kind: ObjectType, drawn: Any = None) -> str:
-    """What a use takes and gives: ``r1 > r2 + 100 energy``.
+    """What using an object takes and gives: ``r1 > r2 + 100 energy``.
 
     Args:
-        kind: the type.
-        drawn: its row of ``World.types``, where this episode may have other numbers.
+        kind: its type.
+        drawn: the type's row of ``World.types``, whose numbers may differ in this episode; None: those of the type.
     """
     costs = int(drawn["energy_cost"]) if drawn is not None else kind.energy_cost
     gains = int(drawn["energy_gain"]) if drawn is not None else kind.energy_gain
@@ -160,7 +160,7 @@ def _amount(name: str, n: int) -> str:
 
 
 def at_cell(world: World, i: int, row: int, col: int) -> tuple[str, int]:
-    """What stands there: ("agent", slot), ("thing", place) or ("", -1)."""
+    """What is on a cell: ("agent", slot), ("thing", place), or ("", -1) for nothing."""
     height, width = int(world.rules[i]["height"]), int(world.rules[i]["width"])
     if not (0 <= row < height and 0 <= col < width):
         return "", -1
@@ -171,7 +171,7 @@ def at_cell(world: World, i: int, row: int, col: int) -> tuple[str, int]:
 
 
 def planes_of(game: Game, config: GridworldConfig, world: World, i: int, slot: Player) -> NDArray[np.uint8]:
-    """[C, height, width] what an agent sees, as planes, whatever the form in which it is told."""
+    """[C, height, width] uint8: an agent's observation as planes, also in worlds that observe tokens."""
     info, seen = game.info, config.observation
     out = np.zeros(info.observation_shape, info.observation_dtype)
     game.kernels.observe(world, i, slot, out)

@@ -1,7 +1,7 @@
-"""The keys of the gridworld's window, and from what a person means to an action.
+"""The keys of the gridworld's window, and the action that serves a person's intention.
 
-``KEYS`` is the list that the window shows and the docs repeat. Without any window: pygame's names of keys come in,
-names of controls and intentions go out.
+``KEYS`` and ``INTENTIONS`` are the lists that the window shows and the docs repeat. Nothing here needs a window: the
+functions map pygame's key names to the names of controls and intentions, and intentions to actions.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ from ..envs.gridworld.state import (
 __all__ = ["DIRECTIONS", "INTENTIONS", "KEYS", "action_of", "control_of", "intention_of", "target"]
 
 KEYS: Final = (
-    ("click", "look at an agent or a thing; on nothing: at all"),
-    ("Tab, Shift+Tab", "the next agent, the one before"),
-    ("c", "camera: the whole map, or around the agent"),
+    ("click", "select an agent or a thing; elsewhere: deselect"),
+    ("Tab, Shift+Tab", "select the next agent, the previous one"),
+    ("c", "camera: whole map, or follow the agent"),
     ("wheel, PgUp, PgDn", "zoom"),
     ("p, Space", "pause, play"),
     (". or Right", "one tick"),
     ("Left", "one tick back (replays)"),
     ("+, -", "faster, slower"),
     ("o", "what the agent sees: planes, words"),
-    ("[, ]", "the plane before, the next"),
+    ("[, ]", "the previous plane, the next"),
     ("n", "a new world"),
     ("h, F1", "these keys"),
     ("Enter", "take the agent over; hand it back"),
-    ("Escape", "hand it back; look at nothing"),
+    ("Escape", "hand it back; or deselect"),
 )
 """(keys, what they do)."""
 
 INTENTIONS: Final = (
-    ("arrows, WASD", "turn that way; if it looks there, go"),
-    ("b", "a step back"),
+    ("arrows, WASD", "turn that way; if it faces that way, move"),
+    ("b", "step back"),
     ("Space", "use what is ahead"),
     ("x", "attack the nearest agent in reach"),
     ("1 to 9", "attack that cell: 1-3 ahead, 4-6, 7-9 beyond"),
     ("f", "shield on, off"),
     ("g", "give the first item that can be given"),
     ("Ctrl+1 to 9", "give that item"),
-    ("v", "change places with the frozen agent ahead"),
+    ("v", "swap places with the frozen agent ahead"),
     (".", "wait"),
 )
-"""The same for whoever has taken an agent over. Other keys do what they always do."""
+"""(keys, what they do) while a person controls an agent. Other keys work as in ``KEYS``."""
 
 DIRECTIONS: Final = ("up", "down", "left", "right")
 
@@ -106,11 +106,11 @@ _NEAREST: Final = (2, 1, 3, 5, 4, 6, 8, 7, 9)
 
 
 def control_of(name: str, shift: bool = False) -> str:
-    """What a key asks of the window; "" for nothing.
+    """The control that a key stands for; "" for none.
 
     Args:
         name: pygame's name of the key, or the character it types.
-        shift: it is held with Shift.
+        shift: whether Shift is held.
     """
     if name == "tab" and shift:
         return "before"
@@ -118,13 +118,13 @@ def control_of(name: str, shift: bool = False) -> str:
 
 
 def intention_of(name: str, control: bool = False) -> str:
-    """What a key means while an agent is taken over; "" for nothing.
+    """The intention that a key stands for while a person controls an agent; "" for none.
 
     Args:
         name: pygame's name of the key.
-        control: it is held with Ctrl.
+        control: whether Ctrl is held.
     """
-    digit = name.strip("[]")  # the keypad's are called [1]
+    digit = name.strip("[]")  # keypad digits are named like [1]
     if len(digit) == 1 and digit in "123456789":
         return f"{'gift' if control else 'attack'} {digit}"
     return "" if control else _INTENTIONS.get(name, "")
@@ -135,10 +135,10 @@ def action_of(world: World, i: int, slot: int, intention: str, mask: Mask) -> Ac
 
     Args:
         world: N worlds.
-        i: which.
-        slot: whose intention it is.
-        intention: one of ``intention_of``.
-        mask: [A] what would succeed.
+        i: which of them.
+        slot: the agent that a person controls.
+        intention: as ``intention_of`` returns it.
+        mask: [A] 1 for actions that would succeed.
     """
     word, _, number = intention.partition(" ")
     if word in DIRECTIONS:
@@ -154,15 +154,15 @@ def action_of(world: World, i: int, slot: int, intention: str, mask: Mask) -> Ac
 
 
 def target(row: int, col: int, facing: int, k: int) -> tuple[int, int]:
-    """The cell that attack k (1..9) from (row, col) aims at; see the rules."""
+    """The cell (row, column) that attack k (1..9) from (row, col) aims at; see the rules."""
     ahead, left = 1 + (k - 1) // 3, 1 - (k - 1) % 3
     down, right = int(ROW_STEP[facing]), int(COLUMN_STEP[facing])
-    # Left of (down, right) is (-right, down): of up (-1, 0) it is (0, -1).
+    # The direction to the left of (down, right) is (-right, down): for up (-1, 0) it is (0, -1).
     return row + ahead * down - left * right, col + ahead * right + left * down
 
 
 def _aim(world: World, i: int, slot: int, mask: Mask) -> int:
-    """The nearest cell with an agent that an attack reaches; else what is straight ahead."""
+    """The attack (1..9) on the nearest cell with an agent in reach; else the cell straight ahead."""
     agent = world.agents[i, slot]
     for k in _NEAREST:
         row, col = target(int(agent["row"]), int(agent["col"]), int(agent["facing"]), k)

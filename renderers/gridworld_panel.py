@@ -1,4 +1,4 @@
-"""What stands beside the map in the gridworld's window: the world, an agent with what it has and sees, or a thing."""
+"""The panel next to the map in the gridworld's window: the world, and the selected agent or object."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ MOST_AGENTS: Final = 14
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What is to be seen.
+    """What the window shows.
 
     Attributes:
         state: one world.
-        version: rises whenever the state is another one.
-        names: who sits in each slot.
-        returns: [S] what each was paid so far.
-        own: the agent that was taken over.
-        status: a line about how it stands.
+        version: rises whenever the state changes.
+        names: the player of each slot.
+        returns: [S] each slot's return so far.
+        own: the slot that a person controls, or None.
+        status: a line about the state of play.
         controls: (name, label) of the buttons.
-        replay: whether what is shown was played before: nobody can be taken over, and there is a timeline.
-        ticks: how many the replay has.
+        replay: whether this is a replay: no agent can be taken over, and there is a timeline.
+        ticks: the number of ticks of the replay.
     """
 
     state: State
@@ -61,11 +61,11 @@ class Panel:
     Args:
         game: a gridworld.
         config: its configuration.
-        look: of its types.
+        look: how its object types look.
 
     Attributes:
         plane: the plane of the observation that is shown.
-        words: the observation is shown as text instead.
+        words: whether the observation is shown as text instead.
     """
 
     def __init__(self, game: Game, config: GridworldConfig, look: Look) -> None:
@@ -83,15 +83,15 @@ class Panel:
         place: int | None,
         over: tuple[int, int] | None,
     ) -> list[Spot]:
-        """Draw on a surface within a box; returns what can be clicked.
+        """Draw the panel within a box of a surface; returns what can be clicked.
 
         Args:
-            surface: of the window.
-            box: x, y, w, h.
-            scene: what is shown.
-            slot: the agent that is looked at.
-            place: the object that is looked at, by its place.
-            over: where the pointer is.
+            surface: the window's surface.
+            box: x, y, w, h in pixels.
+            scene: what to show.
+            slot: the selected agent, or None.
+            place: the number of the selected object, or None.
+            over: the position of the pointer, or None.
         """
         x, y, w, h = box
         surface.fill(PALETTE.background, box)
@@ -115,7 +115,7 @@ class Panel:
         sheet.gap(6)
         sheet.text(scene.status, PALETTE.accent if scene.own is not None else DIM)
 
-    # -- nothing is looked at ------------------------------------------------------------------------------------------
+    # -- nothing is selected -------------------------------------------------------------------------------------------
 
     def _overview(self, sheet: Sheet, scene: Scene) -> None:
         world = scene.state
@@ -126,7 +126,7 @@ class Panel:
             self._row(sheet, world, s, scene.names[s], f"{scene.returns[s]:.4g}")
         if len(agents) > len(best):
             total = f"{float(np.sum(scene.returns)):.5g}"
-            sheet.text(f"and {len(agents) - len(best)} more", DIM, right=f"all: {total}")
+            sheet.text(f"and {len(agents) - len(best)} more", DIM, right=f"total: {total}")
         sheet.rule()
         kinds = world.objects[0]["type"]
         for t, (name, kind) in enumerate(self.config.objects.items()):
@@ -142,7 +142,7 @@ class Panel:
         sheet.text("Click an agent or a thing; h: all keys", DIM)
 
     def _row(self, sheet: Sheet, world: World, s: Player, name: str, right: str) -> None:
-        """A line about an agent; a click looks at it."""
+        """A line about an agent; a click selects it."""
         agent = world.agents[0, s]
         if not sheet.room(20):
             return
@@ -202,7 +202,7 @@ class Panel:
         sheet.gap(26)
 
     def _sight(self, sheet: Sheet, world: World, slot: Player, over: tuple[int, int] | None) -> None:
-        """What it sees: a plane, or the words that it would be told."""
+        """The agent's observation: a plane, or its text description."""
         words = ("words", 0, "planes (o)" if self.words else "words (o)")
         sheet.buttons([("plane before", 0, "["), words, ("plane next", 0, "]")], over)
         if self.words:
@@ -253,13 +253,13 @@ class Panel:
 
 
 def draw_keys(surface: Any, box: tuple[int, int, int, int], pygame: Any) -> None:
-    """The list of keys over the map."""
+    """Draw the list of keys over the map."""
     x, y, w, h = box
     veil = pygame.Surface((w, h), pygame.SRCALPHA)
     veil.fill((*PALETTE.background, 235))
     surface.blit(veil, (x, y))
     sheet = Sheet(surface, x, y, w, y + h)
-    for title, rows in (("Keys", KEYS), ("With an agent taken over", INTENTIONS)):
+    for title, rows in (("Keys", KEYS), ("While you control an agent", INTENTIONS)):
         sheet.gap(6)
         sheet.text(title, PALETTE.accent, 18, bold=True)
         sheet.gap(4)

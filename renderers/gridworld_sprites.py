@@ -1,7 +1,7 @@
-"""What stands on a gridworld's cells, as small pictures: painted once for each size, then copied.
+"""Sprites for a gridworld's cells, painted once for each size and then copied.
 
-Objects are angular, agents are round and look where they face. A type of object that has no picture of its own is a
-tile with its glyph.
+Objects are angular; agents are round and look where they face. An object type without a picture is a tile with its
+glyph.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ITEM_COLORS: Final[tuple[Color, ...]] = (
     (206, 214, 110),
     (232, 120, 232),
 )
-"""Colours of items, in order; then again from the first."""
+"""Colours of items, in order; further items start again from the first."""
 
 _TYPE_COLORS: Final = {"wall": WALL_COLOR, "generator": ITEM_COLORS[0], "converter": ITEM_COLORS[1], "altar": BOLT}
 _OTHERS: Final[tuple[Color, ...]] = (
@@ -53,23 +53,23 @@ _OTHERS: Final[tuple[Color, ...]] = (
 
 @lru_cache(maxsize=4096)
 def agent_color(number: int) -> Color:
-    """One of many colours that differ: of a team, a family or an agent's id."""
+    """A colour for the number of a team, a family or an agent; different numbers get different colours."""
     hue = (0.035 + 0.618034 * number) % 1.0
     r, g, b = colorsys.hls_to_rgb(hue, (0.6, 0.74, 0.5)[number // 8 % 3], 0.8)
     pure = round(255 * r), round(255 * g), round(255 * b)
-    # Blue is dark to the eye: all get a least brightness.
+    # Blue looks dark, so all colours get a minimum brightness.
     bright = 0.3 * pure[0] + 0.59 * pure[1] + 0.11 * pure[2]
     return mixed(pure, (255, 255, 255), max(0.0, (125 - bright) / (255 - bright)))
 
 
 def type_color(name: str, place: int) -> Color:
-    """The colour of a type of object, by its name or else its place among the types."""
+    """The colour of an object type, by its name or else by its position among the types."""
     return _TYPE_COLORS.get(name, _OTHERS[place % len(_OTHERS)])
 
 
 @lru_cache(maxsize=4000)
 def sprite(kind: str, width: int, height: int, *what: Any) -> Any:
-    """A surface [width, height] to be copied with ``BLEND_PREMULTIPLIED``.
+    """A surface [width, height] to copy with ``BLEND_PREMULTIPLIED``.
 
     Args:
         kind: names a painter of this module.
@@ -82,7 +82,7 @@ def sprite(kind: str, width: int, height: int, *what: Any) -> Any:
     return canvas.sprite(opacity or 1.0)
 
 
-# -- painters: the canvas is the cell --------------------------------------------------------------------------------
+# -- painters: each fills a canvas of one cell -----------------------------------------------------------------------
 
 
 def _floor(c: Canvas) -> None:
@@ -93,7 +93,7 @@ def _floor(c: Canvas) -> None:
 
 
 def _wall(c: Canvas, damage: int) -> None:
-    """Damage 0..3: cracks."""
+    """A wall with cracks for damage 0..3."""
     w, h = float(c.width), float(c.height)
     c.rectangle(0, 0, w, h, WALL_DARK)
     if w < 6:
@@ -166,7 +166,7 @@ def _glyph(c: Canvas, ready: bool, color: Color, glyph: str) -> None:
 
 
 def _empty(c: Canvas) -> float:
-    """Over a used-up object."""
+    """Covers a used-up object."""
     w, h = float(c.width), float(c.height)
     c.rectangle(0, 0, w, h, FLOOR)
     return 0.5
@@ -215,7 +215,7 @@ def _shield(c: Canvas) -> None:
 
 
 def _hit(c: Canvas) -> float:
-    """Where an attack went."""
+    """Marks where an attack went."""
     w, h = float(c.width), float(c.height)
     for start, end in (((0.2, 0.2), (0.8, 0.8)), ((0.8, 0.2), (0.2, 0.8))):
         c.stroke((start[0] * w, start[1] * h), (end[0] * w, end[1] * h), 0.14 * w, (255, 70, 70))
@@ -223,7 +223,7 @@ def _hit(c: Canvas) -> float:
 
 
 def _heart_up(c: Canvas) -> None:
-    """Over an agent that has just earned something."""
+    """Marks an agent that has just earned a reward."""
     w, h = float(c.width), float(c.height)
     _heart(c, 0.8 * w, 0.2 * h, 0.17 * w, INK, 0.04 * w)
     _heart(c, 0.8 * w, 0.2 * h, 0.17 * w, (255, 105, 97), 0.0)
@@ -251,4 +251,4 @@ _PAINTERS: Final[dict[str, Callable[..., float | None]]] = {
     "item": _item,
 }
 ICONS: Final = ("generator", "converter", "altar")
-"""Types of objects with a picture of their own, beside the wall."""
+"""The object types, other than walls, that have a picture."""

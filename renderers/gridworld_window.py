@@ -1,7 +1,8 @@
 """The gridworld's window: the map under a camera, a panel beside it, buttons below.
 
-It knows worlds, not who plays: ``show`` gives it a ``Scene``, ``poll`` answers its events and returns what the person
-asked for. What is looked at and how (agent, camera, zoom, plane) is its own affair. Keys are in ``gridworld_keys``.
+It knows worlds but not the players: ``show`` gives it a ``Scene``, ``poll`` handles its events and returns what the
+person asked for. The window itself keeps the selection and the view (agent, camera, zoom, plane). Keys are in
+``gridworld_keys``.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ BAR: Final = 46
 LINE: Final = 22  # the timeline of a replay
 ZOOMS: Final = (7, 9, 11, 13, 15, 17, 21, 25, 31, 39, 49, 63, 79, 99, 127, 159, 199)
 TAGS: Final = 24
-"""Pixels of a cell from which on agents have their ids above them."""
+"""Agents have their ids above them in cells of at least this many pixels."""
 
 
 class Asked(NamedTuple):
-    """What a person asks for.
+    """What a person asked for.
 
     Attributes:
         name: ``"quit"``, ``"pause"``, ``"step"``, ``"back"``, ``"faster"``, ``"slower"``, ``"new"``, ``"take"`` (value:
             the slot), ``"release"``, ``"seek"`` (value: the tick), or ``"do"``.
-        value: see there.
-        intention: of ``"do"``: what the agent that was taken over is to do.
+        value: see ``name``.
+        intention: with ``"do"``, what the controlled agent should do.
     """
 
     name: str
@@ -53,13 +54,13 @@ class GridworldWindow:
 
     Args:
         game: a gridworld.
-        title: of the window.
+        title: the window's title.
 
     Attributes:
-        slot: the agent that is looked at.
-        place: or the object.
-        following: the camera follows the agent; else the whole map is shown.
-        helping: the keys are shown.
+        slot: the selected agent, or None.
+        place: the number of the selected object, or None.
+        following: whether the camera follows the agent instead of showing the whole map.
+        helping: whether the list of keys is shown.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -90,7 +91,7 @@ class GridworldWindow:
         return self._scene
 
     def show(self, scene: Scene) -> None:
-        """Show this from now on."""
+        """Show this scene from now on."""
         old = self._scene
         same = old is not None and (old.version, old.own, old.status, old.controls) == (
             *(scene.version, scene.own, scene.status, scene.controls),
@@ -100,7 +101,7 @@ class GridworldWindow:
         self._scene, self._stale = scene, self._stale or not same
 
     def look_at(self, slot: Player) -> None:
-        """Look at an agent and follow it.
+        """Select an agent and follow it.
 
         Raises:
             UsageError: there is no such slot.
@@ -113,14 +114,14 @@ class GridworldWindow:
 
     @property
     def map_box(self) -> tuple[int, int, int, int]:
-        """x, y, w, h of what is left for the map."""
+        """x, y, w, h of the room for the map, in pixels."""
         width, height = self.screen.size
         wide = PANEL if width >= 2 * PANEL else 0
         below = BAR + (LINE if self._scene is not None and self._scene.replay else 0)
         return 0, 0, width - wide, max(60, height - below)
 
     def camera(self) -> tuple[Camera, int, int, int]:
-        """What part of the map is shown, where its picture begins (x, y), and its width in pixels."""
+        """The part of the map that is shown, x and y where its picture begins, and its width, in pixels."""
         _, _, w, h = self.map_box
         state = self.scene.state
         if self.following and self.slot is not None:
@@ -134,7 +135,7 @@ class GridworldWindow:
         return camera, (w - wide) // 2, (h - high) // 2, wide
 
     def cell_at(self, x: int, y: int) -> tuple[int, int] | None:
-        """The cell (row, column) of the map at a point of the window."""
+        """The map's cell (row, column) at a point of the window, or None."""
         camera, left, top, wide = self.camera()
         side = wide / camera.columns
         col, row = (x - left) / side, (y - top) / side
@@ -144,13 +145,13 @@ class GridworldWindow:
         return camera.top + int(row), camera.left + int(col)
 
     def spot(self, name: str) -> Spot:
-        """The button or row that asks for this, for tests and tours."""
+        """The button or row for the control ``name``, for tests and demos."""
         return next(spot for spot in self._spots if spot.name == name)
 
     # -- drawing -------------------------------------------------------------------------------------------------------
 
     def draw(self) -> None:
-        """Draw everything anew and show it."""
+        """Redraw everything and show it."""
         surface, scene = self.screen.surface, self.scene
         self._forget_the_gone()
         x, y, w, h = self.map_box
@@ -178,7 +179,7 @@ class GridworldWindow:
             self.place = None
 
     def _marks(self, camera: Camera, left: int, top: int, side: float) -> None:
-        """What is looked at, what it sees, and ids where there is room."""
+        """Mark the selection and what it sees, and show ids where there is room."""
         state, draw = self.scene.state, self.pygame.draw
         sheet = Sheet(self.screen.surface, 0, 0, 100, 100)
 
@@ -209,7 +210,7 @@ class GridworldWindow:
             draw.rect(self.screen.surface, PALETTE.text, edge, 2, border_radius=4)
 
     def _timeline(self, width: int, y: int) -> None:
-        """Where the replay stands; a click goes there."""
+        """The position of the replay; a click seeks."""
         clock, most = int(self.scene.state.rules[0]["clock"]), max(1, self.scene.ticks)
         sheet = Sheet(self.screen.surface, 0, y, width, y + LINE)
         sheet.box(10, y + 8, width - 20, 8, PALETTE.cell, 4)
@@ -229,13 +230,13 @@ class GridworldWindow:
             x += wide + 6
         self._spots += sheet.spots
 
-    # -- what is asked for ---------------------------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------------------------------
 
     def poll(self, wait: float = 0.0) -> list[Asked]:
-        """Answer the window's events, redraw where needed.
+        """Handle the window's events and redraw if needed.
 
         Args:
-            wait: seconds to rest first if nothing has happened.
+            wait: seconds to wait first if there are no events.
 
         Returns:
             what the person asked for, in order.
@@ -248,11 +249,11 @@ class GridworldWindow:
     def close(self) -> None:
         """Close the window."""
         if self.screen.open:
-            self.pygame.key.set_repeat()  # no other window wants it
+            self.pygame.key.set_repeat()  # off again: other windows use no key repeat
         self.screen.close()
 
     def picture(self) -> Any:
-        """[H, W, 3] uint8 what the window shows."""
+        """[H, W, 3] uint8: what the window shows."""
         return self.screen.picture()
 
     def _answer(self, event: Any) -> list[Asked]:
@@ -285,7 +286,7 @@ class GridworldWindow:
         return self._do(control_of(typed) or control_of(name, bool(mod & self.pygame.KMOD_SHIFT)))
 
     def _do(self, control: str, value: int = 0) -> list[Asked]:
-        """What a control asks of the window, or of who holds it."""
+        """Carry out a control of the window, or return it for the caller to carry out."""
         self._stale = True
         if control in ("help", "escape") and (self.helping or control == "help"):
             self.helping = not self.helping
@@ -313,7 +314,7 @@ class GridworldWindow:
         return []
 
     def _take(self) -> list[Asked]:
-        """Take over who is looked at, or hand it back."""
+        """Take over the selected agent, or hand it back."""
         if self.scene.own is not None:
             return [Asked("release")]
         if self.slot is None or self.scene.replay or not self.scene.state.agents[0, self.slot]["alive"]:
@@ -328,7 +329,7 @@ class GridworldWindow:
         self._zoom = min(max(0, self._zoom - steps), len(ZOOMS) - 1)
 
     def _next(self, step: int) -> None:
-        """Look at the next living agent."""
+        """Select the next (``step`` 1) or previous (-1) living agent."""
         living = np.flatnonzero(self.scene.state.agents[0]["alive"]).tolist()
         if not living:
             return

@@ -1,9 +1,9 @@
 """Hex as a picture: a rhombus of hexagons between coloured edges.
 
-The last stone has a bright heart, the winner's shortest chain is ringed.
+The last stone has a bright centre; the winner's shortest chain is ringed.
 
-Cell (row r, column c) is centred at c steps of (w, 0) and r steps of (w / 2, 1.5 R) from the first one, with R the
-radius of a hexagon that stands on a tip and w = sqrt(3) R its width.
+The centre of cell (row r, column c) is c (w, 0) + r (w / 2, 1.5 R) from the centre of the first cell, where R is the
+radius of a hexagon with a corner at the top and w = sqrt(3) R is its width.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from .board import PALETTE, Canvas, Frame, mixed
 __all__ = ["MARKS_LAST", "boxes", "cells", "chain", "draw"]
 
 MARKS_LAST = True
-"""The picture shows the last move by itself."""
+"""The picture marks the last move, so the window does not have to."""
 
 BAND = 0.86
-"""How far the coloured edges reach beyond the outer cells' centres, in steps."""
+"""How far the coloured edges extend beyond the outer cells' centres, in rows or columns."""
 MARGIN = 0.35
-"""Free space around them, in widths of a hexagon."""
+"""Free space around the edges, in widths of a hexagon."""
 
 
 class _Layout(NamedTuple):
-    """Pixels: the centre of the first cell, radius and width of a hexagon, height of the picture."""
+    """In pixels: the centre of the first cell, radius and width of a hexagon, height of the picture."""
 
     x: float
     y: float
@@ -41,7 +41,7 @@ class _Layout(NamedTuple):
         return self.x + (column + 0.5 * row) * self.width, self.y + 1.5 * self.radius * row
 
     def hexagon(self, row: int, column: int, share: float) -> list[tuple[float, float]]:
-        """Corners of a cell, its radius times ``share``."""
+        """The corners of a cell whose radius is scaled by ``share``."""
         x, y = self.at(row, column)
         turns = [math.pi * (k / 3 + 1 / 6) for k in range(6)]
         return [(x + share * self.radius * math.cos(t), y + share * self.radius * math.sin(t)) for t in turns]
@@ -56,7 +56,7 @@ def _layout(side: int, size: int) -> _Layout:
 
 
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
-    """[about 0.62 size, size, 3] uint8: row i of ``state``, the same from every seat.
+    """[about 0.62 size, size, 3] uint8: row i of ``state``, the same for every seat.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -82,7 +82,7 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
 
 
 def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tuple[float, float, float, float]]:
-    """[S * S] x, y, w, h: a cell without its tips, so that boxes touch and never overlap."""
+    """[S * S] x, y, w, h of the cells without their top and bottom tips, so that boxes touch and never overlap."""
     side = int(game.config["size"])
     at = _layout(side, size)
     centres = [at.at(*divmod(cell, side)) for cell in range(side * side)]
@@ -90,12 +90,12 @@ def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tup
 
 
 def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
-    """The cell; nothing for the swap."""
+    """The cell; () for the swap."""
     return (action,) if action < int(game.config["size"]) ** 2 else ()
 
 
 def chain(marks: str, side: int) -> list[int]:
-    """The shortest winning chain, edge to edge, or nothing while nobody has won."""
+    """The shortest winning chain from edge to edge, or [] while no player has won."""
     for mark, first, last in (
         ("X", range(side), range(side * (side - 1), side * side)),
         ("O", range(0, side * side, side), range(side - 1, side * side, side)),
@@ -116,7 +116,7 @@ def chain(marks: str, side: int) -> list[int]:
 
 
 def _edges(canvas: Canvas, at: _Layout, side: int) -> None:
-    """Four triangles under the cells; what the cells leave free of them are the edges, X's above and below."""
+    """Draw four triangles under the cells; their uncovered parts are the edges, X's at the top and bottom."""
     low, high = -BAND, side - 1 + BAND
     corners = [at.at(low, low), at.at(low, high), at.at(high, high), at.at(high, low)]
     middle = at.at((side - 1) / 2, (side - 1) / 2)

@@ -1,4 +1,4 @@
-"""Kuhn poker as a picture: cards, chips, who said what. A seat sees its own card; the others lie face down."""
+"""Kuhn poker as a picture: cards, chips, the last actions. A seat sees its own card; the others are face down."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
     """[0.75 size, size, 3] uint8: row i of ``state``.
 
     Args:
-        game: the rules.
+        game: the game.
         state: N games.
         i: which of them.
         size: width in pixels.
-        player: with whose eyes; it sits below. None sees all cards.
+        player: the seat whose view it is; it sits at the bottom. None sees all cards.
 
     Raises:
         MissingExtra: pygame is not installed.

@@ -15,14 +15,14 @@ __all__ = ["SEAT_COLORS", "boxes", "cells", "draw"]
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
     """[0.75 size, size, 3] uint8: row i of ``state``.
 
-    The public card lies face down in the first round, for everybody: nobody has seen it yet.
+    In the first round the public card is face down in every view, since it has not been revealed.
 
     Args:
-        game: the rules.
+        game: the game.
         state: N games.
         i: which of them.
         size: width in pixels.
-        player: with whose eyes; it sits below. None sees both players' cards.
+        player: the seat whose view it is; it sits at the bottom. None sees both players' cards.
 
     Raises:
         MissingExtra: pygame is not installed.

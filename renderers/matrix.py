@@ -1,7 +1,7 @@
 """A matrix game as a picture: the table of payoffs with the last choices marked, and the scores over the rounds.
 
-A seat sees its own choices down and the other's across; a spectator sees player_0's side. Payoffs bear the colours of
-those who get them.
+A seat's own choices are the rows and the other's the columns; a spectator sees player_0's view. Each payoff has the
+colour of the player who gets it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
     """[0.9 size, size, 3] uint8: row i of ``state``.
 
     Args:
-        game: the rules.
+        game: the game.
         state: N games.
         i: which of them.
         size: width in pixels.
-        player: from whose side; None: player_0's.
+        player: the seat whose view it is; None: player_0.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -73,13 +73,13 @@ def _payoffs(
 
 
 def _fitted(canvas: Canvas, x: float, y: float, words: str, height: float, width: float, color: Color) -> None:
-    """Words that shrink where they would be too wide."""
+    """Draw text, smaller if it would be too wide."""
     shrink = min(1.0, 0.94 * width / max(1.0, canvas.text_width(words, height)))
     canvas.text(x, y, words, height * shrink, color)
 
 
 def _scores(canvas: Canvas, state: State, i: int, area: tuple[float, float, float, float]) -> None:
-    """A line a player: its score after each of the remembered rounds."""
+    """Draw one line per player: its score after each of the remembered rounds."""
     x, y, w, h = area
     known = [(int(a), int(b)) for a, b in state.past[i, ::-1] if a >= 0]
     lines = []

@@ -1,4 +1,4 @@
-"""What a window shows, and what stands below its board: who plays, whose turn it is, buttons; and the chooser."""
+"""What a window shows, the panel below its board (players, whose turn it is, buttons), and the chooser."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .board import PALETTE, Canvas, Color, Frame
 __all__ = ["MOST", "Chooser", "Event", "Panel", "View", "chooser_frame"]
 
 Event: TypeAlias = Action | str
-"""What a person asks for: an action, or a control by its name."""
+"""What a person asked for: an action, or the name of a control."""
 
-LINE: Final = 26  # pixels, a line of words
+LINE: Final = 26  # pixels, a line of text
 BUTTON: Final = 30
 GAP: Final = 6
 WORDS: Final = 15  # height of letters
 MOST: Final = 60
-"""Buttons that have room; games whose actions have no cells have few."""
+"""The most buttons that the panel has room for; games whose actions have no cells have few actions."""
 
 
 class Spot(NamedTuple):
-    """A button: what it stands for, its label, x, y, w, h in pixels."""
+    """A button: its event, its label, and x, y, w, h in pixels."""
 
     name: Event
     label: str
@@ -33,7 +33,7 @@ class Spot(NamedTuple):
     h: float
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a point is on it."""
+        """Whether a point is on the button."""
         return self.x <= x < self.x + self.w and self.y <= y < self.y + self.h
 
 
@@ -44,26 +44,26 @@ class Chooser(NamedTuple):
     spots: list[Spot]
 
     def at(self, x: float, y: float) -> Event | None:
-        """The button at a point of the picture."""
+        """The event of the button at a point of the picture, or None."""
         return next((spot.name for spot in self.spots if spot.holds(x, y)), None)
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What is to be seen.
+    """What the window shows.
 
     Attributes:
         state: one game.
-        player: from whose side, and with whose eyes; None: a spectator's.
-        cells: the actions that the person may choose now, each with its cells; empty where it isn't asked.
-        labels: what is written on the buttons of actions, and in a chooser.
-        last: cells of the last move.
-        names: who sits in seats 0..P-1.
-        active: seats that are to move.
+        player: the seat whose view it is; None: a spectator.
+        cells: the actions that the person may choose now, each with its cells; empty if it is not a person's turn.
+        labels: the labels of actions, on buttons and in a chooser.
+        last: the cells of the last move.
+        names: the names of the players in seats 0..P-1.
+        active: the seats to move.
         status: whose turn it is, or how the game ended.
         controls: name -> label of the buttons below.
-        cover: words that hide the board until somebody clicks ("uncover"); "" shows it.
-        version: rises whenever the state is another one, so that it need not be compared.
+        cover: a text that hides the board until a click (event "uncover"); "" shows the board.
+        version: rises whenever the state changes, so that states need not be compared.
     """
 
     state: State
@@ -79,7 +79,7 @@ class View:
     version: int = 0
 
     def seen(self) -> tuple[Any, ...]:
-        """Everything but the state, for which its version stands."""
+        """All fields but the state, which its version stands for."""
         return tuple(getattr(self, f.name) for f in fields(self) if f.name != "state")
 
 
@@ -87,25 +87,25 @@ class Panel:
     """The lower part of the window.
 
     Args:
-        colors: one a seat, for the disc before its name.
+        colors: one per seat, for the disc before its name.
     """
 
     def __init__(self, colors: Sequence[Color]) -> None:
         self.colors = tuple(colors)
-        self._measure = Canvas(1)  # measures words
+        self._measure = Canvas(1)  # measures text
 
     @property
     def usual_height(self) -> int:
-        """With one row of controls and no action as a button."""
+        """Its height in pixels with one row of controls and no buttons for actions."""
         return 2 * LINE + BUTTON + 3 * GAP
 
     def height(self, width: int, view: View, buttons: Sequence[tuple[Event, str]]) -> int:
-        """Pixels that the panel needs."""
+        """The height in pixels that the panel needs."""
         lowest = max((spot.y + BUTTON for spot in self.spots(width, view, buttons)), default=0.0)
         return max(self.usual_height, round(lowest + 2 * GAP))
 
     def at(self, width: int, view: View, buttons: Sequence[tuple[Event, str]], x: float, y: float) -> Event | None:
-        """The button at a point of the panel."""
+        """The event of the button at a point of the panel, or None."""
         return next((spot.name for spot in self.spots(width, view, buttons) if spot.holds(x, y)), None)
 
     def spots(self, width: int, view: View, buttons: Sequence[tuple[Event, str]]) -> list[Spot]:
@@ -128,7 +128,7 @@ class Panel:
         return canvas.frame()
 
     def _names(self, canvas: Canvas, view: View) -> None:
-        """A disc in the seat's colour and the name; the names of those to move in bright letters."""
+        """Draw each name after a disc in its seat's colour; the names of the seats to move are highlighted."""
         between = "   against   "
         size = float(WORDS)
         total = sum(canvas.text_width(name, size) + 1.5 * size for name in view.names)
@@ -147,7 +147,7 @@ class Panel:
             x += canvas.text_width(name, size)
 
     def _rows(self, buttons: Sequence[tuple[Event, str]], width: int, top: float) -> list[Spot]:
-        """Buttons from left to right, in as many rows as they need, each row in the middle."""
+        """Buttons from left to right, in as many rows as needed, each row centred."""
         sized = [(name, label, self._measure.text_width(label, WORDS) + 22) for name, label in buttons[:MOST]]
         rows: list[list[tuple[Event, str, float]]] = [[]]
         for one in sized:
@@ -164,7 +164,7 @@ class Panel:
 
 
 def chooser_frame(width: int, height: int, title: str, choices: Sequence[tuple[Event, str]]) -> Chooser:
-    """A card with words and, below them, a button for each choice."""
+    """A card with a title and, below it, a button for each choice."""
     canvas = Canvas(max(width, 40), max(height, 40))
     width, height = canvas.width, canvas.height
     canvas.rectangle(0, 0, width, height, PALETTE.cell, radius=8)
@@ -189,5 +189,5 @@ def _button(canvas: Canvas, spot: Spot, over: bool, strong: bool) -> None:
 
 
 def _fitting(canvas: Canvas, words: str, height: float, width: float) -> float:
-    """The height of letters at which the words are at most ``width`` wide."""
+    """The largest letter height up to ``height`` at which the text is at most ``width`` wide."""
     return height * min(1.0, width / max(1.0, canvas.text_width(words, height)))

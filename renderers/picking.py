@@ -1,4 +1,4 @@
-"""From clicks on cells to an action, without any window: what a person has selected and what may follow."""
+"""From clicks on cells to an action: the current selection and how it may continue; it needs no window."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Box = tuple[float, float, float, float]
 
 
 class Picker:
-    """A selection in the making.
+    """A person's current selection.
 
     Args:
         cells: the legal actions, each with the cells it touches, in click order; those without cells are buttons.
 
     Attributes:
-        chosen: the cells that were clicked so far.
-        buttons: actions without cells.
+        chosen: the cells clicked so far.
+        buttons: the actions without cells.
     """
 
     def __init__(self, cells: Mapping[Action, tuple[int, ...]]) -> None:
@@ -28,25 +28,27 @@ class Picker:
         self.chosen: tuple[int, ...] = ()
 
     def targets(self) -> set[int]:
-        """Cells of which a click leads on from what was chosen."""
+        """The cells whose click continues the selection."""
         return {path[len(self.chosen)] for path in self._following(self.chosen)}
 
     def starts(self) -> set[int]:
-        """Cells with which an action can begin."""
+        """The cells with which an action can begin."""
         return {path[0] for path in self._paths.values()}
 
     @property
     def moving(self) -> bool:
-        """Whether something is moved from cell to cell, rather than placed on one."""
+        """Whether some action moves from cell to cell, rather than placing something on one."""
         return any(len(path) > 1 for path in self._paths.values())
 
     def click(self, cell: int) -> list[Action]:
-        """A click on a cell.
+        """Handle a click on a cell.
+
+        A cell that does not continue the selection starts a new one if an action begins there, and otherwise clears it.
+        A second click on the same cell clears it too.
 
         Returns:
-            the action that is decided by it; several where a choice is left (promotions); none where more clicks are
-            needed or the cell means nothing. A cell that doesn't lead on begins anew; the cell clicked last, or one
-            that means nothing, drops the selection.
+            the action that the click completes; several if a choice is left (promotions); none if more clicks are
+            needed or the cell belongs to no action.
         """
         if self.chosen and cell == self.chosen[-1] and not self._following((*self.chosen, cell), whole=True):
             self.chosen = ()
@@ -66,7 +68,7 @@ class Picker:
 
 
 def nearest(boxes: Sequence[Box], x: float, y: float) -> int | None:
-    """The cell at a point: of the boxes that hold it, the one whose middle is nearest (hexagons' boxes overlap)."""
+    """The cell at a point, or None: of the boxes that contain it, the one with the nearest centre."""
     found: list[tuple[float, int]] = []
     for cell, (left, top, w, h) in enumerate(boxes):
         if left <= x < left + w and top <= y < top + h:

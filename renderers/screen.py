@@ -1,6 +1,6 @@
-"""The one window of this process: opened, drawn on, resized, closed. What is in it is ``window``'s affair, or a frame.
+"""This process's window: open it, draw on it, resize it, close it. Its content comes from ``window`` or is a frame.
 
-pygame knows one window a process, so everybody who shows something shares it; whoever comes last is seen.
+pygame has one window per process, so everything that is shown shares it; the last one to draw is visible.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .board import PALETTE, Color, Frame, load_pygame
 __all__ = ["Screen", "close_frame", "show_frame"]
 
 SMALLEST: Final = (260, 300)
-_INVISIBLE: Final = ("offscreen", "dummy")  # drivers that show nothing to anybody
+_INVISIBLE: Final = ("offscreen", "dummy")  # drivers that display nothing
 
 
 class Screen:
@@ -45,7 +45,7 @@ class Screen:
 
     @property
     def surface(self) -> Any:
-        """What is drawn on."""
+        """The surface to draw on."""
         return self.pygame.display.get_surface()
 
     @property
@@ -55,9 +55,9 @@ class Screen:
         return int(width), int(height)
 
     def events(self, wait: float = 0.0) -> list[Any]:
-        """What has happened since the last call; resizing is done already. Empty once the window is closed.
+        """The events since the last call; resizing is already done. Empty once the window is closed.
 
-        Where nothing has, it rests for ``wait`` seconds first.
+        If there are none, it waits ``wait`` seconds and looks again.
         """
         if not self.open:
             return []
@@ -66,15 +66,15 @@ class Screen:
             self.pygame.time.wait(max(1, round(1000 * wait)))
             happened = self.pygame.event.get()
         for event in happened:
-            # A real window has its new size by now; then this changes nothing.
+            # A real window already has its new size, so this changes nothing there.
             if event.type == self.pygame.VIDEORESIZE and tuple(event.size) != self.size:
                 self._resize(event.size)
         return list(happened)
 
     def alive(self) -> bool:
-        """Answer the window's events for somebody who wants none of them; False once its user has closed it."""
+        """Handle the window's events for a caller that needs none; False once its user has closed it."""
         if self.open and not self.pygame.display.get_init():
-            self.open = False  # somebody else has shut pygame down
+            self.open = False  # other code has shut pygame down
         if any(event.type == self.pygame.QUIT for event in self.events()):
             self.close()
         return self.open
@@ -88,45 +88,45 @@ class Screen:
         self.pygame.display.flip()
 
     def close(self) -> None:
-        """Close the window; a second time does nothing."""
+        """Close the window; does nothing if it is closed."""
         if self.open:
             self.open = False
             self.pygame.display.quit()
 
     def as_surface(self, frame: Frame) -> Any:
-        """A frame [H, W, 3] that can be copied to the window."""
+        """A frame [H, W, 3] uint8 as a surface that can be copied to the window."""
         height, width = frame.shape[:2]
         return self.pygame.image.frombuffer(np.ascontiguousarray(frame).tobytes(), (width, height), "RGB")
 
     def picture(self) -> Frame:
-        """[H, W, 3] uint8 what the window shows."""
+        """[H, W, 3] uint8: what the window shows."""
         return np.ascontiguousarray(self.pygame.surfarray.array3d(self.surface).transpose(1, 0, 2))
 
 
 def _no_display(why: str) -> str:
     return (
-        f"No window can be opened here ({why}). Play in the terminal instead, without --window; or, where a window is "
-        "wanted on another machine, forward its display (ssh -X)."
+        f"No window can be opened here ({why}). Play in the terminal instead, without --window; or, on a remote "
+        "machine, forward the display (ssh -X)."
     )
 
 
-_shared: list[Screen | None] = []  # None: there can be none here
+_shared: list[Screen | None] = []  # None: no window can be opened here
 
 
 def show_frame(frame: Frame, title: str, seconds: float = 0.0, background: Color = PALETTE.background) -> bool:
-    """Show a frame in a window of its own, answer its events and wait; for environments that draw by themselves.
+    """Show a frame in a window, handle its events and wait; for environments with ``render_mode="human"``.
 
-    The window is opened at the first call and keeps the size its user gives it; the frame is scaled to fit. A window
-    that its user has closed stays closed, and nothing breaks.
+    The first call opens the window. It keeps the size that its user gives it, and the frame is scaled to fit. If the
+    user closes the window, it stays closed and later calls do nothing.
 
     Args:
         frame: [H, W, 3] uint8.
-        title: of the window.
-        seconds: how long to wait after showing it; not where nobody can see it.
-        background: beside the frame.
+        title: the window's title.
+        seconds: how long to wait after showing the frame; it does not wait if the display is invisible.
+        background: the colour around the frame.
 
     Returns:
-        False where there can be no window (no pygame, no display): show it in another way.
+        False where no window can be opened (no pygame, no display); show the frame in another way.
     """
     if not _shared:
         try:

@@ -1,6 +1,6 @@
-"""A column of words, bars and pictures on a surface, written from top to bottom; for panels that change every tick.
+"""A column of text, bars and pictures on a surface, filled from top to bottom; for panels that change every tick.
 
-Unlike ``board.Canvas`` it draws in the pixels of the screen: a page of words costs a millisecond.
+Unlike ``board.Canvas`` it draws in screen pixels: a page of text takes a millisecond.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ WORDS: Final = 15
 """Height of letters, pixels."""
 
 PAD: Final = 14
-"""Beside the words, pixels."""
+"""Margin at the left, right and top of the column, pixels."""
 
 
 class Spot(NamedTuple):
-    """A place that can be clicked: what it asks for, x, y, w, h in pixels of the surface."""
+    """An area that can be clicked: its control, and x, y, w, h in pixels of the surface."""
 
     name: str
     value: int
@@ -31,12 +31,12 @@ class Spot(NamedTuple):
     h: float
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a point is on it."""
+        """Whether a point is in the area."""
         return self.x <= x < self.x + self.w and self.y <= y < self.y + self.h
 
 
 def _font(height: int, bold: bool) -> Any:
-    """A new one each time: pygame crashes with a font from before a ``pygame.quit()``, whoever called that."""
+    """A new font each time, since pygame crashes with a font from before a ``pygame.quit()``."""
     font = load_pygame().font.Font(None, max(8, round(1.4 * height)))
     font.set_bold(bold)
     return font
@@ -48,17 +48,17 @@ def _written(words: str, height: int, color: Color, bold: bool) -> Any:
 
 
 class Sheet:
-    """A column in the making.
+    """A column that is filled from top to bottom.
 
     Args:
-        surface: what is drawn on.
-        x, y: its upper left corner, pixels.
+        surface: the surface to draw on.
+        x, y: the column's upper left corner, pixels.
         width: pixels.
-        bottom: nothing is written below it.
+        bottom: the y below which nothing is drawn.
 
     Attributes:
         y: where the next line begins.
-        spots: what can be clicked.
+        spots: the areas that can be clicked.
     """
 
     def __init__(self, surface: Any, x: int, y: int, width: int, bottom: int) -> None:
@@ -67,11 +67,11 @@ class Sheet:
         self.spots: list[Spot] = []
 
     def room(self, height: float) -> bool:
-        """Whether so many pixels are left."""
+        """Whether ``height`` pixels are left."""
         return self.y + height <= self.bottom
 
     def gap(self, height: int = 8) -> None:
-        """Leave room."""
+        """Leave ``height`` pixels empty."""
         self.y += height
 
     def text(
@@ -84,7 +84,7 @@ class Sheet:
         right: str = "",
         spot: tuple[str, int] | None = None,
     ) -> None:
-        """A line, cut off where it is too long; ``right`` stands at the right edge, ``spot`` makes it a button."""
+        """A line of text, cut off if it is too long; ``right`` is put at the right edge, ``spot`` makes it a button."""
         line = round(1.35 * height)
         if not self.room(line):
             return
@@ -107,7 +107,7 @@ class Sheet:
         anchor: float = 0.0,
         room: float | None = None,
     ) -> int:
-        """Words around the height y; ``anchor`` 0 starts at x, 0.5 centres, 1 ends. Returns their width."""
+        """One line of text centred on y; it starts (anchor 0), is centred (0.5) or ends (1) at x. Returns its width."""
         drawn = _written(words, height, color, bold)
         width, high = drawn.get_size()
         part = None if room is None or width <= room else (0, 0, max(0, int(room)), high)
@@ -115,7 +115,7 @@ class Sheet:
         return int(width)
 
     def paragraph(self, words: str, color: Color = PALETTE.text, height: int = WORDS) -> None:
-        """Words over as many lines as they need."""
+        """Text in as many lines as it needs."""
         line, font = "", _font(height, False)
         for word in words.split():
             longer = f"{line} {word}".strip()
@@ -127,7 +127,7 @@ class Sheet:
             self.text(line, color, height)
 
     def bar(self, part: float, color: Color, height: int = 8) -> None:
-        """A level, 0..1."""
+        """A bar filled to ``part`` (0..1)."""
         if not self.room(height):
             return
         self.box(self.x, self.y, self.width, height, PALETTE.cell, 3)
@@ -136,13 +136,13 @@ class Sheet:
         self.y += height
 
     def box(self, x: float, y: float, w: float, h: float, color: Color, radius: int = 4, line: int = 0) -> None:
-        """A rectangle; ``line``: only its edge, so wide."""
+        """A rectangle; with ``line``, only its outline of that width."""
         self._pygame.draw.rect(
             self.surface, color, (round(x), round(y), round(w), round(h)), line, border_radius=radius
         )
 
     def rule(self) -> None:
-        """A thin line across."""
+        """A thin horizontal line."""
         self.gap(7)
         if self.room(1):
             self.surface.fill(PALETTE.cell, (self.x, self.y, self.width, 1))
@@ -153,7 +153,7 @@ class Sheet:
         self.surface.blit(sprite, (round(x), round(y)), None, self._pygame.BLEND_PREMULTIPLIED)
 
     def buttons(self, labels: Sequence[tuple[str, int, str]], over: tuple[int, int] | None = None) -> None:
-        """Buttons (name, value, label) side by side, as wide as the sheet."""
+        """Buttons (name, value, label) side by side, across the width of the column."""
         if not labels or not self.room(28):
             return
         wide = (self.width - 6 * (len(labels) - 1)) / len(labels)
@@ -163,7 +163,7 @@ class Sheet:
         self.y += 32
 
     def button(self, spot: Spot, label: str, over: tuple[int, int] | None = None, strong: bool = False) -> None:
-        """One button where its spot is."""
+        """One button at its spot."""
         bright = over is not None and spot.holds(*over)
         ground = PALETTE.faint if bright else PALETTE.highlight if strong else PALETTE.cell
         self.box(spot.x, spot.y, spot.w, spot.h, ground, 6)
@@ -171,7 +171,7 @@ class Sheet:
         self.spots.append(spot)
 
     def grid(self, lines: Sequence[str], width: int, height: int, color: Color = PALETTE.text) -> None:
-        """Characters in columns of their own, whatever their widths."""
+        """Lines of characters in fixed columns, whatever the characters' widths."""
         for line in lines:
             if not self.room(height):
                 return

@@ -1,6 +1,6 @@
 """Tic-tac-toe as a picture.
 
-Cells bear their action numbers until they are taken (columns first, as PettingZoo's tictactoe_v3 counts them)::
+Cells show their action numbers until they are taken (column by column, as in PettingZoo's tictactoe_v3)::
 
     0 3 6
     1 4 7
@@ -18,9 +18,9 @@ __all__ = ["boxes", "cells", "draw"]
 
 
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
-    """[size, size, 3] uint8: row i of ``state``, crosses for player 0, rings for player 1, a finished line marked.
+    """[size, size, 3] uint8: row i of ``state``, crosses for player 0, rings for player 1, a winning line marked.
 
-    It looks the same from every seat.
+    It is the same for every seat.
 
     Raises:
         MissingExtra: pygame is not installed.

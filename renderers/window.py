@@ -1,12 +1,13 @@
-"""The window: one for all games, over what each game's drawer offers.
+"""The window that all games but gridworld share; each game's drawer supplies the picture.
 
 A drawer's module has ``draw``, ``boxes`` (where the cells are) and ``cells`` (which of them an action touches, in click
-order); optionally ``SEAT_COLORS``, one for each seat, and ``MARKS_LAST = True`` where its pictures show the last move
-by themselves. A game without a drawer is shown in words, its actions as buttons.
+order); optionally ``SEAT_COLORS``, one for each seat, and ``MARKS_LAST = True`` if its pictures mark the last move. A
+game without a drawer is shown as text, its actions as buttons.
 
-The window knows states, games and actions, not who plays: ``show`` gives it a ``View``, ``poll`` answers its events
-and returns what the person asked for: an action number, or the name of a control ("undo", "new", "quit", ...). It marks
-what is selected, where a click leads, where the pointer is, and the last move. Panels and choosers are in ``panel``.
+The window knows states, games and actions but not the players: ``show`` gives it a ``View``, ``poll`` handles its
+events and returns what the person asked for: an action number, or the name of a control ("undo", "new", "quit", ...).
+It marks the selection, the cells that can be clicked next, the cell under the pointer and the last move. Panels and
+choosers are in ``panel``.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ KEYS: Final = {
     "=": "faster",
     "-": "slower",
 }
-"""Keys that do what a button does, while that button is there."""
+"""Keys for controls; a key works while its button is shown."""
 
 MANY: Final = 48
-"""Where more cells can be taken than this, they aren't marked: an empty go board would be all dots."""
+"""If more cells than this can be clicked, they are not marked: an empty go board would be all dots."""
 
-START: Final = 560  # pixels of a square board's side at first; other boards are as large
+START: Final = 560  # initial side of a square board in pixels; other boards get the same area
 WIDEST: Final = 800
 
 
@@ -53,13 +54,13 @@ class Window:
     """An open window.
 
     Args:
-        game: what is played.
-        draw: the drawer that the game was registered with, ``"package.module:function"``; None: words.
-        title: of the window; the game's id by default.
+        game: the game.
+        draw: the drawer that the game is registered with, ``"package.module:function"``; None shows text.
+        title: the window's title; by default the game's id.
 
     Raises:
         MissingExtra: pygame is not installed.
-        UsageError: there is no display; or no drawer, and more actions than buttons.
+        UsageError: there is no display; or there is no drawer, and more actions than the window has room for buttons.
     """
 
     def __init__(self, game: Game, draw: str | None, title: str = "") -> None:
@@ -84,7 +85,7 @@ class Window:
         self.picker = Picker({})
         self.choices: list[Action] = []
         self._hover: tuple[int, int] | None = None
-        self._pressed: int | None = None  # the cell on which the button went down
+        self._pressed: int | None = None  # the cell where the mouse button went down
         self._frame_key: tuple[Any, ...] = ()
         self._frame: Frame | None = None
         self._panel_room = (0, 0)  # width, height
@@ -93,7 +94,7 @@ class Window:
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def show(self, view: View) -> None:
-        """Show this from now on; a selection lasts as long as the same actions are offered."""
+        """Show this view from now on; the selection is cleared if the state, the actions or the player changes."""
         if view.seen() == self.view.seen():
             return
         if view.cells != self.view.cells or view.version != self.view.version or view.player != self.view.player:
@@ -103,7 +104,7 @@ class Window:
 
     @property
     def board(self) -> tuple[int, int, int, int]:
-        """x, y, w, h of the board in the window: as large as fits, its aspect kept, in the middle."""
+        """x, y, w, h of the board in the window: centred, as large as fits, with its aspect kept."""
         width, height = self.screen.size
         room = max(40, height - self._panel_height())
         size = max(40, int(min(width, room / self._aspect)))
@@ -111,7 +112,7 @@ class Window:
         return (width - w) // 2, max(0, (room - h) // 2), w, h
 
     def _panel_height(self) -> int:
-        """As high as it ever had to be at this width, so that the board stays where it is when buttons come and go."""
+        """The largest height needed so far at this width, so that the board does not move when buttons come and go."""
         width = self.screen.size[0]
         if width != self._panel_room[0]:
             self._panel_room = (width, 0)
@@ -132,11 +133,11 @@ class Window:
         return self._frame
 
     def _buttons(self) -> list[tuple[Event, str]]:
-        """Buttons of actions, in the panel."""
+        """The actions that are buttons in the panel, with labels."""
         return [] if self.view.cover else [(action, self.view.labels[action]) for action in self.picker.buttons]
 
     def draw(self) -> None:
-        """Draw everything anew and show it."""
+        """Redraw everything and show it."""
         screen, view = self.screen, self.view
         screen.surface.fill(PALETTE.background)
         x, y, w, h = self.board
@@ -178,7 +179,7 @@ class Window:
                 self._mark("pip", boxes[cell], PALETTE.accent)
 
     def _taken(self, box: Box) -> bool:
-        """Whether something is drawn in the middle of a cell: a dot there would hide it, or be hidden."""
+        """Whether something is drawn in the middle of a cell, where a dot would hide it."""
         assert self._frame is not None
         left, top, _, _ = self.board
         x, y, w, h = box
@@ -192,16 +193,16 @@ class Window:
         x, y, w, h = box
         self.screen.surface.blit(_mark_surface(self.pygame, kind, round(w), round(h), color), (round(x), round(y)))
 
-    # -- what is asked for ---------------------------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------------------------------
 
     def poll(self, wait: float = 0.0) -> list[Event]:
-        """Answer the window's events, redraw where needed.
+        """Handle the window's events and redraw if needed.
 
         Args:
-            wait: seconds to rest first if nothing has happened.
+            wait: seconds to wait first if there are no events.
 
         Returns:
-            what the person asked for, in order; ``"quit"`` last where the window is to be closed.
+            what the person asked for, in order; ``"quit"`` if the person closes the window.
         """
         asked = [one for event in self.screen.events(wait) for one in self._answer(event)]
         if self._stale:
@@ -264,7 +265,7 @@ class Window:
         return self._click(self._pressed)
 
     def _release(self, x: int, y: int) -> list[Event]:
-        """A piece that was dragged to another cell is moved there."""
+        """Move a piece that was dragged to another cell."""
         begun, self._pressed = self._pressed, None
         if begun is None or self.choices or not self.picker.chosen or self.picker.chosen[-1] != begun:
             return []
@@ -288,7 +289,7 @@ class Window:
         )
 
     def _in_panel(self, point: tuple[int, int] | None) -> tuple[int, int] | None:
-        """A point of the window in pixels of the panel."""
+        """Convert a point of the window to the panel's coordinates."""
         return (point[0], point[1] - self.screen.size[1] + self._panel_height()) if point else None
 
 
@@ -300,12 +301,12 @@ def _seat_colors(drawer: ModuleType, players: int) -> tuple[Color, ...]:
 
 @lru_cache(64)
 def _mark_surface(pygame: Any, kind: str, w: int, h: int, color: Color) -> Any:
-    """[w, h] a translucent mark with smooth edges: fill, shine, last (a frame), dot, ring, pip (a small dot below)."""
+    """A translucent mark [w, h] with smooth edges: fill, shine, last (a frame), dot, ring, pip (a small low dot)."""
     n = 4
     large = pygame.Surface((w * n, h * n), pygame.SRCALPHA)
     large.fill((*color, 0))
     side = min(w, h) * n
-    long = h > 1.7 * w  # a column: its marks go to the upper end
+    long = h > 1.7 * w  # a column, with its marks at the upper end
     middle = (w * n // 2, side // 2 if long else h * n // 2)
     if kind in ("fill", "shine"):
         pygame.draw.rect(large, (*color, 105 if kind == "fill" else 34), large.get_rect(), border_radius=side // 10)

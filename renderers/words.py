@@ -1,6 +1,6 @@
-"""The drawer of games that have none: the position in words, as its players are told it.
+"""The default drawer: the position as text, as the game describes it to its players.
 
-Drawers of games whose actions are all buttons take ``boxes`` and ``cells`` from here.
+Drawers of games whose actions are all buttons import ``boxes`` and ``cells`` from here.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from .board import PALETTE, Canvas, Frame
 __all__ = ["boxes", "cells", "draw"]
 
 LINES = 16
-"""Lines that a picture has room for; with more, they get smaller."""
+"""Lines that fit at full size; more lines get smaller."""
 
 
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:
-    """[size, size, 3] uint8: what ``player`` is told; a spectator is told what every seat is, one after the other.
+    """[size, size, 3] uint8: the description for ``player``.
+
+    For a spectator (None) it is that for the current player, or in games with hidden information those for all seats.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -38,10 +40,10 @@ def draw(game: Game, state: State, i: int, size: int = 480, player: Player | Non
 
 
 def boxes(game: Game, size: int = 480, player: Player | None = None) -> list[tuple[float, float, float, float]]:
-    """None: there are no cells."""
+    """No boxes: there are no cells."""
     return []
 
 
 def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
-    """None: every action is a button."""
+    """No cells: every action is a button."""
     return ()

@@ -194,7 +194,7 @@ def test_play_a_preset_and_let_the_last_player_take_all_other_seats(capsys: pyte
     assert main(["play", "gridworld", *words]) == 0
     said = capsys.readouterr().out
     assert said.startswith("2 ticks, 3 of 3 alive.\nrandom x 3: mean return ")
-    assert "highest_number has 2 players, but 1 came" in refused(
+    assert "highest_number has 2 players, but got 1" in refused(
         ["play", "highest_number", "--players", "random"], capsys
     )
 
@@ -424,11 +424,11 @@ def test_a_misspelt_word_gets_a_suggestion(
         (["train", "tictactoe", "--config", "nowhere.yaml"], "nowhere.yaml"),
         (["train", "tictactoe", "--games", "7"], "multiple of num_generations"),
         (["train", "tictactoe", "--temperature", "0"], "temperature"),
-        (["eval", "nowhere"], "no run folder"),
+        (["eval", "nowhere"], "not a run folder"),
         (["eval", "random", "--game", "tictactoe", "--games", "1"], "at least 2"),
-        (["eval", "random", "--game", "tictactoe", "--ticks", "5"], "--ticks is about worlds"),
+        (["eval", "random", "--game", "tictactoe", "--ticks", "5"], "--ticks is only for worlds"),
         (["play", "tictactoe", "--games", "0"], "at least 1"),
-        (["play", "tictactoe", "--players", "random"], "has 2 players, but 1 came"),
+        (["play", "tictactoe", "--players", "random"], "has 2 players, but got 1"),
         (["play", "tictactoe", "--players", "random", "no/such-folder/here"], "no/such-folder/here"),
         (["play", "highest_number", "--players", "random", "random", "--gif", "x.gif"], "has no pictures"),
         (["play", "highest_number", "--players", "minimax", "random"], "cannot be solved"),

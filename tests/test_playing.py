@@ -415,7 +415,7 @@ def test_games_begin_where_start_says(capsys: pytest.CaptureFixture[str]) -> Non
         (["chess", "--start", "fen=8/8 w"], "FEN"),
         (["chess", "--start", "8/8"], "name=value"),
         (["chess", "--start", "fen=R5k1/5ppp/8/8/8/8/8/6K1 b - - 1 1"], "White has mated."),
-        (["chess", "--start", "fen=R7/5ppk/8/8/8/8/8/6K1 w - - 99 80"], "the game is over there: "),
+        (["chess", "--start", "fen=R7/5ppk/8/8/8/8/8/6K1 w - - 99 80"], "a position where the game is over: "),
         (["tictactoe", "--start", "fen=8/8"], "It takes none"),
         (["chess", "--start", "fen=8/8", "--from", "g.json"], "cannot go with --from"),
     ],

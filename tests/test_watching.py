@@ -120,7 +120,7 @@ def test_a_person_at_the_terminal(capsys: pytest.CaptureFixture[str], monkeypatc
 def test_films_have_every_tick(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["play", "gridworld", "random", *WORLD[1:], "--ticks", "12", "--gif", "a.gif", "--mp4", "b/a.mp4"]
     assert main(words) == 0
-    assert "Drawn: a.gif\nDrawn: b/a.mp4\n" in capsys.readouterr().out
+    assert "Wrote a.gif\nWrote b/a.mp4\n" in capsys.readouterr().out
     count, (width, height) = frames_of(Path("a.gif"))
     assert (count, width) == (13, 480)
     assert height > 480, "with a line below"
@@ -154,7 +154,7 @@ def test_a_file_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
     saved("--games", "2")
     capsys.readouterr()
     assert main(["play", "--replay", "g.jsonl"]) == 0
-    same = "40 ticks; played again, every state is as it was."
+    same = "40 ticks; replayed, every state matches."
     assert capsys.readouterr().out == (
         f"g.jsonl, game 1: gridworld-v0, seed 0, {same}\ng.jsonl, game 2: gridworld-v0, seed 1, {same}\n"
     )
@@ -212,8 +212,8 @@ def test_faults_are_told_and_the_games_before_them_kept(
         (["gridworld", "random", "--players", "random"], "both say who plays"),
         (["gridworld", "random", "--mp4", "a.gif"], "--mp4 a.gif does not end in .mp4"),
         (["gridworld", "random", "--ticks", "-1"], "--ticks is -1"),
-        (["highest_number", "--mp4", "a.mp4"], "nothing to put into a.mp4"),
-        (["gridworld", "random", "human", "human", "--window", "--preset", "a3_11x11"], "2 people came"),
+        (["highest_number", "--mp4", "a.mp4"], "has no pictures to write to a.mp4"),
+        (["gridworld", "random", "human", "human", "--window", "--preset", "a3_11x11"], "2 people were named"),
         (["gridworld", "random", "--follow", "7", "--window", "--preset", "a3_11x11"], "no agent 7 to follow"),
         (["chess", "random", "--follow", "1"], "--follow is for worlds"),
         (["gridworld", "random", "--follow", "7", "--gif", "a.gif", "--preset", "a3_11x11"], "no agent 7 to follow"),
@@ -258,7 +258,7 @@ def test_a_world_that_was_only_watched_leaves_nothing(
 def test_a_world_without_a_window(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("coterie.renderers.gridworld.WINDOW")
     assert main(["play", *WORLD, "--window"]) == 2
-    assert "gridworld-v0 has no window; leave --window away." in capsys.readouterr().err
+    assert "gridworld-v0 has no window; remove --window." in capsys.readouterr().err
 
 
 def test_a_world_in_which_a_person_played_is_kept(
@@ -349,4 +349,4 @@ def test_worlds_of_an_evaluation_are_kept(capsys: pytest.CaptureFixture[str]) ->
     earned = float(np.mean([game.record.returns for game in games[:2]]))
     assert f"reward of an agent {earned:.3f}" in capsys.readouterr().out
     assert main(["eval", "random", "--game", "tictactoe", "--vs", "random", "--save", "e.jsonl"]) == 2
-    assert "--save is about worlds" in capsys.readouterr().err
+    assert "--save is only for worlds" in capsys.readouterr().err

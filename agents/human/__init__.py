@@ -1,4 +1,4 @@
-"""A person in a seat: at the terminal, at the window of a board game, at the window of a world."""
+"""People as players: in the terminal, in a board game's window, in a world's window."""
 
 from __future__ import annotations
 

@@ -20,19 +20,22 @@ if TYPE_CHECKING:
 __all__ = ["draw_film"]
 
 LONGEST_GIF: Final = 1000
-"""Frames; of longer games every second, third ... tick is drawn. MP4s have them all."""
+"""Frames; a GIF of a longer world has only every second, third, ... tick. MP4s have every tick."""
 
 
 def draw_film(match: Match, path: Path, follow: Player | None = None) -> Path:
-    """Write a match as a GIF or MP4, every position a frame.
+    """Write a match as a GIF or MP4, one frame per position (long worlds: see ``LONGEST_GIF``).
 
     Args:
-        match: of a game that has a drawer.
+        match: a match of a game that has a drawer.
         path: ends in ``.gif`` or ``.mp4``.
-        follow: of worlds: the slot that the camera follows.
+        follow: in worlds, the slot that the camera follows.
+
+    Returns:
+        The path.
 
     Raises:
-        CoterieError: it cannot be drawn or written.
+        CoterieError: it cannot be rendered or written.
     """
     from ...renderers.film import film
 
@@ -44,7 +47,7 @@ def draw_film(match: Match, path: Path, follow: Player | None = None) -> Path:
 
 
 def _ticks(match: Match, draw: str, slot: Player | None, every: int) -> Iterator[Frame]:
-    """Every so-manieth tick of a world, with a line below; the first and the last always."""
+    """Frames of a world with a caption: every ``every``-th tick, always with the first and the last one."""
     from ...renderers.board import PALETTE, captioned
 
     returns, last = np.zeros(match.game.info.players), len(match.plies)

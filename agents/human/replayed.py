@@ -1,4 +1,4 @@
-"""Games that were played before, shown once more: a world with a timeline, a board game turn by turn."""
+"""Replays of saved games: a world with a timeline, a board game turn by turn."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .table import Match
 __all__ = ["Again", "Replayed"]
 
 KEPT: Final = 250
-"""A replay keeps a state every so many ticks, so that it can go back."""
+"""A replay keeps a state every this many ticks, so that it can go back."""
 
 
 class Replayed:
-    """A record of a world that is shown: it goes to any tick and back, of so many ``ticks``.
+    """A replay of a recorded world, which can seek to any tick from 0 to ``ticks``.
 
-    ``read_games`` has seen that the record leads where it led.
+    It does not check the record: ``read_games`` has already replayed it.
     """
 
     def __init__(self, game: Game, record: GameRecord) -> None:
@@ -34,13 +34,13 @@ class Replayed:
 
     @property
     def status(self) -> Status:
-        """RUNNING until the last tick; then as the record ended."""
+        """RUNNING until the last tick, then the record's status (TERMINATED if the record was unfinished)."""
         if self.tick < self.ticks:
             return RUNNING
         return self._record.status if self._record.status != RUNNING else TERMINATED
 
     def step(self) -> None:
-        """One tick on, if there is one."""
+        """Advance by one tick, if there is one."""
         if self.tick >= self.ticks:
             return
         rewards = np.zeros(self.game.info.players, np.float32)
@@ -52,12 +52,12 @@ class Replayed:
             self._kept[self.tick] = (take(self.state), self.returns.copy())
 
     def again(self, number: int = 0) -> Replayed:
-        """The same record from its start, whichever game that is."""
+        """Seek to the start and return this replay; ``number`` is ignored."""
         self.seek(0)
         return self
 
     def seek(self, tick: int) -> None:
-        """To that tick, or as near as there is one."""
+        """Go to a tick, clipped to 0..``ticks``."""
         tick = max(0, min(self.ticks, tick))
         near = max(kept for kept in self._kept if kept <= tick)
         if not near <= self.tick <= tick:
@@ -68,7 +68,7 @@ class Replayed:
 
 
 class Again(Match):
-    """A recorded board game, played once more and no further; it answers for every seat itself."""
+    """A recorded board game, replayed up to its last recorded turn; it is also the agent of every seat."""
 
     name = "record"
 
@@ -80,15 +80,15 @@ class Again(Match):
         self._actions = record.actions
 
     def seats(self) -> list[Player]:
-        """Who is to answer now; nobody once the record is over."""
+        """The seats to act now; empty once the record is over."""
         return super().seats() if len(self.plies) < len(self._actions) else []
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """What was played."""
+        """The recorded actions."""
         return [Decision(self._actions[len(self.plies)][turn.player]) for turn in turns]
 
     def again(self, number: int = 0) -> Again:
-        """The same game from its start, whichever it is of those shown."""
+        """Go back to the start and return this match; ``number`` is ignored."""
         if self.plies:
             self._back(0)
         return self

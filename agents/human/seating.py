@@ -1,4 +1,4 @@
-"""Who sits where: from the words that were typed to players in their seats."""
+"""Seating: from the player names on the command line to agents in their seats."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ __all__ = ["PERSON", "company", "seated"]
 PERSON: Final = "human"
 
 COMPANY: Final = {"gridworld": "forager"}
-"""Who plays the others where nobody says so; random in other games."""
+"""The default opponents by game; random in all other games."""
 
 
 def company(words: Sequence[str], game: Game, window: bool) -> tuple[str, ...]:
-    """Who sits in which seat, from the words that were typed: with more than two seats, the last takes those left.
+    """One name per seat, from the names that were typed.
 
-    Without words a person plays; at the window of a world a person watches. A person alone in a world gets company.
+    In worlds and games of more than two seats, the last name takes all remaining seats. Without names, a person plays
+    the default opponents, or watches them in the window of a world. In a world, if the last name is a person, the
+    default opponents take the remaining seats.
     """
     others, players, world = COMPANY.get(game.info.name, "random"), game.info.players, is_packed(game)
     given = tuple(words) or ((others,) if world and window else (PERSON, others)[:players])
@@ -33,9 +35,10 @@ def company(words: Sequence[str], game: Game, window: bool) -> tuple[str, ...]:
 def seated(
     words: Sequence[str], game: Game, player: Callable[[str, Game], Agent], window: bool
 ) -> Iterator[Agent | None]:
-    """Whoever sits there; None is a person at the window.
+    """One agent per name; None is a person at a board game's window.
 
-    In worlds one agent serves all seats of its word, and a person at the window has a stand-in.
+    In worlds, one agent plays all seats with the same name, and at the window a person's seat has a stand-in: the first
+    other name, or random.
     """
     made: dict[str, Agent] = {}
     stand_in = next((word for word in words if word != PERSON), "random")

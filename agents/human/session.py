@@ -1,7 +1,7 @@
-"""Games at a window, one after the other: what the windows of boards and of worlds have in common.
+"""Games in a window, one after the other: what the windows of boards and worlds share.
 
-Agents think in a thread of their own, so that the window answers while they do. An answer that comes after its
-question was taken back is thrown away.
+Agents act in a separate thread, so that the window stays responsive meanwhile. If a question is withdrawn, its late
+answer is discarded.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from .table import Match, answers
 __all__ = ["Session", "Thinker"]
 
 Shown = TypeVar("Shown")
-"""A match, or a record that is shown."""
+"""A match, or a replay."""
 
 Answer: TypeAlias = Future[dict[Player, Decision]]
 
 LAST_THOUGHT = 30.0
-"""Seconds that a language model gets to finish its move before the process ends."""
+"""Seconds that the process waits at exit for a language model to finish its move."""
 
 
 class Thinker:
-    """Agents that think in a thread of their own, one question after the other."""
+    """Runs agents in a separate thread, one question at a time."""
 
     def __init__(self, agents: Sequence[Agent | None]) -> None:
         self._agents = agents
         self._asked: queue.SimpleQueue[tuple[Answer, dict[Player, Turn]] | None] = queue.SimpleQueue()
         self._answer: Answer | None = None
-        self._thread: threading.Thread | None = None  # begins with the first question
+        self._thread: threading.Thread | None = None  # starts with the first question
 
     @property
     def busy(self) -> bool:
-        """Whether a question waits for its answer."""
+        """Whether a question is still unanswered."""
         return self._answer is not None
 
     def ask(self, turns: Mapping[Player, Turn]) -> None:
@@ -55,27 +55,30 @@ class Thinker:
         self._asked.put((self._answer, dict(turns)))
 
     def forget(self) -> None:
-        """The question that is being thought about is no longer one."""
+        """Withdraw the current question."""
         if self._answer is not None:
             self._answer.cancel()
         self._answer = None
 
     def answer(self, wait: float = 0.0) -> dict[Player, Decision] | None:
-        """The answer to the last question, once it is there; waits so many seconds for it. Raises what went wrong."""
+        """The answer to the last question, or None if it is not there within ``wait`` seconds.
+
+        Raises whatever the agent raised.
+        """
         if self._answer is None or not futures.wait([self._answer], wait).done:
             return None
         said, self._answer = self._answer, None
         return said.result()
 
     def stop(self) -> None:
-        """End the thread once it has finished what it does; waits for a moment only."""
+        """Ask the thread to end after its current question; waits at most 0.2 s for it."""
         self.forget()
         if self._thread is None:
             return
         self._asked.put(None)
         self._thread.join(timeout=0.2)
         if self._thread.is_alive() and "torch" in sys.modules:
-            # A thread that is still within torch when Python ends would abort the process.
+            # A thread that is still inside torch when Python exits would abort the process.
             atexit.register(self._thread.join, LAST_THOUGHT)
 
     def _think(self) -> None:
@@ -89,17 +92,17 @@ class Thinker:
 
 
 class Session(ABC, Generic[Shown]):
-    """A window and the games in it, one after the other; boards and worlds add the ``window`` and ``step``.
+    """A window and the games in it, one after the other; subclasses for boards and worlds add ``window`` and ``step``.
 
     Args:
-        begin: from the number of a game (the first is 0) to its beginning.
-        agents: who sits in seats 0..P-1; None is a person at this window.
-        games: how many are played before the window rests; a person asks for new ones.
-        left: is given every match that is left: it ended and a new one begins, or the window is closed.
+        begin: starts a game, given its number (from 0).
+        agents: the agents of seats 0..P-1; None is a person at this window.
+        games: how many games start automatically; a person can start more.
+        left: called with each match when the next one begins or the window is closed.
 
     Attributes:
-        match: what is shown.
-        paused: nothing goes on by itself.
+        match: the match or replay that is shown.
+        paused: whether the game waits instead of advancing.
     """
 
     window: Any
@@ -110,18 +113,18 @@ class Session(ABC, Generic[Shown]):
         self.match = begin(0)
         self.agents = list(agents)
         self.thinker = Thinker(self.agents)
-        self.answers: dict[Player, Decision] = {}  # to the question that the match asks now
+        self.answers: dict[Player, Decision] = {}  # for the current turn
         self.paused = False
         self._begin, self._left, self._games, self._played = begin, left, games, 0
-        self._single = False  # one turn, then pause again
-        self._version = 0  # rises whenever the state is another one
+        self._single = False  # play one turn, then pause again
+        self._version = 0  # rises whenever the state changes
         self._changed = time.monotonic()
 
     def run(self) -> None:
         """Show and play until the window is closed.
 
         Raises:
-            CoterieError: what went wrong with an agent; the match was given to ``left`` before.
+            CoterieError: an agent failed; ``left`` has been called with the match.
         """
         try:
             while self.step(wait=0.01):
@@ -130,23 +133,23 @@ class Session(ABC, Generic[Shown]):
             self.close()
 
     def close(self) -> None:
-        """Leave the match, close the window."""
+        """Stop the agents' thread, close the window and leave the match."""
         self.thinker.stop()
         self.window.close()
         self._leave()
 
     @abstractmethod
     def step(self, wait: float = 0.0) -> bool:
-        """One round: show, answer what was asked for, play what is due; False once the window is closed."""
+        """One round: show, handle events, play what is due; False once the window is closed."""
 
     def _ask(self, match: Match, seats: Sequence[Player]) -> None:
-        """Ask the agents of these seats, unless they have answered or still think."""
+        """Ask the agents of these seats that have not answered, unless the thread is busy."""
         missing = [p for p in seats if self.agents[p] is not None and p not in self.answers]
         if missing and not self.thinker.busy:
             self.thinker.ask(match.turns(missing))
 
     def _control(self, name: str) -> None:
-        """The controls that every window has."""
+        """Handle the controls that every window has."""
         if name == "pause":
             self.paused = not self.paused
         elif name == "step":
@@ -155,13 +158,13 @@ class Session(ABC, Generic[Shown]):
             self._new()
 
     def _turned(self) -> None:
-        """The state is another one."""
+        """Called when the state has changed."""
         self.answers = {}
         self._version += 1
         self._changed = time.monotonic()
 
     def _next_game(self, rest: float) -> None:
-        """The next of as many games as were asked for, so many seconds after the end; the last one stays."""
+        """Start the next game ``rest`` seconds after the end of this one; the last of ``games`` stays on screen."""
         if not self.paused and self._played + 1 < self._games and time.monotonic() - self._changed >= rest:
             self._new()
 

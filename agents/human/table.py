@@ -1,10 +1,10 @@
-"""One game between agents, moment by moment, for who wants to watch; matches of many games are elsewhere.
+"""One game between agents, turn by turn, to be watched; ``training.evaluation.match`` plays matches of many games.
 
-A ``Match`` is a game in progress and all that has been: it can be undone, recorded, left and resumed. It asks
-nobody: ``follow`` and ``watch`` let agents play it, and the window lets a person.
+A ``Match`` is a game in progress with its history: it supports undo, recording, leaving and resuming. It asks no agent
+itself: ``follow`` and ``watch`` let agents play it, and the window lets people play.
 
-Worlds, the games whose rules let any action be tried, last thousands of ticks: their matches keep what was done and a
-hash of every state instead of the states, and nothing that is answered ends them.
+Worlds (games whose rules allow any action to be tried) last thousands of ticks. Their matches keep the actions and a
+hash of every state instead of the states, and an invalid answer does not end them.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ __all__ = ["Match", "Moment", "TakeBack", "answers", "can_undo", "follow", "pict
 
 
 class TakeBack(Exception):
-    """Whoever is asked wants its last move back instead. Raised by an agent's ``act``, understood by ``follow``."""
+    """Raised by an agent's ``act`` to take back its last move instead of moving; ``follow`` handles it."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What has just happened at the table.
+    """What has just happened in a match.
 
     Attributes:
-        state: one game, after the actions; the arrays move on with the next moment.
-        decisions: seat -> what it answered; empty before the first move.
-        actions: seat -> its answer in the game's notation, or ``""`` where it was no legal action.
-        rewards: [P] float32, of this moment.
+        state: one game, after the actions; the next moment overwrites its arrays.
+        decisions: seat -> its decision; empty before the first move and after an undo.
+        actions: seat -> its action in the game's notation, or ``""`` where the decision was not a legal action.
+        rewards: [P] float32, for this turn.
         status: RUNNING, TERMINATED or TRUNCATED.
     """
 
@@ -58,14 +58,14 @@ class Moment:
 
 @dataclass(frozen=True)
 class Ply:
-    """One turn (tick) that was played.
+    """One turn (tick) of a match.
 
     Attributes:
-        before: one game, as it stood; None in worlds.
-        seats: who answered.
-        actions: [P] what was played (games of words: said), or None where an answer was illegal.
-        rewards: [P] what it brought.
-        comment: what was said.
+        before: one game, the state before the turn; None in worlds.
+        seats: the seats that acted.
+        actions: [P] the actions (games of words: messages), or None where an answer was illegal.
+        rewards: [P] float32.
+        comment: the agents' texts beyond their actions, see ``_comment``.
     """
 
     before: State | None
@@ -79,19 +79,21 @@ class Match:
     """A game in progress.
 
     Args:
-        game: what is played.
-        names: who sits in seats 0..P-1.
-        seed: of the game and of the agents' choices.
-        penalty: what a seat gets whose answer is no legal action; the game ends there, the others get 0. In worlds it
-            does nothing in that tick, and that is all.
-        record: go on from where this game was left.
-        start: else where it begins, as options of ``reset``.
+        game: the game.
+        names: the names of the players in seats 0..P-1.
+        seed: for the game and for the agents' choices.
+        penalty: reward of a seat whose answer is not a legal action; this ends the game and the others get 0. In worlds
+            such a seat does nothing in that tick, without penalty.
+        record: a saved game to continue.
+        start: without ``record``, the start position, as options of ``reset``.
 
     Attributes:
         world: whether the game is a world.
-        state: one game; ``play`` and ``undo`` change it in place.
+        state: one game, changed by ``play`` and ``undo``.
         status: RUNNING, TERMINATED or TRUNCATED.
-        plies: what has been played.
+        illegal: the first seat whose illegal answer ended the game, or None.
+        plies: the turns so far.
+        returns: [P] float64, the sum of rewards so far.
 
     Raises:
         UsageError: the number of names is not the number of players.
@@ -108,8 +110,8 @@ class Match:
     ) -> None:
         info = game.info
         if len(names) != info.players:
-            came = ", ".join(names) or "nobody"
-            raise UsageError(f"{info.name} has {info.players} players, but {len(names)} came: {came}.")
+            came = ", ".join(names) or "none"
+            raise UsageError(f"{info.name} has {info.players} players, but got {len(names)}: {came}.")
         self.game, self.names, self.penalty = game, tuple(names), penalty
         self.world = is_packed(game)
         self.seed = seed % 2**64
@@ -118,7 +120,7 @@ class Match:
         self.illegal: Player | None = None
         self.plies: list[Ply] = []
         self.returns = np.zeros(info.players)
-        self._keys: list[int] = []  # of a world: of every state so far
+        self._keys: list[int] = []  # in worlds: a hash of every state so far
         game.kernels.reset(self.state, 0, np.uint64(self.seed))
         for name, value in (start or {}).items():
             game.options[name](self.state, 0, value)
@@ -126,16 +128,16 @@ class Match:
         self._note_key()
         if record is not None:
             self._go_on(record)
-        known = record is None and not start  # in the usual start position there are moves
+        known = record is None and not start  # the usual start position has legal actions
         if (
             not known
             and self.status == RUNNING
             and not any(game.legal_mask(self.state, 0, p).any() for p in self._all())
         ):
-            self.status = TERMINATED  # a start position where nothing can be played
+            self.status = TERMINATED  # a start position without legal actions
 
     def _go_on(self, record: GameRecord) -> None:
-        """Play what was played before; an illegal answer that ended the game is forgiven."""
+        """Replay the record; an illegal answer that ended it is dropped, so that the game can continue."""
         self.start, self._keys = take(record.start), []
         states = replay(self.game, record)
         self.state, _, self.status = next(states)
@@ -149,11 +151,11 @@ class Match:
         return range(self.game.info.players)
 
     def _kept(self) -> State | None:
-        """What a ply keeps of the present, before it moves on."""
+        """A copy of the state for a ply to keep; None in worlds."""
         return None if self.world else take(self.state)
 
     def _add(self, ply: Ply) -> None:
-        """A ply that has led to the present state."""
+        """Add the ply that led to the current state."""
         self.plies.append(ply)
         self.returns += ply.rewards
         self._note_key()
@@ -163,7 +165,7 @@ class Match:
             self._keys.append(self.game.key(self.state, 0))
 
     def positions(self) -> Iterator[State]:
-        """One game each: the start, and what every ply led to. Those of worlds are played again."""
+        """One game each: the start, then the state after each ply. Worlds are replayed for this."""
         if self.world:
             yield from (state for state, _, _ in replay(self.game, self.record()))
             return
@@ -173,7 +175,7 @@ class Match:
         yield self.state
 
     def seats(self) -> list[Player]:
-        """Who is to answer now; nobody once the game is over."""
+        """The seats to act now; empty once the game is over."""
         if self.status != RUNNING:
             return []
         if not self.game.info.simultaneous:
@@ -184,11 +186,11 @@ class Match:
         return [p for p in self._all() if self.game.legal_mask(self.state, 0, p).any()]
 
     def turn(self, seat: Player) -> Turn:
-        """What a seat is asked; on a copy of the state, so that it may think while others look."""
+        """The turn of a seat, on a copy of the state, so that its agent can run in another thread."""
         return self.turns([seat])[seat]
 
     def turns(self, seats: Sequence[Player]) -> dict[Player, Turn]:
-        """What these seats are asked, on one copy of the state."""
+        """The turns of these seats, on one shared copy of the state."""
         game, state = self.game, take(self.state)
         key, counter = game.key(state, 0), len(self.plies) * game.info.players
         return {
@@ -197,7 +199,7 @@ class Match:
         }
 
     def play(self, decisions: Mapping[Player, Decision]) -> Moment:
-        """The answers of everybody who was to answer."""
+        """Play one turn, given the decisions of all seats to act."""
         game = self.game
         rewards = np.zeros(game.info.players, np.float32)
         actions: list[Any] = [None if isinstance(game, TextGame) else 0] * game.info.players
@@ -220,7 +222,7 @@ class Match:
         return Moment(self.state, dict(decisions), written, rewards, self.status)
 
     def _action(self, seat: Player, decision: Decision) -> tuple[Action | str | None, str]:
-        """What an answer plays, or None, and how it is written. In worlds anything may be tried."""
+        """A decision's action (games of words: message) or None, and its notation. Worlds let any action be tried."""
         game, action = self.game, decision.action
         if action is None or not 0 <= action < game.info.num_actions:
             return None, ""
@@ -234,12 +236,12 @@ class Match:
         return action, game.action_to_text(self.state, 0, action)
 
     def undo(self, seats: Sequence[Player]) -> bool:
-        """Take back everything up to and with the last answer of one of these seats.
+        """Take back the last turn in which one of these seats acted, and all turns after it.
 
-        The position is then what it was before it, and so are the seeds of the agents' choices.
+        The position and the seeds of the agents' choices are then as they were before that turn.
 
         Returns:
-            False where there is nothing to take back, or nothing may be.
+            False where there is nothing to take back, or the game allows no undo.
         """
         last = next((k for k in reversed(range(len(self.plies))) if set(self.plies[k].seats) & set(seats)), None)
         if last is None or not can_undo(self.game):
@@ -248,7 +250,7 @@ class Match:
         return True
 
     def _back(self, turn: int) -> None:
-        """To the position before a turn."""
+        """Go back to the position before a turn."""
         self.state, self.status, self.illegal = take(self.plies[turn].before), RUNNING, None
         del self.plies[turn:]
         self.returns = np.zeros(self.game.info.players) + sum(earlier.rewards for earlier in self.plies)
@@ -268,14 +270,14 @@ class Match:
 
 
 def can_undo(game: Game) -> bool:
-    """Whether moves may be taken back: not where a player learns from them what was hidden before."""
+    """Whether moves may be taken back: not in games where they reveal something (hidden or simultaneous games)."""
     return not (game.info.hidden or game.info.simultaneous)
 
 
 def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:
-    """Let agents play a match to its end; yields every moment, the present one included.
+    """Let agents play a match to its end; yields every moment, starting with the current position.
 
-    After a move was taken back the position is shown again, as a moment without decisions and rewards.
+    After an undo it yields the position again, as a moment without decisions and rewards.
     """
     nothing = np.zeros(match.game.info.players, np.float32)
     yield Moment(match.state, {}, {}, nothing, match.status)
@@ -290,13 +292,13 @@ def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:
 
 
 def answers(agents: Sequence[Agent | None], turns: Mapping[Player, Turn]) -> dict[Player, Decision]:
-    """Everybody's decision; an agent that sits in several seats is asked once for all of them."""
+    """The decisions for these turns; an agent that sits in several seats is asked once for all of them."""
     asked = [agent for seat in turns if (agent := agents[seat]) is not None]
     return dict(zip(turns, ask(list(turns.values()), asked), strict=True))
 
 
 def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0) -> Iterator[Moment]:
-    """Play one game and yield every moment, the start included; ``agents`` sit in seats 0..P-1; see ``Match``.
+    """Play one game and yield every moment, starting with the start position; ``agents`` sit in seats 0..P-1.
 
     Raises:
         UsageError: the number of agents is not the number of players.
@@ -305,7 +307,7 @@ def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0)
 
 
 def _comment(decisions: Mapping[Player, Decision]) -> str:
-    """What was said beyond the actions: free answers of language models, and what had no meaning."""
+    """The agents' texts beyond their actions: free answers of language models, and text that is no action."""
     said = {
         p: decision.text
         for p, decision in decisions.items()
@@ -323,16 +325,16 @@ def winner(total: NDArray[np.float64]) -> int | None:
 
 
 def tell(moment: Moment, agents: Sequence[Agent], write: Callable[[str], None] = print) -> None:
-    """Say who did what."""
+    """Write one line per seat with its action."""
     for seat, action in moment.actions.items():
         words = action or f"{moment.decisions[seat].text!r}, which is no legal action"
         write(f"player_{seat} ({agents[seat].name}): {words}")
 
 
 def picture(draw: str, game: Game, state: State, names: Sequence[str]) -> Frame:
-    """Row 0 of ``state`` with the names of the players in seats 0..P-1 under it, [H, W, 3] uint8.
+    """Render row 0 of ``state`` with the names of the players in seats 0..P-1 below it, [H, W, 3] uint8.
 
-    ``draw`` is the drawer that the game was registered with, ``"package.module:function"``.
+    ``draw`` is the drawer that the game is registered with, ``"package.module:function"``.
 
     Raises:
         MissingExtra: pygame is not installed.

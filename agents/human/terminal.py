@@ -1,4 +1,4 @@
-"""A person at the terminal, and games that are shown there."""
+"""A person at the terminal, and games printed there."""
 
 from __future__ import annotations
 
@@ -23,10 +23,16 @@ UNDO = ("undo", "takeback")
 
 
 class HumanAgent:
-    """Shows each position, reads a line and explains what was wrong with it until it is a legal action.
+    """Shows each position and reads lines until one is a legal action, explaining what is wrong with the others.
 
-    ``help`` tells the rules, ``undo`` takes the last own move back, where whoever asks understands ``TakeBack`` as
-    ``table.follow`` does; ``quit`` or the end of the input (EOFError of ``read``) leaves the game.
+    ``help`` shows the rules. ``undo`` takes back the person's last move, if the caller handles ``TakeBack`` as
+    ``table.follow`` does. ``quit`` or the end of the input (EOFError from ``read``) leaves the game.
+
+    Args:
+        name: the player's name.
+        read: reads a line, given a prompt.
+        write: shows a text.
+        undo: the caller handles ``TakeBack``.
     """
 
     def __init__(
@@ -46,22 +52,22 @@ class HumanAgent:
 
         Raises:
             PlayerLeft: ``quit`` was typed or the input ended.
-            TakeBack: ``undo`` was typed, where it is understood.
+            TakeBack: ``undo`` was typed, and ``undo`` was True.
         """
         return [self._ask(turn) for turn in turns]
 
     def _ask(self, turn: Turn) -> Decision:
         if not self._welcomed:
-            undo = " 'undo' takes your last move back," if self._undo and can_undo(turn.game) else ""
+            undo = " 'undo' takes back your last move," if self._undo and can_undo(turn.game) else ""
             what = "a message" if isinstance(turn.game, TextGame) else "an action"
-            self._write(f"Type {what}; 'help' tells the rules,{undo} 'quit' leaves.")
+            self._write(f"Type {what}; 'help' shows the rules,{undo} 'quit' leaves.")
             self._welcomed = True
         self._write(f"\n{turn.describe()}")
         while True:
             try:
                 line = self._read("> ").strip()
             except EOFError:
-                self._write("")  # the prompt still waits on its line
+                self._write("")  # ends the line of the prompt
                 raise PlayerLeft(f"{self.name} left the game.") from None
             if line.lower() in LEAVE:
                 raise PlayerLeft(f"{self.name} left the game.")
@@ -71,7 +77,7 @@ class HumanAgent:
             if line.lower() in UNDO and self._undo:
                 if can_undo(turn.game):
                     raise TakeBack
-                self._write("Nothing can be taken back in this game: its players know what others do not.")
+                self._write("Nothing can be taken back in this game: it has hidden information or simultaneous moves.")
                 continue
             if not line:
                 continue
@@ -89,15 +95,18 @@ def play_games(
     left: Callable[[Match], None] = lambda match: None,
     ended: Callable[[Match], None] = lambda match: None,
 ) -> None:
-    """Play games one after the other and print how they go: moves where one game or a person plays, results always.
+    """Play games one after the other and print them.
+
+    It prints the moves of a single game or of games with a person (not of worlds), and the result of those and of every
+    world; for more than one game, the totals.
 
     Args:
-        begin: from the number of a game (the first is 0) to its beginning.
-        agents: who sits in seats 0..P-1.
-        games: how many; of more than one, the totals are printed.
-        ticks: leave each after so many turns; 0: at its end.
-        left: is given every match that is left, also where a person or an error ended it.
-        ended: is given every match that was played and shown.
+        begin: starts a game, given its number (from 0).
+        agents: the agents of seats 0..P-1.
+        games: how many.
+        ticks: stop each game after this many turns; 0 plays to the end.
+        left: called with every match, also one that a person or an error ended.
+        ended: called with every match that was played and printed.
     """
     people = [seat for seat, agent in enumerate(agents) if isinstance(agent, HumanAgent)]
     returns: list[NDArray[np.float64]] = []
@@ -111,7 +120,7 @@ def play_games(
         finally:
             left(match)
         if people or (shown and not match.world):
-            # Who was at the table is told no more than it may know: hands that were folded stay hidden.
+            # Show a person only what its seat may know: folded hands stay hidden.
             print(f"\n{match.game.describe(match.state, 0, people[0] if people else 0)}\n")
         if shown or match.world:
             print(result(match))
@@ -122,23 +131,23 @@ def play_games(
 
 
 def result(match: Match) -> str:
-    """How a match stands: who won; in a world, ticks, the living, what each kind of player was paid."""
+    """The result of a match: the winner; in a world, ticks, living agents and the returns by player name."""
     if match.world:
         alive, players = match.game.kernels.alive, range(match.game.info.players)
         living = sum(alive is None or bool(alive(match.state, 0, p)) for p in players)
         lines = [f"{len(match.plies):,} ticks, {living} of {len(players)} alive."]
         for name, paid in _by_name(match.names, match.returns):
             spread = f" ({paid.min():.4g} to {paid.max():.4g})" if len(paid) > 1 else ""
-            lines.append(f"{name} x {len(paid)}: mean return {paid.mean():.4g}{spread}, all {paid.sum():.5g}")
+            lines.append(f"{name} x {len(paid)}: mean return {paid.mean():.4g}{spread}, total {paid.sum():.5g}")
         return "\n".join(lines)
     if match.status == RUNNING:
-        return f"Left after {len(match.plies)} turns."
+        return f"Unfinished after {len(match.plies)} turns."
     seat = winner(match.returns)
     return "A draw." if seat is None else f"player_{seat} ({match.names[seat]}) wins."
 
 
 def _totals(match: Match, returns: Sequence[NDArray[np.float64]]) -> Iterator[str]:
-    """Of several games, [P] returns each: who won how many; of worlds, what each kind of player was paid."""
+    """Totals of several games with [P] returns each: wins per seat; in worlds, mean returns by player name."""
     if match.world:
         for name, paid in _by_name(match.names, np.array(returns).T):
             means = paid.mean(axis=0)
@@ -152,6 +161,6 @@ def _totals(match: Match, returns: Sequence[NDArray[np.float64]]) -> Iterator[st
 
 
 def _by_name(names: Sequence[str], returns: NDArray[np.float64]) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Each kind of player, and its rows of ``returns`` [P, ...]."""
+    """Each distinct name, and its rows of ``returns`` [P, ...]."""
     for name in dict.fromkeys(names):
         yield name, returns[[other == name for other in names]]

@@ -1,4 +1,4 @@
-"""People and agents at the window of a board game."""
+"""People and agents in a board game's window."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["BoardSession", "Session", "Thinker"]
 
 SPEEDS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.0)
-"""Seconds between moves when nobody but agents plays."""
+"""Seconds between moves when only agents play."""
 
 SHOWN = 0.35
-"""Seconds that a person sees its own move before the answer to it comes."""
+"""Seconds that a person's move is shown before an agent's reply."""
 
 
 class BoardSession(AnySession[Match]):
     """The window of a board game.
 
     Args:
-        begin, agents, games, left: as of every ``session.Session``.
-        draw: the drawer that the game was registered with, ``"package.module:function"``; None: words.
-        seconds: how long a move is shown before an agent's next one.
+        begin, agents, games, left: see ``session.Session``.
+        draw: the drawer that the game is registered with, ``"package.module:function"``; None shows text.
+        seconds: how long a move is shown before an agent's next one; None: 0.35 with a person, else 1.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -61,7 +61,7 @@ class BoardSession(AnySession[Match]):
         self._has_sides = any(other != boxes[0] for other in boxes)
         self.flipped = False
         self.seconds = (SHOWN if self.people else 1.0) if seconds is None else seconds
-        self._may_see: Player | None = None  # the person before the window, where each sees its own cards alone
+        self._may_see: Player | None = None  # the person at the window, in games with hidden cards
         self._last_view: View | None = None
         self._view_key: tuple[object, ...] = ()
 
@@ -71,7 +71,7 @@ class BoardSession(AnySession[Match]):
         return any(seat in self.people for ply in self.match.plies for seat in ply.seats)
 
     def step(self, wait: float = 0.0) -> bool:
-        """One round: show, answer what was clicked, take over what was thought; False once the window is closed."""
+        """One round: show, handle clicks, play the agents' moves; False once the window is closed."""
         self.window.show(self.view())
         for asked in self.window.poll(wait):
             if asked == "quit":
@@ -89,7 +89,7 @@ class BoardSession(AnySession[Match]):
             self.answers[seat] = Decision(action, turn.action_to_text(action))
 
     def _play(self) -> None:
-        """What is due: agents are asked at once, and their moves come once the last one was seen."""
+        """Ask the agents at once, and play their moves once the last move has been shown long enough."""
         seats = self.match.seats()
         if self._single or not self.paused:
             self._ask(self.match, seats)
@@ -119,7 +119,7 @@ class BoardSession(AnySession[Match]):
             super()._control(name)
 
     def _undo(self) -> None:
-        """Back to the last decision of a person; where there is none, by one move, and pause."""
+        """Go back to a person's last decision; where only agents play, go back one move and pause."""
         if self.match.undo(self.people or range(self.game.info.players)):
             self.thinker.forget()
             self.paused = self.paused or not self.people
@@ -129,20 +129,20 @@ class BoardSession(AnySession[Match]):
         self._may_see = None
         super()._new()
 
-    # -- what is to be seen --------------------------------------------------------------------------------------------
+    # -- what is shown -------------------------------------------------------------------------------------------------
 
     @property
     def asked(self) -> Player | None:
-        """The person who is to choose now."""
+        """The person to move now, or None."""
         return next((p for p in self.match.seats() if p in self.people and p not in self.answers), None)
 
     @property
     def _covered(self) -> bool:
-        """Two people before one window, and each may see its own cards alone."""
+        """Whether the board is covered: several people share the window, and each may see only its own cards."""
         return self.game.info.hidden and len(self.people) > 1 and self.asked not in (None, self._may_see)
 
     def view(self) -> View:
-        """What the window shows now."""
+        """What the window shows."""
         from ...renderers.window import View
 
         seat, match = self.asked, self.match
@@ -173,7 +173,7 @@ class BoardSession(AnySession[Match]):
         return self._last_view
 
     def _eyes(self) -> Player | None:
-        """From whose side the board is seen, and with whose eyes."""
+        """The seat from whose side, and with whose information, the board is shown; None for a spectator."""
         if self.game.info.hidden:
             if len(self.people) > 1:
                 return self._may_see if self._may_see is not None else self.people[0]
@@ -204,10 +204,10 @@ class BoardSession(AnySession[Match]):
         return f"{' and '.join(thinking)} to move ..." if thinking else ""
 
     def _result(self) -> str:
-        """How it ended, from the side of the only person if there is one."""
+        """The result, addressed to the person if there is only one."""
         match = self.match
         if match.illegal is not None:
-            return f"player_{match.illegal} ({match.names[match.illegal]}) answered with no legal action and loses."
+            return f"player_{match.illegal} ({match.names[match.illegal]}) gave an illegal answer and loses."
         best, returns = winner(match.returns), match.returns
         points = "" if set(np.abs(returns)) <= {0.0, 1.0} else f" ({' : '.join(f'{r:g}' for r in returns)})"
         if best is None:
@@ -227,4 +227,4 @@ class BoardSession(AnySession[Match]):
 
 
 Session = BoardSession
-"""As it was called before worlds had sessions."""
+"""The former name of ``BoardSession``."""

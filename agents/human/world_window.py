@@ -1,7 +1,7 @@
-"""Worlds at the window: agents play, a person watches, looks into them, and takes one over by keyboard.
+"""Worlds in a window: agents play, and a person watches, inspects them and takes one over by keyboard.
 
-What is shown is a match, or a ``Replayed`` record. Agents think in a thread of their own, as in ``session``; as
-many ticks are played between two pictures as the speed asks for and the time allows.
+The window shows a match or a ``Replayed`` record. Agents act in a separate thread, as in ``session``. Between two
+frames it plays as many ticks as the speed requires and time allows.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["RATES", "Replayed", "WorldSession", "window_of"]
 
 RATES: Final = (1, 2, 4, 8, 15, 30, 60, 120, 0)
-"""Ticks a second; 0: as fast as they come."""
+"""Ticks per second; 0: as fast as possible."""
 
 FRAME: Final = 1 / 40
-"""Seconds of ticks between two pictures, at most."""
+"""Seconds spent on ticks between two frames, at most."""
 
 REST: Final = 2.0
-"""Seconds that a world's end is shown before the next one begins."""
+"""Seconds that the end of a world is shown before the next one begins."""
 
 PACE: Final = (("slower", "-"), ("faster", "+"))
 
@@ -41,17 +41,17 @@ class WorldSession(Session[Match | Replayed]):
     """The window of a world.
 
     Args:
-        begin, games, left: as of every ``session.Session``; or ``begin`` is a record to be shown.
-        agents: who sits in the slots. Also a slot that a person takes over has one, to hand it back to.
+        begin, games, left: see ``session.Session``; ``begin`` may also be a replay to show.
+        agents: one per slot, also for a slot that a person takes over, since it may be handed back.
         window: ``"package.module:class"`` of the game's window.
-        own: the slot that a person begins with; the world waits for its keys.
-        look: the slot that the camera follows at first.
-        rate: ticks a second, one of RATES.
+        own: the slot that a person controls at first; the world then starts paused.
+        look: the slot that the camera follows at first; ``own`` by default.
+        rate: ticks per second, one of RATES.
 
     Attributes:
-        own: the slot that a person has taken over.
-        paused: nothing goes on by itself. With a slot taken over, each key is a tick then.
-        touched: a person has played in this match.
+        own: the slot that a person controls, or None.
+        paused: whether the world waits instead of advancing; each key of a person's slot then plays one tick.
+        touched: whether a person has played in this match.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -77,7 +77,7 @@ class WorldSession(Session[Match | Replayed]):
         self.window: Any = getattr(importlib.import_module(module), name)(game, f"{game.info.name}: {who}")
         self.own, self.paused, self.rate = own, own is not None, rate
         self.touched = False
-        self._intention = ""  # of the person, for the next tick
+        self._intention = ""  # the person's, for the next tick
         self._due = time.monotonic()
         self.window.show(self.scene())
         if own is not None or look is not None:
@@ -89,13 +89,13 @@ class WorldSession(Session[Match | Replayed]):
 
     @property
     def replay(self) -> Replayed | None:
-        """The record that is shown, where it is one."""
+        """The replay that is shown, or None."""
         return self.match if isinstance(self.match, Replayed) else None
 
     # -- the loop ------------------------------------------------------------------------------------------------------
 
     def step(self, wait: float = 0.0) -> bool:
-        """One round: show, answer what was asked for, play what is due; False once the window is closed."""
+        """One round: show, handle events, play the ticks that are due; False once the window is closed."""
         self.window.show(self.scene())
         for asked in self.window.poll(wait):
             if asked.name == "quit":
@@ -107,7 +107,7 @@ class WorldSession(Session[Match | Replayed]):
         return True
 
     def _play(self) -> None:
-        """The ticks that are due."""
+        """Play the ticks that are due."""
         end = time.monotonic() + FRAME
         while self._may_play() and self._tick(end):
             self._turned()
@@ -127,7 +127,7 @@ class WorldSession(Session[Match | Replayed]):
         return self._single or (not self.paused and time.monotonic() >= self._due)
 
     def _tick(self, end: float) -> bool:
-        """One tick; False where the agents still think."""
+        """Play one tick; False while agents have not answered."""
         match = self.match
         if isinstance(match, Replayed):
             match.step()
@@ -176,14 +176,14 @@ class WorldSession(Session[Match | Replayed]):
             self._due = time.monotonic()
 
     def _new(self) -> None:
-        """The next world; a replay begins again."""
+        """Start the next world, or restart a replay."""
         super()._new()
         self._due, self._intention, self.touched = time.monotonic(), "", False
 
-    # -- what is to be seen --------------------------------------------------------------------------------------------
+    # -- what is shown -------------------------------------------------------------------------------------------------
 
     def scene(self) -> Scene:
-        """What the window shows now."""
+        """What the window shows."""
         from ...renderers.gridworld_window import Scene
 
         match, replay = self.match, self.replay
@@ -203,12 +203,12 @@ class WorldSession(Session[Match | Replayed]):
         if self.match.status != RUNNING:
             if self.replay is not None:
                 return "The end of the replay."
-            return "Nobody lives." if self.match.status == TERMINATED else "The last tick is over."
+            return "No agent is alive." if self.match.status == TERMINATED else "The last tick is over."
         if self.own is not None:
             return "You play: each key is a tick" if self.paused else "You play; h: keys"
         if self.paused:
             return "Paused"
-        rate = f"{self.rate} ticks a second" if self.rate else "as fast as it goes"
+        rate = f"{self.rate} ticks per second" if self.rate else "as fast as possible"
         return f"Replay, {rate}" if self.replay is not None else rate
 
     def _controls(self) -> tuple[tuple[str, str], ...]:
@@ -219,7 +219,7 @@ class WorldSession(Session[Match | Replayed]):
 
 
 def window_of(game: Game) -> str:
-    """The window of a world's own, as its drawer's module names it.
+    """The world's window, ``"package.module:class"``: ``WINDOW`` in its drawer's module.
 
     Raises:
         UsageError: there is none.
@@ -227,5 +227,5 @@ def window_of(game: Game) -> str:
     draw = spec(game.info.id).draw
     window: str | None = getattr(importlib.import_module(draw.partition(":")[0]), "WINDOW", None) if draw else None
     if window is None:
-        raise UsageError(f"{game.info.id} has no window; leave --window away.")
+        raise UsageError(f"{game.info.id} has no window; remove --window.")
     return window

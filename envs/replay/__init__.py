@@ -1,1 +1,1 @@
-"""Played games in files: ``file`` writes and reads them, ``recorder`` notes worlds while they are played."""
+"""Saved games: ``file`` writes and reads them, ``recorder`` records worlds while they are played."""

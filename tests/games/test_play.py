@@ -25,5 +25,5 @@ def test_any_game() -> None:
 def test_bad_calls() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'minimax'"):
         tictactoe("minmax", "random")
-    with pytest.raises(UsageError, match="2 players, but 1 came"):
+    with pytest.raises(UsageError, match="2 players, but got 1"):
         tictactoe("random")

@@ -64,7 +64,7 @@ def test_a_long_gif_is_written_as_it_is_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".gif", ".mp4"])
 def test_what_is_refused(tmp_path: Path, suffix: str) -> None:
-    with pytest.raises(UsageError, match="no frame came"):
+    with pytest.raises(UsageError, match="needs frames"):
         film([], tmp_path / f"a{suffix}")
     other = np.zeros((10, 10, 3), np.uint8)
     with pytest.raises(UsageError, match="60x40"):
@@ -76,7 +76,7 @@ def test_what_is_refused(tmp_path: Path, suffix: str) -> None:
 
 def test_frames_that_are_not_shown_are_refused(tmp_path: Path) -> None:
     for seconds in (0.0, -1.0):
-        with pytest.raises(UsageError, match="time for each frame"):
+        with pytest.raises(UsageError, match="time per frame"):
             film(frames(2), tmp_path / "a.mp4", seconds)
 
 

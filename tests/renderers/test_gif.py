@@ -41,9 +41,9 @@ def test_one_frame(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no frame came"):
+    with pytest.raises(UsageError, match="got no frame"):
         write_gif(tmp_path / "a.gif", [])
-    with pytest.raises(UsageError, match="9x9 and 60x40 came"):
+    with pytest.raises(UsageError, match="got 9x9 and 60x40"):
         write_gif(tmp_path / "a.gif", [*frames(1), np.zeros((9, 9, 3), np.uint8)])
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="Cannot write"):

@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_game() -> None:
 
 
 def test_the_number_of_agents_must_fit() -> None:
-    with pytest.raises(UsageError, match="2 players, but 1 came: a"):
+    with pytest.raises(UsageError, match="2 players, but got 1: a"):
         next(watch(GAME, [Script("a")], 0))
 
 

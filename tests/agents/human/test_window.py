@@ -177,7 +177,7 @@ def test_an_illegal_answer_of_an_agent_ends_the_game(table) -> None:
     game.cell(4)
     game.until(lambda: game.match.status == TERMINATED)
     game.rest()
-    assert "script) answered with no legal action" in game.window.view.status
+    assert "script) gave an illegal answer" in game.window.view.status
     assert game.match.record().illegal == 1
     game.button("Undo")
     assert (game.match.status, game.match.illegal, game.played()) == (RUNNING, None, [])

@@ -384,7 +384,7 @@ def test_nobody_plays_on_after_death(desk) -> None:
         one.until_it_waits()
     assert one.session.own is None
     assert one.session.match.status == TERMINATED
-    assert one.status == "Nobody lives."
+    assert one.status == "No agent is alive."
 
 
 def test_there_is_no_agent_of_that_number(desk) -> None:
