@@ -533,6 +533,7 @@ def packs(actions):
     ]
 
 
+@pytest.mark.slow
 def test_packed_masks_are_those_of_step_and_legal_apart():
     """Illegal actions, restarts of every kind, states put in: the same games, and never another mask."""
     from coterie.envs.faces.vec import VecEnv
