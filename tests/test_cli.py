@@ -268,7 +268,7 @@ def test_train_reads_a_file_and_flags_win(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "g.yaml").write_text("game: highest_number\n")
     assert main(["train", "--config", "g.yaml", "--run", "g", "--updates", "1", *SMALL]) == 0, capsys.readouterr().err
     assert load_config(tmp_path / "g" / "config.yaml").game == "highest_number-v0"
-    assert "doesn't say which game" in refused(["train", "--config", "c.yaml"], capsys)
+    assert "doesn't name a game" in refused(["train", "--config", "c.yaml"], capsys)
 
 
 def test_a_trained_player_plays_and_is_measured(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

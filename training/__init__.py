@@ -1,1 +1,1 @@
-"""Rollouts -> records -> credit -> loss -> adapters; schemes say who plays whom and who learns."""
+"""Rollouts -> decisions -> credit -> loss -> adapters; schemes say who plays whom and who learns."""

@@ -1,7 +1,7 @@
-"""The main loop: who sits where -> roll out -> credit -> one learner step -> look after players and pool -> look, save.
+"""The main loop: seat players -> roll out -> assign credit -> step the learner -> update pool -> evaluate, save.
 
-Everything random in update u follows from (seed, u), and nothing that changes weights reads the clock: a resumed run
-continues as if nothing had happened.
+(seed, u) determines all randomness of update u, and nothing that changes weights reads the clock: a resumed run
+continues as if it had never stopped.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = ["Outcome", "Trainer", "Watcher", "train"]
 
 
 class Trainer:
-    """Players who learn, their game and whoever else plays.
+    """The learners, their game and the other players.
 
     Args:
-        config: the run. run: its folder; None keeps everything in memory.
+        config: of the run. run: its folder; None keeps everything in memory.
     """
 
     def __init__(self, config: TrainConfig, run: Run | None = None) -> None:
@@ -65,7 +65,7 @@ class Trainer:
             self.pool.add(name)
         for name, agent in opponents.items():
             self.pool.add(name, agent)
-        # What "tictactoe" and "tiny" mean changes with their next version: a run remembers what they were.
+        # The next versions will change what "tictactoe" and "tiny" mean, so a run stores the full ids.
         policy = dataclasses.replace(config.policy, model=self.policy.loaded.id)
         self.config = dataclasses.replace(config, game=self.game.info.id, policy=policy)
         o, length = config.optimizer, config.policy.max_completion_length
@@ -83,7 +83,7 @@ class Trainer:
         self.health = Health(config.budget, self.pool, self.bank, self.optimizer, config.scheme.snapshot_every)
 
     def headline(self) -> str:
-        """What learns what, in one line."""
+        """The game, model, adapter and scheme in one line; a second line if the time of an update was estimated."""
         config, loaded = self.config, self.policy.loaded
         trained = sum(p[0].numel() for p in self.bank.parameters())
         return (
@@ -115,7 +115,7 @@ class Trainer:
         return row
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """How good everybody who learns is; see ``Exam.rows``."""
+        """Evaluate all learners; see ``Exam.rows``."""
         return self.exam.rows(self.policy, self.pool.live)
 
 
@@ -129,10 +129,10 @@ def train(
     """Train until the goal, the budget, a collapse or Ctrl-C.
 
     Args:
-        config: what to do; with ``resume`` it must agree with the run's own but for budget and threads.
+        config: of the run; with ``resume`` it must agree with the run's own except for budget and threads.
         run: folder; ``runs/GAME-TIME`` by default.
         resume: continue the run in that folder.
-        watcher: is shown every update; "lines" prints a line for each, None is silent.
+        watcher: receives every update; "lines" prints a line for each, None is silent.
 
     Returns:
         How it ended; the folder then holds a checkpoint of the last finished update (after a collapse: an earlier one).

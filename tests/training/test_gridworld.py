@@ -102,7 +102,7 @@ def test_what_a_potential_pays_is_what_came_to_be_held():
 
 def test_signals_that_a_game_has_none_of_are_refused(small):
     config = dataclasses.replace(small, rollout=dataclasses.replace(small.rollout, novelty=0.1))
-    with pytest.raises(UsageError, match="novelty pays for what agents hold and find in gridworlds"):
+    with pytest.raises(UsageError, match="novelty exists in gridworlds only"):
         Trainer(config)
 
 

@@ -198,7 +198,7 @@ def test_a_truncated_checkpoint_is_noticed_and_the_one_before_is_used(small, tmp
     assert equal(weights(tmp_path / "whole", 7), weights(tmp_path / "run", 7))
     for folder in (tmp_path / "run" / "checkpoints").iterdir():
         (folder / "optimizer.pt").write_bytes(b"")
-    with pytest.raises(RunError, match=r"No checkpoint of .* is whole"):
+    with pytest.raises(RunError, match=r"All checkpoints of .* are damaged"):
         train(longer, tmp_path / "run", resume=True)
 
 
@@ -276,8 +276,8 @@ def test_a_disk_too_full_for_pictures_does_not_stop_a_run(small, tmp_path, monke
     monkeypatch.setattr(watcher, "start", start_then_fill)
     assert train(small, tmp_path / "run", watcher=watcher).updates == 6
     told = " ".join(capsys.readouterr().out.split())
-    assert "tensorboard's files can't be written: No space left on device" in told
-    assert "curves.png can't be drawn: No space left on device" in told
+    assert "The files of tensorboard can't be written: No space left on device" in told
+    assert "curves.png can't be written: No space left on device" in told
 
 
 def test_a_learner_that_breaks_is_set_back_while_the_other_goes_on(small, monkeypatch):
@@ -314,7 +314,7 @@ def test_the_goal_ends_the_run(small, tmp_path):
 
 @pytest.mark.parametrize("goal", ["win", "random.win>0.5", "random.wins>=0.5", "random.win>=x"])
 def test_goals_that_make_no_sense(small, goal):
-    with pytest.raises(UsageError, match=r"doesn't read OPPONENT\.COLUMN>=NUMBER"):
+    with pytest.raises(UsageError, match=r"isn't of the form OPPONENT\.COLUMN>=NUMBER"):
         Trainer(change(small, budget={"goal": goal}))
 
 
@@ -363,7 +363,7 @@ def test_config_files(tmp_path):
     assert load_config(path) == preset("tictactoe")
     assert to_dict(from_dict({"game": "tictactoe", "loss": {"beta": 1}}))["loss"]["beta"] == 1.0
     for text, complaint in (
-        ("loss: [1]", "it is a section"),
+        ("loss: [1]", "it must be a section"),
         ("seed: many", "seed is 'many'; it must be a int"),
         ("loss: {loss_type: grppo}", "Did you mean 'grpo'"),
         ("- 1", "not a mapping"),

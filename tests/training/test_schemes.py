@@ -104,7 +104,7 @@ def test_the_same_numbers_give_the_same_seats():
 
 @pytest.mark.parametrize("name", ["self", "past"])
 def test_fixed_opponents_do_not_change(name):
-    with pytest.raises(UsageError, match=f"fixed scheme can't hold '{name}'.*--scheme mixed"):
+    with pytest.raises(UsageError, match=f"fixed scheme can't use '{name}'.*--scheme mixed"):
         seats(f"random=1,{name}=1", scheme="fixed")
     assert {n for s in seats("random=1,minimax=1", scheme="fixed") for n in s.players} == {"main", "random", "minimax"}
 

@@ -1,14 +1,14 @@
 """The bridge to TRL, and the only file that imports it: it moves fast.
 
-Two ways across. ``from_grpo_config`` reads a ``GRPOConfig`` into our configuration: what it says wins, and what cannot
-be honoured is an error that names it. ``GameBridge`` plugs any registered game into a plain ``GRPOTrainer``, for those
-who want TRL's trainer and our games::
+It works in two directions. ``from_grpo_config`` reads a ``GRPOConfig`` into our configuration: its values win, and an
+error names any that cannot be honoured. ``GameBridge`` plugs any registered game into a plain ``GRPOTrainer``, for
+those who want TRL's trainer and our games::
 
     bridge = GameBridge("tictactoe", opponent="minimax", tokenizer=tokenizer)
     bridge.trainer(model, openings=256, output_dir="out", max_steps=100).train()
 
-What the bridge leaves out: choice decoding, state credit, several players. That is what our
-own loop is for. The file is longer than most because no other may import TRL.
+The bridge leaves out choice decoding, state credit and several players; our own loop has them. The file is longer than
+most because no other may import TRL.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MAPPED = {
     "entropy_coef": "loss.entropy_coef",
     "seed": "seed",
 }
-"""GRPOConfig's field -> ours, where the value is taken as it is."""
+"""GRPOConfig's field -> ours, where the value is copied unchanged."""
 
 _TRANSLATED = (
     "bf16",
@@ -71,7 +71,7 @@ _TRANSLATED = (
     "steps_per_generation",
     "warmup_steps",
 )
-"""Fields that ``from_grpo_config`` reads in other ways; docs/losses.md tells how."""
+"""Fields that ``from_grpo_config`` translates; docs/losses.md explains how."""
 
 HOUSEKEEPING = re.compile(
     r"output_dir|logging_.*|log_.*|include_num_input_tokens_seen|disable_tqdm|report_to|run_name|project|trackio_.*|"
@@ -83,17 +83,17 @@ HOUSEKEEPING = re.compile(
     r"use_cache|shuffle_dataset|data_seed|train_sampling_strategy|pad_to_multiple_of|ds3_gather_for_generation|"
     r"num_completions_to_print|average_tokens_across_devices"
 )
-"""Fields about the Trainer's logs, files, data loading and memory: passed over, for nothing learned depends on them."""
+"""Fields about the Trainer's logs, files, data loading and memory: ignored, as learning does not depend on them."""
 
 
 def from_grpo_config(config: GRPOConfig, updates: int = BudgetConfig.updates) -> dict[str, Any]:
-    """Nested data for ``config.from_dict``: everything that a GRPOConfig says about learning.
+    """Nested data for ``config.from_dict``: all the settings of a GRPOConfig that affect learning.
 
-    Every value counts, defaults too: whoever passes a GRPOConfig gets its learning rate of 1e-6.
+    Every value counts, defaults included: a plain GRPOConfig sets the learning rate to 1e-6.
 
     Args:
         config: TRL's.
-        updates: over which the learning rate falls (linear, cosine) where ``max_steps`` says nothing.
+        updates: number of updates over which the learning rate falls (linear, cosine) if ``max_steps`` is not set.
 
     Raises:
         UsageError: names every field whose value cannot be honoured.
@@ -107,7 +107,7 @@ def from_grpo_config(config: GRPOConfig, updates: int = BudgetConfig.updates) ->
     flat["loss.epsilon_high"] = config.epsilon_high or 0.0
     flat["rollout.games"] = config.generation_batch_size
     flat["credit.credit"] = "group"
-    # What a preset may say beside these has no counterpart in a GRPOConfig.
+    # A preset may set these two, but GRPOConfig has no counterpart for them.
     flat["loss.num_mini_batches"] = 1
     flat["loss.entropy_decay_updates"] = 0
     flat["credit.scale_rewards"] = config.scale_rewards
@@ -125,7 +125,7 @@ def from_grpo_config(config: GRPOConfig, updates: int = BudgetConfig.updates) ->
 
 
 def train_config(config: GRPOConfig, base: TrainConfig | None = None) -> TrainConfig:
-    """``from_grpo_config`` on top of a configuration; the rest (game, scheme, adapters, goal) stays the base's."""
+    """``from_grpo_config`` on top of ``base``, which keeps its game, scheme, adapters, goal and so on."""
     base = TrainConfig() if base is None else base
     return from_dict(from_grpo_config(config, base.budget.updates), base)
 
@@ -135,7 +135,7 @@ def _schedule(config: GRPOConfig) -> str:
 
 
 def _check_honoured(config: GRPOConfig) -> None:
-    """Every field is taken over, passed over, or at its default."""
+    """Check that every field is translated, ignored, or at its default."""
     plain = _grpo_config_class()(output_dir="unused", use_cpu=True, bf16=False)
     wrong = []
     for field in dataclasses.fields(config):
@@ -180,24 +180,24 @@ _PROMPT = re.compile(r"^(\S+) opening (\d+) seat (\d+)$")
 class GameBridge:
     """A game for TRL's trainer: ``dataset``, ``rollout`` (its ``rollout_func``) and ``reward`` (its reward function).
 
-    A row is one whole game of the trained seat: its first prompt, then answers and, with ``env_mask`` 0, the prompts
-    that followed. The rows of a group share opening and seat, for both stand in the dataset's prompt. In a turn-based
-    game the trained seat is the one to move after the opening.
+    A row is one whole game as the trained seat sees it: its first prompt, then its answers and the later prompts, which
+    have ``env_mask`` 0. The rows of a group share opening and seat, because the dataset's prompt names both. In a
+    turn-based game the trained seat is the one to move after the opening.
 
     Args:
         game: registered name.
-        opponent: who fills the other seats: a baseline's name or an agent.
+        opponent: a baseline's name or an agent, for all other seats.
         tokenizer: of the model that will be trained.
         template: ``auto``, ``compact`` or ``chat``, see ``agents.prompts``.
         opening_plies: each opening has 0 to this many uniformly random plies.
-        answer_tokens: longest answer.
+        answer_tokens: the most tokens in an answer.
         illegal: what an illegal answer does: ``lose`` ends the game; ``resample`` plays a random legal action instead.
-        illegal_penalty: what each illegal answer pays.
+        illegal_penalty: the reward for each illegal answer.
         seed: of the opponent's choices.
-        config: of the game.
+        config: arguments of the game.
 
     Attributes:
-        answers: how often the model has been asked.
+        answers: how many answers the model has given.
 
     Raises:
         UnknownName: no such game, baseline or template.
@@ -235,14 +235,14 @@ class GameBridge:
         callbacks: Sequence[TrainerCallback] = (),
         **fields: Any,
     ) -> GRPOTrainer:
-        """A plain GRPOTrainer of this game.
+        """A plain GRPOTrainer for this game.
 
         Args:
-            model: what learns.
+            model: the model to train.
             openings: rows of the dataset.
             peft_config: of its adapter; None trains the whole model.
-            callbacks: as the trainer takes them.
-            fields: of ``GRPOConfig``. Where they don't say otherwise: on the CPU in float32, without reports.
+            callbacks: passed to the trainer.
+            fields: of ``GRPOConfig``. By default training runs on the CPU in float32, without reports.
 
         Raises:
             MissingExtra: TRL is not installed.
@@ -263,7 +263,7 @@ class GameBridge:
         )
 
     def dataset(self, openings: int, seed: int = 0) -> Dataset:
-        """Rows with one column, ``prompt``: which opening and which seat. Openings are numbered from ``seed`` up."""
+        """Rows with one column, ``prompt``: an opening and a seat. Openings are numbered from ``seed`` on."""
         from datasets import Dataset
 
         numbers = range(seed, seed + openings)
@@ -277,18 +277,18 @@ class GameBridge:
 
     @staticmethod
     def reward(completions: Sequence[Any], game_reward: Sequence[float], **_: Any) -> list[float]:
-        """What the trained seat got in each game, as ``rollout`` found it."""
+        """The return of the trained seat in each game, from ``rollout``."""
         return list(game_reward)
 
     def rollout(self, prompts: Sequence[str], trainer: GRPOTrainer) -> dict[str, list[Any]]:
-        """Play one game for each prompt with the trainer's model as it stands.
+        """Play one game for each prompt with the trainer's current model.
 
         Returns:
-            ``prompt_ids``, ``completion_ids``, ``logprobs`` (0 at tokens that were not chosen), ``env_mask`` (1:
-            chosen by the model) and ``game_reward``, a row each.
+            ``prompt_ids``, ``completion_ids``, ``logprobs`` (0 for tokens the model did not choose), ``env_mask`` (1:
+            chosen by the model) and ``game_reward``, one row per prompt.
 
         Raises:
-            UsageError: a prompt that ``dataset`` didn't make; a game longer than ``max_completion_length``.
+            UsageError: a prompt not from ``dataset``; a game longer than ``max_completion_length``.
         """
         numbers, seats = zip(*map(self._opening, prompts), strict=True)
         starts, _ = opening_states(self.game, numbers, self.opening_plies)
@@ -316,10 +316,10 @@ class GameBridge:
         return Seating(tuple("model" if own else "opponent" for own in mine), mine)
 
     def _opening(self, prompt: str) -> tuple[int, int]:
-        """Number and seat that a prompt stands for."""
+        """The opening's number and the seat that a prompt names."""
         match = _PROMPT.match(str(prompt))
         if match is None or match[1] != self.game.info.id:
-            raise UsageError(f"The prompt {prompt!r} is none of this bridge's. Train on bridge.dataset(...).")
+            raise UsageError(f"The prompt {prompt!r} does not come from this bridge. Train on bridge.dataset(...).")
         return int(match[2]), int(match[3])
 
     def _check_length(self, rows: Sequence[Mapping[str, list[Any]]], trainer: GRPOTrainer) -> None:
@@ -336,7 +336,7 @@ class _Trained:
     """The model in training as a player: each game is one conversation.
 
     Attributes:
-        contexts: by game, what it was shown and said.
+        contexts: by game, the prompts so far and the model's answers.
     """
 
     name = "model"
@@ -348,7 +348,7 @@ class _Trained:
         self.contexts: dict[int, Context] = {}
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """Ask the model; write down what it was shown and said; say which actions that means."""
+        """Sample the model's answers, add prompts and answers to ``contexts``, and parse the answers into actions."""
         bridge, form = self.bridge, Free(self.bridge.answer_tokens, (self.bridge.stop,))
         for turn in turns:
             shown = bridge.template.encode(turn, bridge.template.text(turn))
@@ -369,7 +369,7 @@ class _Trained:
 
 
 def _row(context: Context) -> dict[str, list[Any]]:
-    """One game of the trained seat, as TRL wants it: its first prompt, and what followed."""
+    """One game of the trained seat in TRL's columns: the first prompt, and everything after it."""
     first, *rest = context.segments()
     return {
         "prompt_ids": list(first.ids),
@@ -380,7 +380,7 @@ def _row(context: Context) -> dict[str, list[Any]]:
 
 
 def _engine(trainer: GRPOTrainer, tokenizer: Any) -> Engine:
-    """Who answers with the trainer's model, adapter included, as it stands now."""
+    """An engine that samples from the trainer's current model, adapter included."""
     from ...agents.engines.local import LocalEngine
     from ...agents.llm.models import LoadedModel
 

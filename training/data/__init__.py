@@ -1,1 +1,1 @@
-"""What is learned from: rollouts, their records, credit for each decision, positions to start from."""
+"""The data to learn from: rollouts, their episodes, credit for each decision, positions to start from."""

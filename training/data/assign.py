@@ -1,4 +1,4 @@
-"""Which credit a configuration means, learner by learner: nobody's baseline rests on what another learner did."""
+"""The credit that a configuration asks for, learner by learner: no baseline depends on another learner's decisions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def assign(
     game: str,
     memory: PositionMemory | None = None,
 ) -> credits.Credit:
-    """Advantages of all D decisions of a batch, which stand in order of time within an episode.
+    """Advantages of all D decisions of a batch, which are in order of time within an episode.
 
-    What was tried by chance and turned out worse isn't kept: unlikely answers would be pushed down without end.
-    The running means of ``rae``, ``baseline``, move; the ``memory`` of positions, for ``state``, takes the batch in.
+    An explored answer with a negative advantage is not kept: unlikely answers would be pushed down without end.
+    ``rae`` updates the running means of ``baseline``; ``state`` adds the batch to the ``memory`` of positions.
     The game's id is part of a role's name.
     """
     advantages, keep = np.zeros(len(batch.visits)), np.zeros(len(batch.visits), np.bool_)
@@ -57,10 +57,10 @@ def _of_one(
         returns = credits.discounted(batch.rewards(), who, gamma=config.gamma)
     if config.credit == "state":
         return _by_state(batch, config, returns, seats, role, memory)
-    # What is compared has the same opening, seat and opponents.
+    # Only decisions with the same opening, seat and opponents are compared.
     alike = [(episodes[v.episode].group, v.seat, episodes[v.episode].players) for v in visits]
     if config.credit == "group":
-        # Whole games are compared, each counted once; decisions far from the end then take their discounted part.
+        # Compares whole games, each counted once, then discounts the advantage by the decisions left in the game.
         paid = [episode.paid for episode in episodes]
         totals = np.array([paid[v.episode][v.seat] for v in visits], np.float64)
         found = credits.grpo(totals, credits.group_index(alike), scale=config.scale_rewards, trajectories=who)
@@ -84,7 +84,7 @@ def _by_state(
     role: str,
     memory: PositionMemory | None,
 ) -> credits.Credit:
-    """State credit, over lambda-returns where they are asked for, with what is remembered of each position."""
+    """State credit, over lambda-returns if ``lam`` is not 1, with the memory of each position."""
     keys, least = np.array([v.key for v in batch.visits], np.uint64), config.min_visits
     past, of_seat = None, {seat: seats == seat for seat in np.unique(seats).tolist()}
     if memory is not None and memory.keep:

@@ -1,14 +1,14 @@
-"""Siblings: games that branch from one decision of a game that was played before.
+"""Siblings: games that branch from one decision of an earlier game.
 
-For each group one game is scouted. One of the decisions that learners made in it is drawn, all equally likely, and the
-group's games begin there: each learner decides anew, and everybody plays on with chance of their own::
+Each group plays one scouted game. One of the learners' decisions in it is sampled uniformly, and the group's games
+begin there: the learner decides again, and each game continues with its own random numbers::
 
     scouted     o---o---o---o---o---o
                         |\
     the group           | o---o---o      advantage: its return less the group's mean
                         o---o---o---o
 
-The scouted game teaches nothing by itself: its decision was drawn knowing how long the game became.
+The scouted game itself is not learned from: which decision is sampled depends on how long the game became.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .rollout import Seating, opening_states, rollout
 __all__ = ["branched"]
 
 _SCOUTS = 1
-"""The stream of scouted games, apart from that of the games that branch from them."""
+"""The random stream of scouted games, separate from that of the games that branch from them."""
 
 
 def branched(
@@ -47,19 +47,19 @@ def branched(
     dense: Dense | None = None,
     teacher: Agent | None = None,
 ) -> Rollout:
-    """Play a game for each seating, and ``group_size`` games from one of its decisions to their ends.
+    """Play a game for each seating, then play ``group_size`` games from one of its decisions to their ends.
 
     A scouted game begins after 0 to ``opening_plies`` random plies, or from its row of ``starts``. ``illegal_penalty``,
     ``dense`` (for as many worlds as there are siblings) and ``teacher`` are as in ``rollout``.
 
     Returns:
         The siblings' games and decisions. A group's first decisions are siblings of each other: their ``ply`` is the
-        episode's ``opening_plies``, of which the scouted plies are a part. ``scouts`` holds the scouted games, a group
-        each; their decisions count in ``decisions``. Where no learner was asked in a scouted game, its group begins
-        where it began.
+        episode's ``opening_plies``, which include the scouted plies. ``scouts`` holds the scouted games, one a group;
+        their decisions count in ``decisions``. If no learner decided in a scouted game, its group begins where the
+        scouted game began.
 
     Raises:
-        UsageError: a name that no agent has.
+        UsageError: a name without an agent.
     """
     own = stream(seed, _SCOUTS)
     scouted = rollout(
@@ -95,7 +95,7 @@ def branched(
 
 
 def _cuts(scouted: Rollout, deals: Sequence[int]) -> NDArray[np.int64]:
-    """[G] after how many plies of each game a learner was asked: one of its decisions, drawn."""
+    """[G] for each game, the number of plies before one sampled decision of a learner; 0 if there is none."""
     plies: list[list[int]] = [[] for _ in scouted.episodes]
     for visit in scouted.visits:
         plies[visit.episode].append(visit.ply - scouted.episodes[visit.episode].opening_plies)
@@ -104,7 +104,7 @@ def _cuts(scouted: Rollout, deals: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _replayed(game: Game, began: Any, scouted: Rollout, cuts: NDArray[np.int64], illegal_penalty: float) -> Any:
-    """[G] the states after so many plies of each scouted game."""
+    """[G] the states of the scouted games after ``cuts`` [G] plies."""
     vec: Any = make_vec(
         game.info.id,
         num_envs=len(cuts),

@@ -1,17 +1,17 @@
-"""From what a game paid to what each decision is worth: pure functions on flat arrays.
+"""Turns a game's rewards into the advantage of each decision: pure functions on flat arrays.
 
 Letters: D decisions of one batch, in any order unless a function says otherwise. Every credit function returns a
-``Credit``: ``advantages`` [D] float64 and ``keep`` [D] bool. A decision whose group has no variance has no direction to
-learn in; it is not kept, and the loss then gives it neither policy gradient nor KL.
+``Credit``: ``advantages`` [D] float64 and ``keep`` [D] bool. A decision whose group has no variance gives no direction
+to learn in; it is not kept, and the loss then gives it neither policy gradient nor KL.
 
-Columns mean the same in all functions: ``rewards`` what is paid after each decision, up to the seat's next one;
-``returns`` what its seat got from there on; ``keys`` uint64 ``Game.key`` of the position; ``seats`` int who decided, or
-any label that must not share a baseline. A *trajectory* (one seat of one game, [D] int) matters where a mean is meant
-over games: a game of nine turns must not weigh more than one of five, so functions that take ``trajectories`` count
-each of them once. ``epsilon`` keeps a quotient finite, ``gamma`` is the discount a decision. Columns of different
-length, another type or with numbers that are not finite are a ``UsageError``.
+Columns mean the same in all functions: ``rewards`` are paid after each decision, up to the seat's next one;
+``returns`` are what the seat gets from the decision on; ``keys`` uint64 are ``Game.key`` of the position; ``seats`` int
+are the seats that decided, or any labels that must not share a baseline. A *trajectory* (one seat of one game, [D] int)
+matters where a mean is taken over games: a game of nine turns must not weigh more than one of five, so functions that
+take ``trajectories`` count each of them once. ``epsilon`` keeps a quotient finite, ``gamma`` is the discount per
+decision. Columns of different lengths, of another type or with numbers that are not finite raise ``UsageError``.
 
-The file is longer than most: every credit stands beside the others, so that they can be compared.
+The file is longer than most: it holds all kinds of credit together, so that they can be compared.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ __all__ = [
 ]
 
 Scale = Literal["group", "batch", "none"]
-"""What an advantage is divided by, in GRPOConfig's words (``scale_rewards``): the group's deviation, the batch's, 1."""
+"""The divisor of an advantage, as in GRPOConfig's ``scale_rewards``: the group's deviation, the batch's, or 1."""
 
 FLAT = 1e-8
-"""A deviation up to this counts as none: TRL's ``isclose(std, 0)``."""
+"""A deviation up to this counts as zero: TRL's ``isclose(std, 0)``."""
 
 SWEEPS = 6
-"""How often ``pooled`` computes its values anew; each sweep carries an outcome at least one decision further back."""
+"""How often ``pooled`` recomputes its values; each sweep carries an outcome at least one decision further back."""
 
 
 @dataclass(frozen=True)
 class Credit:
-    """What one batch of decisions is worth.
+    """The advantages of one batch of decisions.
 
     Attributes:
         advantages: [D] float64; 0 where ``keep`` is False.
-        keep: [D] bool, False where the decision's group has no variance or the decision takes no part.
+        keep: [D] bool, False where the decision's group has no variance or the decision is in no group.
         groups: how many groups there were.
         flat_groups: how many of them had no variance.
     """
@@ -70,25 +70,25 @@ class Credit:
 
     @property
     def kept_groups(self) -> float:
-        """Share of groups that have something to say; 0 without groups."""
+        """Share of groups that have variance; 0 without groups."""
         return (self.groups - self.flat_groups) / self.groups if self.groups else 0.0
 
 
 def group_index(keys: Sequence[Hashable]) -> NDArray[np.int64]:
     """[D] group numbers from explicit keys, numbered in order of first appearance.
 
-    A key is whatever makes results comparable, e.g. ``(opening, seat, opponent)``. Equal keys, equal group; nothing is
-    ever grouped by its place in the batch.
+    A key is whatever makes results comparable, e.g. ``(opening, seat, opponent)``. Decisions with equal keys share a
+    group; their place in the batch does not matter.
     """
     numbers: dict[Hashable, int] = {}
     return np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), np.int64, len(keys))
 
 
 def check_groups(groups: ArrayLike, keys: Sequence[Hashable]) -> None:
-    """Check that group numbers [D] and their keys [D] tell the same story, one to one.
+    """Check that group numbers [D] and their keys [D] correspond one to one.
 
     Raises:
-        UsageError: a group holds two keys, or a key is spread over two groups; names the first decision where it shows.
+        UsageError: a group holds two keys, or a key is in two groups; names the first such decision.
     """
     numbers, _ = _columns(groups=groups, keys=group_index(keys))
     key_of: dict[int, Hashable] = {}
@@ -114,10 +114,10 @@ def grpo(
     """Group-relative advantage: A = R - mean(group), divided by the deviation + ``epsilon`` unless scale is "none".
 
     Args:
-        rewards: [D] the return that each decision is judged by.
+        rewards: [D] the return of each decision.
         groups: [D] int, see ``group_index``.
         scale: "group" as in GRPO, "none" as in Dr.GRPO, "batch" for the deviation of the whole batch.
-        trajectories: [D] their decisions share one reward and count once. None: each decision counts.
+        trajectories: [D] the decisions of a trajectory share one reward and count once. None: each decision counts.
         epsilon: see above.
 
     Returns:
@@ -153,15 +153,15 @@ def by_state(
 ) -> Credit:
     """Return minus the mean return of all visits of the same position by the same seat in this batch.
 
-    A position visited less than ``min_visits`` times falls back on its seat's mean over the whole batch, every decision
-    counting once. Opponents, openings and moves to come are averaged over: the mean is an unbiased value of the
-    position as this batch plays, which is why one baseline a position learns where one baseline a seat does not.
+    A position visited fewer than ``min_visits`` times falls back on its seat's mean over the whole batch, where every
+    decision counts once. A position's mean averages over opponents, openings and later moves: it is an unbiased value
+    of the position as this batch plays, so one baseline per position learns where one baseline per seat does not.
 
-    Earlier visits, ``past``, count too. A decision is then kept where it did better or worse than the mean, be it the
+    Earlier visits, ``past``, count too. A decision is then kept if its return differs from the mean, even if it is the
     only one of its position.
 
     Returns:
-        Credit; its groups are the positions with a mean of their own and one for each seat that something falls back
+        Credit; its groups are the positions that have their own mean, and one for each seat that positions fall back
         on.
 
     Raises:
@@ -169,7 +169,7 @@ def by_state(
     """
     value, position, seat = _columns(returns=returns, keys=keys, seats=seats)
     if min_visits < 1:
-        raise UsageError(f"min_visits is {min_visits}: a position needs at least one visit, say 1 or more.")
+        raise UsageError(f"min_visits is {min_visits}: a position needs at least one visit; set 1 or more.")
     visited, seat = _visited(position, seat), _dense(seat)
     _, deviation = _moments(value, visited)
     mean, visits = _values(value, visited, past)
@@ -195,15 +195,15 @@ def pooled(
 ) -> NDArray[np.float64]:
     """[D] lambda-returns over the batch's own values: G_k = r_k + gamma ((1 - lam) V(s_{k+1}) + lam G_{k+1}).
 
-    V(s) is the mean of G over all visits of position s by the same seat in this batch. One game's luck after a position
-    that many games reach is thus averaged away for the decisions that led there. ``lam`` 0 trusts the values, 1 the
-    outcomes, which is ``discounted``. Within a trajectory decisions stand in order of time. A position with fewer than
-    ``min_visits`` visits, ``past`` ones included, has no value of its own; its decisions pass on their own G.
+    V(s) is the mean of G over all visits of position s by the same seat in this batch. If many games reach a position,
+    this averages away each game's luck after it for the decisions that led there. ``lam`` 0 trusts the values, 1 the
+    outcomes, which is ``discounted``. Decisions of a trajectory are in order of time. A position with fewer than
+    ``min_visits`` visits, ``past`` ones included, has no value; its decisions pass on their own G.
 
     Raises:
         UsageError: ``lam`` is outside 0 to 1.
 
-    Source: Sutton and Barto 2018, Reinforcement learning, equation 12.18, with a table made anew from each batch.
+    Source: Sutton and Barto 2018, Reinforcement learning, equation 12.18, with a new table for each batch.
     """
     if not 0.0 <= lam <= 1.0:
         raise UsageError(f"lam is {lam}: say a number from 0 (trust the values) to 1 (trust the outcomes).")
@@ -229,9 +229,9 @@ def pooled(
 
 
 def sibling(returns: ArrayLike, branches: ArrayLike, *, scale: Scale = "none") -> Credit:
-    """Compare alternatives with each other, as ``grpo`` does: decisions made from clones of one state, each played out.
+    """Compare siblings, as ``grpo`` does: decisions made from copies of one state, each played to its end.
 
-    ``branches`` [D] int tell the states that were branched: equal numbers are siblings, -1 takes no part.
+    ``branches`` [D] int number the states that games branched from: equal numbers are siblings, -1 is left out.
     """
     value, branch = _columns(returns=returns, branches=branches)
     part = branch >= 0
@@ -242,7 +242,7 @@ def sibling(returns: ArrayLike, branches: ArrayLike, *, scale: Scale = "none") -
 
 
 def turn_level(returns: ArrayLike, roles: ArrayLike, *, epsilon: float = 1e-4) -> Credit:
-    """Sum first, then normalise: each decision's own return against all decisions of its role, [D] int, in the batch.
+    """Sum first, then normalise: compares each decision's return with those of its role, [D] int, in the batch.
 
     Source: Yuan et al. 2025, MARSHAL (turn-level advantage, agent-specific normalisation).
     """
@@ -250,34 +250,34 @@ def turn_level(returns: ArrayLike, roles: ArrayLike, *, epsilon: float = 1e-4) -
 
 
 def constant(returns: ArrayLike, *, baseline: float = 0.0, positive_only: bool = False) -> Credit:
-    """A = R - baseline, the plainest REINFORCE; with ``positive_only`` whatever did worse is left out, not punished."""
+    """A = R - baseline, the plainest REINFORCE; ``positive_only`` leaves out negative advantages."""
     advantage = _columns(returns=returns)[0] - baseline
     keep = advantage > FLAT if positive_only else np.abs(advantage) > FLAT
     return _credit(advantage, keep, np.zeros(advantage.size, np.int64))
 
 
 class RoleBaseline:
-    """Role-conditioned advantage estimation: one running mean a role, A = R - b with b as it stood before this game.
+    """Role-conditioned advantage estimation: one running mean b per role, A = R - b with b from before this game.
 
-    The running means are state that a checkpoint must keep: ``state_dict`` is plain data, exact through JSON.
+    A checkpoint must keep the running means: ``state_dict`` is plain data, exact through JSON.
 
     Args:
-        decay: share of the old mean that stays at each game.
+        decay: share of the old mean that each game keeps.
 
-    Source: Liu et al. 2025, SPIRAL (role-conditioned advantage estimation). b takes this game's reward only after it
-    was subtracted, so that the baseline is independent of the reward it judges.
+    Source: Liu et al. 2025, SPIRAL (role-conditioned advantage estimation). A game's reward enters b only after b was
+    subtracted from it, so the baseline is independent of the reward.
     """
 
     def __init__(self, decay: float = 0.95) -> None:
         if not 0.0 <= decay < 1.0:
-            raise UsageError(f"decay is {decay}: say a share from 0 up to, not including, 1.")
+            raise UsageError(f"decay is {decay}: set a share of at least 0 and less than 1.")
         self.decay = decay
         self.means: dict[str, float] = {}
 
     def advantages(self, returns: ArrayLike, roles: Sequence[str], trajectories: ArrayLike | None = None) -> Credit:
-        """[D] advantages; each trajectory moves its role's mean once, in order of first appearance.
+        """[D] advantages; each trajectory updates its role's mean once, in order of first appearance.
 
-        A role is a name such as ``"tictactoe-v0/0"``, game and seat. Without ``trajectories`` each decision is one.
+        A role is a name such as ``"tictactoe-v0/0"``: game and seat. Without ``trajectories`` each decision is one.
         """
         ids = np.arange(len(roles)) if trajectories is None else trajectories
         value, ids, role_index = _columns(returns=returns, trajectories=ids, roles=group_index(roles))
@@ -296,13 +296,13 @@ class RoleBaseline:
         return {"decay": self.decay, "means": dict(self.means)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over what ``state_dict`` returned."""
+        """Restore what ``state_dict`` returned."""
         self.decay = float(state["decay"])
         self.means = {str(role): float(mean) for role, mean in state["means"].items()}
 
 
 def discounted(rewards: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.0) -> NDArray[np.float64]:
-    """[D] what is still to come: G_k = r_k + gamma G_{k+1}, within each trajectory, which stands in order of time."""
+    """[D] discounted returns G_k = r_k + gamma G_{k+1} within each trajectory, whose decisions are in order of time."""
     value, ids = _columns(rewards=rewards, trajectories=trajectories)
     ids = _dense(ids)
     out, later = np.empty(value.size), np.zeros(_count(ids))
@@ -314,15 +314,15 @@ def discounted(rewards: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.
 def gae(
     rewards: ArrayLike, values: ArrayLike, ended: ArrayLike, *, gamma: float = 1.0, lam: float = 0.95
 ) -> NDArray[Any]:
-    """Generalised advantage estimation along the first axis: [T, ...], T steps of as many trajectories as there are.
+    """Generalised advantage estimation along the first axis: [T, ...], T steps of any number of trajectories.
 
-    Added to ``values[:-1]`` the advantages are what a value head learns.
+    The advantages plus ``values[:-1]`` are the targets of the value head.
 
     Args:
         rewards: [T, ...] paid after each step.
-        values: [T + 1, ...] the value head's estimate before each step, and behind the last.
-        ended: [T, ...] bool, the episode ended with this step: nothing flows back over its end.
-        gamma: discount a step.
+        values: [T + 1, ...] the value head's estimate before each step, and after the last.
+        ended: [T, ...] bool, the episode ended with this step: no advantage flows back across it.
+        gamma: discount per step.
         lam: 0 trusts the value head, 1 the outcome.
 
     Source: Schulman et al. 2016, High-dimensional continuous control using GAE, equation 16.
@@ -341,13 +341,13 @@ def gae(
 
 
 def _credit(advantage: NDArray[np.float64], keep: NDArray[np.bool_], group: NDArray[np.int64]) -> Credit:
-    """A group without a kept decision is flat."""
+    """A Credit, in which a group without a kept decision is flat."""
     groups = np.unique(group).size
     return Credit(np.where(keep, advantage, 0.0), keep, groups, groups - np.unique(group[keep]).size)
 
 
 def _moments(value: NDArray[np.float64], index: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and sample deviation of each group; a group of one deviates by 0."""
+    """Mean and sample deviation of each group; a group of one has deviation 0."""
     size, count = np.bincount(index), _count(index)
     mean = np.bincount(index, value, count) / np.maximum(size, 1)
     square = np.bincount(index, (value - mean[index]) ** 2, count)
@@ -355,7 +355,7 @@ def _moments(value: NDArray[np.float64], index: NDArray[np.int64]) -> tuple[NDAr
 
 
 def _visited(position: NDArray[np.int64], seat: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[D] numbers 0, 1, ... of the pairs of position and seat."""
+    """[D] numbers 0, 1, ... of the (position, seat) pairs."""
     seat = _dense(seat)
     return _dense(_dense(position) * _count(seat) + seat)
 
@@ -370,13 +370,13 @@ def _values(
     np.add.at(visits, visited, 1.0)
     if past is not None:
         before, often = np.zeros(count), np.zeros(count)
-        before[visited], often[visited] = past  # decisions of one position have the same
+        before[visited], often[visited] = past  # equal for all decisions of a position
         sums, visits = sums + before, visits + often
     return sums / visits, visits
 
 
 def _once(reward: NDArray[np.float64], index: NDArray[np.int64], trajectories: ArrayLike | None) -> NDArray[np.int64]:
-    """Positions of one decision of each trajectory, after checking that its others agree with it."""
+    """Index of each trajectory's first decision, after checking that the others have its group and reward."""
     if trajectories is None:
         return np.arange(reward.size)
     _, ids = _columns(rewards=reward, trajectories=trajectories)
@@ -405,7 +405,7 @@ def _columns(**columns: ArrayLike) -> list[NDArray[Any]]:
     """Columns of equal length D: rewards and returns as finite float64, all others as int64.
 
     Raises:
-        UsageError: another shape or length, a number that is not finite, no integers.
+        UsageError: a wrong shape or length, a number that is not finite, a dtype other than integers.
     """
     found: dict[str, NDArray[Any]] = {}
     for name, values in columns.items():
@@ -416,10 +416,8 @@ def _columns(**columns: ArrayLike) -> list[NDArray[Any]]:
             raise UsageError(f"{name} has shape {list(array.shape)} and dtype {array.dtype}: give {kind} of shape [D].")
         found[name] = array.astype(np.int64 if whole else np.float64)
         for d in np.flatnonzero(~np.isfinite(found[name]))[:1].tolist():
-            raise UsageError(
-                f"{name}[{d}] is {array[d]}: only finite numbers can be credited. Look at the game's rewards."
-            )
+            raise UsageError(f"{name}[{d}] is {array[d]}: credit needs finite numbers. Check the game's rewards.")
     if len({len(array) for array in found.values()}) > 1:
         listed = ", ".join(f"{name} {len(array)}" for name, array in found.items())
-        raise UsageError(f"Lengths differ: {listed}. Each needs one entry a decision.")
+        raise UsageError(f"Lengths differ: {listed}. Each needs one entry per decision.")
     return list(found.values())

@@ -1,7 +1,7 @@
-"""Positions to start from: read, drawn for each update, and those held out for measuring.
+"""Positions to start from: reads them, samples some for each update, and holds some out to evaluate with.
 
-A curriculum is a name that the game knows (``Game.curricula``) or files of one's own. A file holds one position a line,
-as one of the game's reset options reads it (chess: FENs); ``#`` begins a comment, ``.gz`` is unpacked on the way.
+A curriculum is a name that the game knows (``Game.curricula``) or the user's own files. A file holds one position per
+line, in the format of one of the game's reset options (chess: FENs); ``#`` begins a comment, ``.gz`` is unpacked.
 
 Letters: M positions of a file, G groups of an update.
 """
@@ -27,10 +27,10 @@ class Source:
     """Where a curriculum's positions come from.
 
     Attributes:
-        name: how it is called in tables and goals.
+        name: its name in tables and goals.
         option: the reset option that reads a line.
         train: file to learn from.
-        test: file to measure with, or None.
+        test: file to evaluate with, or None.
         max_plies: as in ``envs.core.Curriculum``.
     """
 
@@ -42,11 +42,11 @@ class Source:
 
 
 def find_curriculum(game: Game, text: str) -> Source:
-    """What ``--curriculum`` means: a name of ``game.curricula``, or ``[OPTION=]FILE[,HELD_OUT_FILE]``.
+    """Parse ``--curriculum``: a name in ``game.curricula``, or ``[OPTION=]FILE[,HELD_OUT_FILE]``.
 
     Raises:
-        UnknownName: a word that is neither.
-        UsageError: a game that can't start from positions, an option it doesn't have, a file that isn't there.
+        UnknownName: neither a known curriculum nor a file.
+        UsageError: a game that can't start from positions, an option it doesn't have, a file that doesn't exist.
     """
     known = game.curricula.get(text)
     if known is not None:
@@ -58,18 +58,18 @@ def find_curriculum(game: Game, text: str) -> Source:
     if not option and not any(mark in files for mark in "/\\.,") and not paths[0].is_file():
         if not game.curricula:
             ways = ", ".join(f"{name}=FILE" for name in game.options)
-            raise UsageError(f"{game.info.id} has no curriculum {text!r}, nor any other; name a file: {ways}.")
+            raise UsageError(f"{game.info.id} has no named curricula, so no {text!r}; name a file: {ways}.")
         raise UnknownName(f"curriculum of {game.info.id}", text, game.curricula)
     if not option:
         if len(game.options) > 1:
             ways = " or ".join(f"{name}={files}" for name in game.options)
-            raise UsageError(f"Say what the lines of {paths[0]} are: --curriculum {ways}.")
+            raise UsageError(f"Say what the lines of {paths[0]} hold: --curriculum {ways}.")
         option = next(iter(game.options))
     if option not in game.options:
         hint = did_you_mean(option, list(game.options))
         raise UsageError(
-            f"{game.info.id} can't be reset by {option!r}.{hint} It knows {', '.join(game.options)}; "
-            "a curriculum reads OPTION=FILE."
+            f"{game.info.id} has no reset option {option!r}.{hint} Its options: {', '.join(game.options)}; "
+            "write a curriculum as OPTION=FILE."
         )
     if len(paths) > 2:
         raise UsageError(f"{text!r} names {len(paths)} files; a curriculum has one to learn from and one held out.")
@@ -80,7 +80,7 @@ def find_curriculum(game: Game, text: str) -> Source:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """``fen=a.txt`` -> (``fen``, ``a.txt``); a path that holds a ``=`` stays whole."""
+    """``fen=a.txt`` -> (``fen``, ``a.txt``); a path that contains ``=`` is not split."""
     option, equals, files = text.partition("=")
     return (option, files) if equals and option.isidentifier() else ("", text)
 
@@ -90,7 +90,7 @@ class Positions:
     """M positions, parsed.
 
     Attributes:
-        source: what they were read from.
+        source: where they come from.
         states: M rows.
         movers: [M] the seat to move; -1 in simultaneous games.
     """
@@ -104,9 +104,9 @@ class Positions:
         return len(self.movers)
 
     def draw(self, update: int, groups: int, seed: int) -> NDArray[np.int64]:
-        """[G] numbers of the positions of an update: all of them once, in random order, then all again.
+        """[G] indices of an update's positions: updates go through all M in random order, then again in a new order.
 
-        What an update gets follows from its number alone, so that a resumed run meets the same ones.
+        They depend on ``seed`` and the update's number alone, so a resumed run gets the same ones.
         """
         places = update * groups + np.arange(groups)
         out = np.empty(groups, np.int64)
@@ -120,16 +120,16 @@ class Positions:
 
 
 def read_positions(game: Game, source: Source, path: Path, limit: int = 0) -> Positions:
-    """Read one of a source's files; no more than ``limit`` positions, evenly taken from the whole file (0: all).
+    """Read one of a source's files: at most ``limit`` positions, evenly spaced over the file (0: all).
 
     Raises:
-        UsageError: the file can't be read, is empty, or a line is no position in which somebody can move; names it.
+        UsageError: the file can't be read or is empty, or a line isn't a position with a legal move; names the line.
     """
     lines = _lines(path)
     if limit < 0:
-        raise UsageError(f"{limit} positions came; say how many are read at most, or 0 for all of them.")
+        raise UsageError(f"limit is {limit}: set the most positions to read, or 0 for all of them.")
     if not lines:
-        raise UsageError(f"{path} holds no positions; it takes one a line.")
+        raise UsageError(f"{path} holds no positions; write one per line.")
     if 0 < limit < len(lines):
         lines = [lines[k] for k in np.linspace(0, len(lines) - 1, limit).astype(int).tolist()]
     read = game.options[source.option]
@@ -146,12 +146,12 @@ def read_positions(game: Game, source: Source, path: Path, limit: int = 0) -> Po
             movers[i] = game.mover(states, i)
         asked = seats if game.info.simultaneous else [int(movers[i])]
         if not any(game.legal_mask(states, i, player).any() for player in asked):
-            raise UsageError(f"{path}, line {number}: the game is over there, nobody can move: {line}")
+            raise UsageError(f"{path}, line {number}: the game is already over, no player can move: {line}")
     return Positions(source, states, movers)
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    """(number, text) of every line that is more than a comment."""
+    """(number, text) of every line that is not empty after comments are removed."""
     try:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         texts = raw.decode().splitlines()

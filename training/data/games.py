@@ -1,4 +1,4 @@
-"""The games of a run: what is played, from where, and what is paid besides the rewards."""
+"""The games of a run: the game, where it starts, and what is paid in addition to its rewards."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = ["Games"]
 
 
 class Games:
-    """See above.
+    """Plays the games of a run's updates.
 
     Args:
         config: of the run.
 
     Attributes:
-        game: rules. positions: where games start, with a curriculum. held_out: those that are kept to measure with.
-        max_plies: games count as they stand after so many plies; 0: they are played to the end.
+        game: the game's rules. positions: where games start, with a curriculum. held_out: those kept for evaluation.
+        max_plies: games stop after this many plies and keep the returns they have; 0: they are played to the end.
 
     Raises:
-        CoterieError: no such game or curriculum, or dense signals where there are none.
+        CoterieError: no such game or curriculum, or dense signals for a game that has none.
     """
 
     def __init__(self, config: TrainConfig) -> None:
@@ -51,7 +51,7 @@ class Games:
         self._dense()
 
     def play(self, agents: Mapping[str, Agent], seats: Sequence[Seating], update: int) -> Rollout:
-        """The games of an update, ``num_generations`` for each seating; they follow from the run's seed and it."""
+        """Play an update's games, ``num_generations`` per seating; the run's seed and ``update`` determine them."""
         config, starts = self.config.rollout, None
         if self.positions is not None:
             starts = take(self.positions.states, self.positions.draw(update, len(seats), self.config.seed))
@@ -64,7 +64,7 @@ class Games:
             "dense": self._dense(),
             "teacher": self.teacher,
         }
-        # Games that are cut short are too short to branch in: their siblings are those of one start.
+        # Games with max_plies are too short to branch in: their siblings are the games with the same start.
         if self.config.credit.credit == "sibling" and not self.max_plies:
             return branched(self.game, agents, seats, **how)
         return rollout(self.game, agents, seats, max_plies=self.max_plies, **how)
@@ -76,5 +76,5 @@ class Games:
             return None
         if self.game.info.name != "gridworld":
             name = "shaping" if config.shaping else "novelty"
-            raise UsageError(f"{name} pays for what agents hold and find in gridworlds; for {self.game.info.id} say 0.")
+            raise UsageError(f"{name} exists in gridworlds only; set it to 0 for {self.game.info.id}.")
         return Dense(self.game, config.games, config.shaping, config.novelty, self.config.credit.gamma)

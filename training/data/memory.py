@@ -1,8 +1,8 @@
-"""How games went on from positions in earlier batches, the older the fainter.
+"""Returns of positions in earlier batches; older ones count less.
 
-A position that comes less than once a batch has no mean there to be judged by; its earlier visits give it one.
+A position that occurs less than once per batch has no mean within one batch; its earlier visits give it one.
 
-Letters: D decisions, M positions that are remembered.
+Letters: D decisions, M remembered positions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...errors import UsageError
 __all__ = ["PositionMemory"]
 
 FAINT = 0.1
-"""A position whose visits have faded to less is forgotten."""
+"""A position is forgotten when its faded visits fall below this."""
 
 Held = tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.float64]]
 
@@ -28,20 +28,20 @@ class PositionMemory:
     """Faded sums of returns and visits by role and position.
 
     Args:
-        keep: share of every sum that stays at each batch of its role; 0 remembers nothing.
+        keep: share of every sum that each batch of its role keeps; 0 remembers nothing.
 
     Raises:
-        UsageError: ``keep`` is outside 0 to below 1.
+        UsageError: ``keep`` is below 0, or 1 or more.
     """
 
     def __init__(self, keep: float) -> None:
         if not 0.0 <= keep < 1.0:
-            raise UsageError(f"memory is {keep}: say a share from 0 (none) up to, not including, 1.")
+            raise UsageError(f"memory is {keep}: set a share of at least 0 (none) and less than 1.")
         self.keep = keep
         self._held: dict[str, Held] = {}
 
     def recall(self, role: str, keys: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """[D] sums of returns and [D] visits that are remembered of each position; 0 where nothing is."""
+        """[D] remembered sums of returns and [D] visits of each position; 0 for unknown positions."""
         known, sums, visits = self._held.get(role, (np.zeros(0, np.uint64), np.zeros(0), np.zeros(0)))
         if not known.size:
             return np.zeros(len(keys)), np.zeros(len(keys))
@@ -50,7 +50,7 @@ class PositionMemory:
         return np.where(there, sums[at], 0.0), np.where(there, visits[at], 0.0)
 
     def learn(self, role: str, keys: NDArray[np.uint64], returns: NDArray[np.float64]) -> None:
-        """Add a batch's [D] returns, and let everything of the role fade."""
+        """Add a batch's [D] returns, and let all sums of the role fade."""
         if not self.keep:
             return
         known, sums, visits = self._held.get(role, (np.zeros(0, np.uint64), np.zeros(0), np.zeros(0)))
@@ -70,7 +70,7 @@ class PositionMemory:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` gave."""
+        """Restore what ``state_dict`` returned."""
         self._held = {
             role: (keys.numpy().view(np.uint64), sums.numpy(), visits.numpy())
             for role, (keys, sums, visits) in state.items()

@@ -1,4 +1,4 @@
-"""What a rollout leaves behind: episodes, and the decisions of those who learn, token-exactly.
+"""The result of a rollout: episodes, and the learners' decisions with their exact tokens.
 
 Letters: N episodes, P players, D decisions.
 """
@@ -21,12 +21,12 @@ class Visit:
 
     Attributes:
         episode: index into ``Rollout.episodes``.
-        seat: who decided.
-        ply: how many turns had been played before (opening included).
+        seat: the seat that decided.
+        ply: turns played before it (opening included).
         key: hash of the position.
-        action: what was played; None if the answer was illegal.
+        action: the action played; None if the answer was illegal.
         before: what the seat had been paid before this decision, dense signals included.
-        tokens: the record that the loss needs.
+        tokens: prompt, answer and log-probs, for the loss.
     """
 
     episode: int
@@ -44,15 +44,15 @@ class Episode:
 
     Attributes:
         group: games with the same number share opening, seats and opponents.
-        players: who sat where, P names.
-        learners: which seats learn from it.
+        players: P names, one per seat.
+        learners: P flags: whether the seat learns from it.
         opening_plies: random plies before the players took over.
         plies: turns played by the players.
-        returns: P totals, as the game paid them.
-        dense: P totals of what training paid besides (``shaping.Dense``); empty: nothing.
-        illegal: answers that were no legal action, a seat.
-        actions: what was played, in order, where the rollout was told to keep it; -1: an answer that named no legal
-            action. Simultaneous games: a list a tick. Games of words: messages, None for what was none.
+        returns: P totals of the game's rewards.
+        dense: P totals of training's dense rewards (``shaping.Dense``); empty: none.
+        illegal: P counts of answers that were not legal actions.
+        actions: the actions in order, if the rollout ran with ``keep_actions``; -1: an answer that named no legal
+            action. Simultaneous games: one list per tick. Games of words: messages, None for illegal ones.
     """
 
     group: int
@@ -67,7 +67,7 @@ class Episode:
 
     @property
     def paid(self) -> list[float]:
-        """P totals that learning goes by."""
+        """P totals to learn from: returns plus dense rewards."""
         return [a + b for a, b in zip(self.returns, self.dense, strict=True)] if self.dense else self.returns
 
 
@@ -78,8 +78,8 @@ class Rollout:
     Attributes:
         episodes: N games.
         visits: D decisions of learners, in order of time within an episode.
-        decisions: how many decisions were made in all, opponents' included.
-        scouts: games that groups branched from, by the group's number; empty where groups begin at openings.
+        decisions: number of all decisions, opponents' included.
+        scouts: games that groups branched from, by the group's number; empty if groups begin at openings.
     """
 
     episodes: list[Episode]
@@ -88,12 +88,12 @@ class Rollout:
     scouts: list[Episode] = field(default_factory=list)
 
     def returns(self) -> NDArray[np.float64]:
-        """[D] what the deciding seat got from each decision on."""
+        """[D] what the deciding seat was paid from each decision on."""
         paid = [episode.paid for episode in self.episodes]
         return np.array([paid[v.episode][v.seat] - v.before for v in self.visits], np.float64)
 
     def trajectories(self) -> NDArray[np.int64]:
-        """[D] which seat of which episode decided, as one number."""
+        """[D] the deciding seat and its episode, as one number."""
         return np.array([v.episode * len(self.episodes[v.episode].players) + v.seat for v in self.visits], np.int64)
 
     def rewards(self) -> NDArray[np.float64]:
@@ -104,18 +104,18 @@ class Rollout:
         return paid
 
     def decisions_left(self) -> NDArray[np.int64]:
-        """[D] how many decisions of the same seat in the same episode followed."""
+        """[D] number of later decisions of the same seat in the same episode."""
         left, seen = np.zeros(len(self.visits), np.int64), dict[int, int]()
         for d, who in reversed(list(enumerate(self.trajectories().tolist()))):
             left[d] = seen[who] = seen.get(who, -1) + 1
         return left
 
     def whose(self) -> list[str]:
-        """[D] who decided."""
+        """[D] the name of the player who decided."""
         return [self.episodes[v.episode].players[v.seat] for v in self.visits]
 
     def learner_results(self, name: str | None = None) -> NDArray[np.float64]:
-        """Totals of all learning seats, or of those in which one player learns."""
+        """Returns of all learning seats, or of those in which the player ``name`` learns."""
         return np.array(
             [
                 paid

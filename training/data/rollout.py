@@ -1,4 +1,4 @@
-"""Lock-step over N games: everybody who waits is asked at once. Knows no gradients.
+"""Plays N games in lock-step: asks all players whose turn it is at once. Knows no gradients.
 
 Each tick: collect the turns of all running games, ask each backend once (agents of one ``LoraPolicy`` share a forward
 pass), step.
@@ -30,11 +30,11 @@ __all__ = ["Seating", "ask", "opening_states", "rollout", "seated"]
 
 @dataclass(frozen=True)
 class Seating:
-    """Who sits where in one group of games.
+    """The players of one group of games, by seat.
 
     Attributes:
         players: P names.
-        learners: P flags, who learns from it.
+        learners: P flags: whether the seat learns from the games.
     """
 
     players: tuple[str, ...]
@@ -42,7 +42,7 @@ class Seating:
 
 
 def seated(seating: Seating, mover: int) -> Seating:
-    """The same people, gone round the table until a learner sits in the seat that moves first."""
+    """The same players, rotated until a learner sits in the seat that moves first."""
     if mover < 0 or not any(seating.learners) or seating.learners[mover]:
         return seating
     players, learners = seating.players, seating.learners
@@ -56,13 +56,13 @@ def opening_states(game: Game, seeds: Sequence[int], plies: int, starts: Any = N
     """Positions after 0 to ``plies`` uniformly random plies, none of them finished.
 
     Args:
-        game: rules.
-        seeds: of each position, from 0 up to 2**64: of the game's own randomness and of what is played.
-        plies: at most so many.
-        starts: as many rows to begin from; None: the game's beginning.
+        game: the game's rules.
+        seeds: one per position, from 0 to below 2**64, for the game's randomness and for the random plies.
+        plies: the most plies.
+        starts: one row per seed to begin from; None: the game's beginning.
 
     Returns:
-        (state rows as ``vec.get_state`` gives them, [G] how many plies were played).
+        (state rows as from ``vec.get_state``, [G] plies played).
     """
     groups = len(seeds)
     vec: Any = vec_of(game, groups, autoreset_mode="Disabled")
@@ -78,7 +78,7 @@ def opening_states(game: Game, seeds: Sequence[int], plies: int, starts: Any = N
         over = (terminated | truncated).reshape(groups, -1).any(1)
         stay = over | (wanted <= ply)
         played += ~stay
-        wanted = np.where(over, ply, wanted)  # a game that random play ended keeps its last open position
+        wanted = np.where(over, ply, wanted)  # if random play ends a game, it keeps its last unfinished position
         kept = np.flatnonzero(stay)
         if kept.size:
             vec.set_state(take(before, kept), kept)
@@ -86,7 +86,7 @@ def opening_states(game: Game, seeds: Sequence[int], plies: int, starts: Any = N
 
 
 def _random_actions(vec: Any, streams: Sequence[int], ply: int) -> Any:
-    """[G] (simultaneous: [G, P]) legal actions, all equally likely; in games of words messages."""
+    """[G] (simultaneous: [G, P]) uniformly sampled legal actions; messages in games of words."""
     if isinstance(vec, TextVec):
         return vec.sample_actions()
     masks = np.asarray(vec.action_mask, np.bool_)
@@ -117,25 +117,25 @@ def rollout(
     """Play ``len(seatings) * group_size`` games to their ends, or for ``max_plies``.
 
     Args:
-        game: rules.
-        agents: by the names that the seatings use.
-        seatings: one a group; the games of a group share opening (map, deal), seats and opponents.
-        seed: of everything that is random.
-        numbers: one a group; None: 0, 1, 2, ... A group's games follow from the seed and its number, not from what else
-            is played with them: a thousand groups may be played in one call, or in many.
-        group_size: games a group.
+        game: the game's rules.
+        agents: by the names in the seatings.
+        seatings: one per group; the games of a group share opening (map, deal), seats and opponents.
+        seed: of all randomness.
+        numbers: one per group; None: 0, 1, 2, ... The seed and a group's number determine its games, whatever else is
+            played with them: a thousand groups may be played in one call, or in many.
+        group_size: games per group.
         opening_plies: each group starts after 0 to this many random plies.
-        illegal: what an illegal answer does, as ``make_vec`` takes it.
-        illegal_penalty: what it pays its player.
-        keep_actions: record what was played.
-        starts: one row a group to begin from instead of the game's beginning; a group's seating goes round so that a
-            learner moves first.
-        max_plies: games that aren't over after so many plies of the players count as they stand; 0: play to the end.
-        dense: what learners are paid besides, in gridworlds; made for as many worlds as are played.
-        teacher: is asked what it would do in each learner's place; the records keep it (``Datum.taught``).
+        illegal: what an illegal answer does, as in ``make_vec``.
+        illegal_penalty: the reward for an illegal answer.
+        keep_actions: keep the actions in the episodes.
+        starts: one row per group to begin from instead of the game's beginning; a group's seating is rotated so that a
+            learner moves first (not in simultaneous games).
+        max_plies: games stop after this many plies of the players and keep the returns they have; 0: play to the end.
+        dense: additional rewards in gridworlds; made for as many worlds as there are games.
+        teacher: also answers each learner's turns; its actions are kept (``Tokens.taught``).
 
     Raises:
-        UsageError: a name that no agent has.
+        UsageError: a name without an agent.
     """
     for seating in seatings:
         for name in seating.players:
@@ -229,7 +229,7 @@ def _play(
 
 
 def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
-    """Write into the records what the teacher would have done; its draws are its own."""
+    """Write the teacher's actions into the decisions' tokens; it samples from forks of the turns' seeds."""
     if not learning:
         return
     answers = teacher.act([dataclasses.replace(turn, seed=turn.seed.fork(0)) for turn, _ in learning])
@@ -239,7 +239,7 @@ def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
 
 
 def _turns(game: Game, vec: Any, running: NDArray[np.int64], streams: list[int], plies: int) -> tuple[list[Turn], bool]:
-    """Turns of all running rows, and whether every seat acts (simultaneous games); the dead are asked nothing."""
+    """Turns of all running rows, and whether every seat acts (simultaneous games); dead agents have no turn."""
     state, masks = vec.state, vec.action_mask
     rows, counter = running.tolist(), plies * game.info.players
     if game.info.simultaneous:

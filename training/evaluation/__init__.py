@@ -1,1 +1,1 @@
-"""How good a player is: matches with intervals, exact values, held-out positions, worlds, goals."""
+"""Measures players: matches with intervals, exact values, held-out positions, worlds, goals."""

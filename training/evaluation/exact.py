@@ -1,6 +1,6 @@
-"""Exact numbers of small games, without any sampling: what a policy loses to a perfect opponent, how much it knows.
+"""Exact results for small games, without sampling: exploitability, optimal moves and results of a match.
 
-Letters: S positions of a solved game, A actions, P seats.
+Letters: S positions of a solved game, A actions, P seats, K information sets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:
-    """[S, A] how likely the agent plays what in every position of a graph; ``batch`` turns are asked at once.
+    """[S, A] the agent's probability of each action in every position of a graph; asks ``batch`` turns at a time.
 
     Raises:
         UsageError: probabilities that don't sum to 1 over the legal actions.
@@ -44,11 +44,11 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
 
     Args:
         game: small, two-player, zero-sum; turn-based and without chance, or with hidden information.
-        policy: an agent, or its table: [S, A] over ``explore(game)``; where information is hidden, [K, A] over
-            ``agents.information_sets.information_tree(game)``.
+        policy: an agent, or its table: [S, A] over ``explore(game)``; with hidden information, [K, A] over
+            ``agents.search.information_sets.information_tree(game)``.
 
     Raises:
-        UsageError: the game cannot be solved, or the policy is none.
+        UsageError: the game cannot be solved, or the probabilities are invalid.
 
     Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL (NashConv).
     """
@@ -63,7 +63,7 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
 
 
 def _follow(table: NDArray[np.float64]) -> Decide:
-    """What positions are worth where both seats play a table."""
+    """Values of positions if both seats play ``table``."""
 
     def decide(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
         value: NDArray[np.float64] = np.einsum("na,nak->nk", table[layer], ahead)
@@ -73,7 +73,7 @@ def _follow(table: NDArray[np.float64]) -> Decide:
 
 
 def _best_response(graph: Graph, table: NDArray[np.float64], seat: int) -> float:
-    """What ``seat`` gets against the table by the best of all replies."""
+    """The return of ``seat`` when it plays a best response to the table."""
     expected = _follow(table)
 
     def decide(layer: NDArray[np.int64], ahead: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -87,15 +87,15 @@ def _best_response(graph: Graph, table: NDArray[np.float64], seat: int) -> float
 
 @dataclass(frozen=True)
 class Optimality:
-    """How much of perfect play a policy knows. An optimal move keeps the position's value; there may be several.
+    """How often a policy plays optimally. An optimal move keeps the position's value; there may be several.
 
     Attributes:
-        share: over all reachable positions, each counted once, those in which the likeliest move is optimal (if several
-            moves are equally likely, the part of them that is).
-        on_path: the same over the positions that arise where the policy plays its likeliest moves and the opponent any:
-            at 1 it cannot be beaten below the game's value.
+        share: share of the reachable positions, each counted once, in which the likeliest move is optimal (if several
+            moves are equally likely, the share of them that is optimal counts).
+        on_path: the same over the positions that arise when the policy plays its likeliest moves and the opponent any
+            moves: at 1 no opponent can hold it below the game's value.
         mass: mean probability of an optimal move over all reachable positions.
-        positions: how many are reachable.
+        positions: number of reachable positions.
     """
 
     share: float
@@ -105,7 +105,7 @@ class Optimality:
 
 
 def optimal_share(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Optimality:
-    """In how many positions a policy, or its table [S, A] over ``explore(game)``, plays an optimal move.
+    """How often an agent, or its table [S, A] over ``explore(game)``, plays an optimal move.
 
     Raises:
         UsageError: as ``solve`` and ``policy_table``.
@@ -121,7 +121,7 @@ def optimal_share(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Optima
 
 
 def _met(graph: Graph, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[S] positions in which a player of ``moves`` is asked, from either seat, whatever the other does."""
+    """[S] positions in which a player who plays ``moves`` can be to move, in either seat, for any opponent."""
     asked = np.zeros(len(graph), np.bool_)
     for seat in range(graph.game.info.players):
         seen = np.zeros(len(graph), np.bool_)
@@ -139,16 +139,16 @@ def _met(graph: Graph, moves: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def exact_match(
     graph: Graph, measured: NDArray[np.float64], opponent: NDArray[np.float64]
 ) -> tuple[float, float, float]:
-    """Won, drawn and lost of an endless match, both seats averaged: what ``play_match`` estimates.
+    """Expected shares won, drawn and lost, averaged over both seats: what ``play_match`` estimates.
 
-    The player that is measured and its opponent are tables [S, A] over ``explore(game)``.
+    ``measured`` and ``opponent`` are the players' tables [S, A] over ``explore(game)``.
 
     Raises:
         UsageError: the game pays before its end.
     """
     ends = graph.children == END
     if graph.rewards[graph.children >= 0].any():
-        raise UsageError(f"{graph.game.info.id} pays before its end: the last move tells no winner.")
+        raise UsageError(f"{graph.game.info.id} pays before its end: its last move does not decide who won.")
     shares = np.zeros(3)
     for seat in (0, 1):
         sign = np.sign(graph.rewards[:, :, seat])

@@ -1,4 +1,4 @@
-"""How good the learners of a run are, one by one."""
+"""Evaluates the learners of a run, one by one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Exam"]
 
 
 class Exam:
-    """What a run's evaluations are made of.
+    """The evaluations of a run.
 
-    ``goal`` tells when the run has reached what it is for; ``judges`` are those who are played against, by name;
-    ``looks_first`` is whether there is something to see before anything is learned.
+    ``goal`` holds the conditions that end the run; ``judges`` are the evaluation opponents by name; ``looks_first``
+    says whether to evaluate once before the first update.
 
     Raises:
         CoterieError: no such player, or a goal that no evaluation can reach.
@@ -39,11 +39,11 @@ class Exam:
         self.looks_first = self.held_out is not None or self.game.info.is_world
 
     def rows(self, policy: LoraPolicy, learners: Sequence[str]) -> list[dict[str, Any]]:
-        """Greedy play: held-out positions of the curriculum, else whole games against the evaluation opponents.
+        """Rows of greedy play: on the curriculum's held-out positions, or in games against the evaluation opponents.
 
-        In worlds that many agents share, the sampled policy beside those opponents, each among its own kind. With
-        ``budget.exact`` also the policy's own row, of the policy that training samples. Of several learners every row
-        has its ``player``.
+        In simultaneous worlds the rows compare the sampling policy with those opponents; each player fills all seats
+        of its worlds. ``budget.exact`` adds a row for the policy itself, as training samples it. With several learners
+        every row has its ``player``.
         """
         number, seed = self.config.budget.eval_games, self.config.seed + 1
         if self.game.info.is_world and not self.curriculum:

@@ -1,7 +1,7 @@
-"""How many positions of a curriculum a player solves: those that were kept away from its training.
+"""The share of a curriculum's held-out positions, which are not trained on, that a player solves.
 
-A position is solved where whoever moves first in it gets more than everybody else, within the curriculum's plies. Where
-one ply decides, and the player can say how likely it plays what, its share is computed, not sampled.
+A player solves a position if it moves first there and gets more than every other seat within the curriculum's plies. If
+one ply decides and the player has a policy, the share is computed exactly, not sampled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["HeldOut", "solve_held_out"]
 
 
 class HeldOut:
-    """M positions of a game and what is known about them; each is played for ``max_plies``, 0: to the end."""
+    """M positions of a game; each is played for ``max_plies``, 0: to the end."""
 
     def __init__(self, game: Game, positions: Positions, max_plies: int) -> None:
         self.game, self.positions, self.max_plies = game, positions, max_plies
@@ -33,15 +33,15 @@ class HeldOut:
         self._solving: list[NDArray[np.bool_]] = []
 
     def measure(self, agent: Agent, opponents: Mapping[str, Agent], seed: int) -> list[dict[str, Any]]:
-        """One row for each opponent by name; where one ply decides a single one, without. The agent moves first.
+        """One row per opponent, by name; if one ply decides, a single row without opponent. The agent moves first.
 
         Returns:
-            ``curriculum``, ``opponent``, ``games``, ``solved`` (share), ``solved_interval`` (95 %), ``illegal``. Where
-            one ply decides and the player has a distribution also ``sampled`` (share that it solves when it samples),
-            ``entropy`` (of its distribution, over that of a uniform one: 1 is indifferent, 0 is sure).
+            ``curriculum``, ``opponent``, ``games``, ``solved`` (share), ``solved_interval`` (95 %), ``illegal``. If one
+            ply decides and the player has a policy, also ``sampled`` (the share that it solves when it samples) and
+            ``entropy`` (of its policy, divided by that of a uniform choice: 1 is uniform, 0 is certain).
 
         Raises:
-            UsageError: nobody to answer.
+            UsageError: no opponents, where they are needed.
         """
         if self.max_plies == 1 and not self.game.info.simultaneous:
             try:
@@ -49,7 +49,7 @@ class HeldOut:
             except UsageError:  # free decoding has no distribution over actions
                 return [self._play(agent, agent, None, seed)]
         if not opponents:
-            raise UsageError(f"Who answers in {self.positions.source.name}? Name opponents, such as random.")
+            raise UsageError(f"{self.positions.source.name} needs opponents; name some, such as random.")
         return [self._play(agent, other, name, seed) for name, other in opponents.items()]
 
     def _row(self, opponent: str | None, solved: float, illegal: float) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class HeldOut:
         return self._row(name, solved / len(self.positions), illegal / len(self.positions))
 
     def _one_ply(self, agent: Agent) -> dict[str, Any]:
-        """Exact. A language model is asked once for both figures, its likeliest answers and its sampled ones."""
+        """Exact. One pass of a language model gives the figures of greedy and of sampled play."""
         asked: Any = agent
         if getattr(agent, "greedy", False):
             asked = _sampling(agent)
@@ -105,7 +105,7 @@ class HeldOut:
         return row | {"sampled": sampled / count, "entropy": entropy / max(1, several)}
 
     def _look(self) -> None:
-        """Find out once which actions solve which position."""
+        """Find out which actions solve which position, the first time only."""
         if self._turns:
             return
         game, states = self.game, self.positions.states
@@ -126,9 +126,9 @@ class HeldOut:
 def solve_held_out(
     game: Game, agent: Agent, opponents: Mapping[str, Agent], curriculum: str, count: int, seed: int
 ) -> list[dict[str, Any]]:
-    """Rows of ``HeldOut.measure`` for a curriculum, as ``find_curriculum`` takes it.
+    """Rows of ``HeldOut.measure`` for a curriculum, written as for ``find_curriculum``.
 
-    At most ``count`` positions, evenly taken from the file; of files without a held-out one, the only one is taken.
+    Plays at most ``count`` positions, evenly spaced over the held-out file, or over the training file if there is none.
     """
     source = find_curriculum(game, curriculum)
     positions = read_positions(game, source, source.test or source.train, count)

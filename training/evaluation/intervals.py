@@ -1,7 +1,7 @@
 """95 % intervals: of shares, of means and of ratios of means, from a few or many independent units.
 
-Written for what measuring players gives: shares near 0 and 1, games that share an opening, rewards of a few worlds with
-a long tail and many zeros. How often each holds the truth is simulated in the tests and told in docs/evaluation.md.
+Made for measurements of players: shares near 0 and 1, games that share an opening, rewards of a few worlds with a long
+tail and many zeros. The tests simulate how often each contains the true value; docs/evaluation.md lists the results.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Interval: TypeAlias = tuple[float, float]
 """Low, high."""
 
 FEWEST = 8
-"""Fewer values than these have no interval, unless it is known what a value can be: they hide their tail, so that one
-would be several times as wide as the mean, and still hold the truth less often than it says."""
+"""Fewer values have no interval, unless the range of a value is known: so few hide their tail, and an interval would be
+several times as wide as the mean and still contain the true value less often than it claims."""
 
 
 def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interval:
-    """Wilson's score interval for a share; right at 0 and 1 too, where the textbook one has no width.
+    """Wilson's score interval for a share; right at 0 and 1 too, where the textbook interval has width 0.
 
     Raises:
         UsageError: no trials, or more successes than trials.
@@ -34,7 +34,9 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interva
     Source: Wilson 1927, JASA 22; Brown, Cai and DasGupta 2001, Statistical Science 16.
     """
     if not 0 <= successes <= trials or trials <= 0:
-        raise UsageError(f"{successes} of {trials} is no share: give 0 <= successes <= trials and at least one trial.")
+        raise UsageError(
+            f"{successes} of {trials} is not a share: give 0 <= successes <= trials and at least one trial."
+        )
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     share, spread = successes / trials, z * z / trials
     centre = (share + spread / 2) / (1 + spread)
@@ -44,7 +46,7 @@ def wilson(successes: float, trials: float, confidence: float = 0.95) -> Interva
 
 
 def student(freedom: int, confidence: float = 0.95) -> float:
-    """Student's t with so many degrees of freedom: what falls between -t and t has this confidence.
+    """Student's t with ``freedom`` degrees of freedom: a value is between -t and t with probability ``confidence``.
 
     Exact for 1 and 2 degrees of freedom, within 0.2 % for more.
 
@@ -66,10 +68,10 @@ def student(freedom: int, confidence: float = 0.95) -> float:
 
 
 def share_interval(hits: NDArray[np.bool_], units: NDArray[np.int64]) -> Interval:
-    """Interval for the share of ``hits`` [n] among games; those with one number in ``units`` [n] belong together.
+    """Interval for the share of ``hits`` [n] among games; games with the same number in ``units`` [n] are dependent.
 
-    Games of one opening, say, are not independent of each other. Wilson's, for as many independent games as would vary
-    as much as the units do; never more than n.
+    Games from one opening, for example, are not independent of each other. This is Wilson's interval for the number of
+    independent games that would vary as much as the units do, never more than n.
 
     Source: Korn and Graubard 1998, Survey Methodology 24.
     """
@@ -92,13 +94,14 @@ def share_interval(hits: NDArray[np.bool_], units: NDArray[np.int64]) -> Interva
 def mean_interval(values: NDArray[np.float64], span: Interval | None = None) -> Interval | None:
     """Interval for the mean of independent values, which may be skewed and few.
 
-    Student's t, after a transformation that takes the skewness out of it. A small sample hides its tail, so its
-    skewness counts 1 + 6 / n times, and t has n - 3 degrees of freedom: both were chosen by simulation.
+    Student's t, after a transformation that removes the skewness. A small sample hides its tail, so its skewness is
+    multiplied by 1 + 6 / n, and t has n - 3 degrees of freedom: both were chosen by simulation.
 
     Args:
         values: [n] independent values.
-        span: the least and the most that a value can be; no interval reaches beyond. Where all values are equal it
-            reaches as far as others may be among those not seen (Wilson's upper end for 0 of n).
+        span: the least and the most that a value can be; the interval stays within it. If all values are equal, the
+            interval allows for the largest share of other values that n equal ones leave possible (Wilson's upper end
+            for 0 of n).
 
     Returns:
         Low and high; None for fewer than ``FEWEST`` values without a span.
@@ -129,11 +132,11 @@ def _unskewed(t: float, skewness: float, n: int) -> float:
 
 
 def ratio_interval(above: NDArray[np.float64], below: NDArray[np.float64]) -> Interval | None:
-    """Interval for mean(above) / mean(below), of n independent pairs.
+    """Interval for mean(above) / mean(below), from n independent pairs.
 
     Returns:
-        Low and high; None for fewer than ``FEWEST`` pairs, and where ``below`` may as well have the mean 0, or less: no
-        ratio is excluded then.
+        Low and high; None for fewer than ``FEWEST`` pairs, and if the mean of ``below`` may be 0 or less, since then no
+        ratio is excluded.
 
     Source: Fieller 1954, Journal of the Royal Statistical Society B 16.
     """

@@ -1,7 +1,7 @@
-"""How good a player is: matches with intervals over what is independent in them.
+"""Measures a player in matches, with intervals over the independent units of a match.
 
-Where both sides always answer alike, a thousand games from the usual start would be one game a seat, a thousand times:
-such matches begin after random openings, each played from every seat. Letters: n games, P seats.
+If both sides are deterministic, a thousand games from the usual start would repeat one game per seat: such matches
+begin after random openings, each played from every seat. Letters: n games, P seats.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ __all__ = [
 ]
 
 LONGEST_OPENING = 8
-"""Plies of the openings of long games; short ones take a quarter of the longest game."""
+"""Plies of the openings of long games; in short games openings take a quarter of the longest game."""
 
 
 @dataclass(frozen=True)
 class MatchResult:
-    """A match, seen by the player that was measured.
+    """A match, from the measured player's point of view.
 
     Attributes:
-        seats: [n] int64 where it sat.
-        results: [n] int64 0 won, 1 drawn, 2 lost. A game is won where nobody got as much, lost where somebody got more,
-            drawn otherwise.
-        returns: [n] float64 what it got.
-        units: [n] int64: games with the same number are no independent evidence: they share an opening, or are copies.
-        distinct: how many games differ in start, actions or returns.
-        illegal_games: games in which it gave at least one illegal answer.
-        opening_plies: the longest opening.
-        span: the least and the most that anybody gets in this game, as far as the match showed.
+        seats: [n] int64 the player's seat.
+        results: [n] int64 0 won, 1 drawn, 2 lost. A game is won if the player got more than every other seat, lost if
+            another seat got more, drawn otherwise.
+        returns: [n] float64 the player's returns.
+        units: [n] int64: games with the same number are not independent: they share an opening, or are copies.
+        distinct: number of games that differ in seat, start, actions or returns.
+        illegal_games: games in which the player gave at least one illegal answer.
+        opening_plies: the most random plies of an opening.
+        span: bounds on a return for the interval: -m and m, m the largest absolute return in the match, at least 1.
     """
 
     seats: NDArray[np.int64]
@@ -79,7 +79,7 @@ class MatchResult:
 
     @property
     def games(self) -> int:
-        """How many were played."""
+        """Number of games played."""
         return len(self.results)
 
     @property
@@ -137,10 +137,10 @@ class MatchResult:
 
 
 def usual_opening(game: Game, agents: tuple[Agent, ...]) -> int:
-    """Plies of the openings that a match takes unless it is told: 0, where games differ by themselves.
+    """The default ``opening_plies`` of a match: 0 if games differ without openings.
 
-    They do where somebody draws lots (``greedy`` is not True) or the game itself does (cards, maps). Else a quarter of
-    the longest game, at most ``LONGEST_OPENING``: 2 in tic-tac-toe, 8 in chess.
+    They do if an agent samples (``greedy`` is not True) or the game begins at random (cards, maps). Otherwise a quarter
+    of the longest game, at most ``LONGEST_OPENING``: 2 in tic-tac-toe, 8 in chess.
     """
     alike = all(getattr(agent, "greedy", False) is True for agent in agents)
     return min(LONGEST_OPENING, game.info.max_cycles // 4) if alike and _begins_alike(game) else 0
@@ -149,25 +149,25 @@ def usual_opening(game: Game, agents: tuple[Agent, ...]) -> int:
 def play_match(
     game: Game, agents: tuple[Agent, Agent], games: int, seed: int, *, opening_plies: int | None = None
 ) -> MatchResult:
-    """Play a match in lock-step; the seats go round, so each is taken equally often (give or take one game).
+    """Play a match in lock-step; the player takes each seat in turn, equally often give or take one game.
 
-    With openings, each is another position, and each is played from every seat in turn. Where both sides always answer
-    alike and there are fewer openings than would fill the match, no game is played twice: there are fewer games.
+    With openings, each is a different position, and the player plays it from every seat in turn. If both sides are
+    deterministic and there are too few openings to fill the match, it has fewer games rather than repeated ones.
 
     Args:
         game: a registered game.
-        agents: the player that is measured and its opponent, who fills all other seats.
-        games: how many.
+        agents: the measured player and its opponent, which fills all other seats.
+        games: number of games.
         seed: of the games and of the agents' choices; the same seed gives the same match.
         opening_plies: games start after 0 to this many uniformly random plies; None takes ``usual_opening``.
 
     Raises:
-        UsageError: no games, or openings of less than no plies.
+        UsageError: ``games`` is below 1 or ``opening_plies`` below 0.
     """
     if games < 1:
-        raise UsageError(f"{games} games is no match: play at least one.")
+        raise UsageError(f"{games} games are not a match: play at least one.")
     if opening_plies is not None and opening_plies < 0:
-        raise UsageError(f"opening_plies is {opening_plies}: games begin after 0 random plies or more.")
+        raise UsageError(f"opening_plies is {opening_plies}: set 0 or more random plies.")
     players = game.info.players
     usual = usual_opening(game, agents)
     plies = usual if opening_plies is None else opening_plies
@@ -209,7 +209,7 @@ def _result(
         (int(seats[k]), game.key(bare(starts), k), str(episode.actions), *episode.returns)
         for k, episode in enumerate(episodes)
     }
-    if len(distinct) <= game.info.players:  # one game a seat, however often it was played
+    if len(distinct) <= game.info.players:  # one game per seat, however often it was played
         units = np.zeros_like(units)
     most = max(1.0, float(np.abs(returns).max()))
     return MatchResult(
@@ -225,7 +225,7 @@ def _result(
 
 
 def _begins_alike(game: Game) -> bool:
-    """Whether games begin in one position, whatever their seeds."""
+    """Whether games begin in the same position for all seeds (tries 8)."""
     states = game.new_state(8)
     for i in range(8):
         game.kernels.reset(states, i, i)
@@ -238,7 +238,7 @@ def _deals(seed: int, count: int) -> list[int]:
 
 
 def _openings(game: Game, count: int, plies: int, seed: int) -> tuple[Any, NDArray[np.int64]]:
-    """Up to ``count`` openings, and how many plies each took; no position twice where games begin alike."""
+    """Up to ``count`` openings, and the plies of each; no position twice if games begin alike."""
     if not _begins_alike(game):
         return opening_states(game, _deals(seed, count), plies)
     states, played = opening_states(game, _deals(seed, 4 * count), plies)
@@ -261,17 +261,17 @@ def evaluate(
 ) -> list[dict[str, Any]]:
     """Rows for ``coterie eval``: one for each opponent, by name, and one for the agent's ``policy`` if it has one.
 
-    That one asks for probabilities in every position of the game; without ``exact`` it is left out. Games are as in
-    ``play_match``, their seed is the same for every opponent.
+    The policy's row needs its probabilities in every position of the game; without ``exact`` it is left out. Games are
+    played as in ``play_match``, with the same seed for every opponent.
 
     Returns:
-        ``opponent``, ``games``, ``distinct`` (how many of them differ), ``opening_plies``, ``win``, ``draw``, ``loss``
-        (shares), ``win_interval``, ``draw_interval``, ``loss_interval`` (95 %), ``illegal`` (share of games with an
-        illegal answer), ``score`` and ``score_interval`` (mean return, 95 %), ``by_seat``. The policy's row has
+        ``opponent``, ``games``, ``distinct`` (number of different games), ``opening_plies``, ``win``, ``draw``,
+        ``loss`` (shares), ``win_interval``, ``draw_interval``, ``loss_interval`` (95 %), ``illegal`` (share of games
+        with an illegal answer), ``score`` and ``score_interval`` (mean return, 95 %), ``by_seat``. The policy's row has
         ``opponent`` None, ``policy`` (its name), ``exploitability``, ``nash_conv``, ``optimal_share``,
-        ``optimal_share_on_path``, ``optimal_mass`` and ``positions``; where they cannot be had they are None, and
-        ``why`` says why. Where information is hidden, no move is optimal by itself: those shares are None, and
-        ``positions`` counts information sets.
+        ``optimal_share_on_path``, ``optimal_mass`` and ``positions``; if they cannot be computed they are None, and
+        ``why`` gives the reason. With hidden information no single move is optimal: the three ``optimal_`` figures are
+        None, and ``positions`` counts information sets.
     """
     rows = [
         play_match(game, (agent, other), games, seed, opening_plies=opening_plies).as_row(name)

@@ -1,4 +1,4 @@
-"""Rows of measurements, in words."""
+"""Rows of evaluations as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["in_words"]
 
 
 def in_words(row: Mapping[str, Any]) -> str:
-    """A row of ``evaluate``, ``solve_held_out`` or ``compare_worlds`` for people, and whose it is."""
+    """A row of ``evaluate``, ``solve_held_out`` or ``compare_worlds`` as text, with its player if it has one."""
     if "player" in row and "worlds" not in row:
         return f"{row['player']}: {in_words({name: value for name, value in row.items() if name != 'player'})}"
     if "worlds" in row:
         parts = [f"{row['player']}, {row['worlds']} held-out world{'s' * (row['worlds'] > 1)}, {row['ticks']} ticks:"]
-        interval = row["reward_interval"]  # none of a few worlds
+        interval = row["reward_interval"]  # None for few worlds
         told = f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else ""
         parts.append(f"reward of an agent {row['reward']:.3f}{told}")
         parts += [f"{share:.1%} of {name}'s{_percent(span)}" for name, (share, *span) in row["share"].items()]
@@ -48,6 +48,6 @@ def in_words(row: Mapping[str, Any]) -> str:
 
 
 def _percent(interval: Sequence[float | None]) -> str:
-    """An interval of shares in percent; nothing where there is none."""
+    """An interval of shares in percent; empty if there is none."""
     low, high = interval
     return "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"

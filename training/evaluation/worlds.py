@@ -1,6 +1,6 @@
-"""How well a player does in worlds that many agents share: mean reward, on held-out maps, beside references.
+"""Measures players in simultaneous worlds: mean reward on held-out maps, compared with other players.
 
-One player sits in every seat, so a score is what its kind earns when it is among its own. Each player meets the same
+One player fills every seat of a world, so its score is for play among copies of itself. All players get the same
 worlds; intervals are over worlds, since the agents of one world are not independent.
 
 Letters: N worlds, P seats.
@@ -28,17 +28,17 @@ from .intervals import FEWEST, mean_interval, ratio_interval
 __all__ = ["HELD_OUT", "WorldScore", "compare_worlds", "play_worlds"]
 
 HELD_OUT = 1 << 40
-"""Added to the seed of every measured world: training never draws its maps from there."""
+"""Added to the seed of every evaluated world: training never samples its maps there."""
 
 
 @dataclass(frozen=True)
 class WorldScore:
-    """What a player earned.
+    """A player's rewards.
 
     Attributes:
         rewards: [N, P] float64 each seat's sum over its episode; NaN for slots that were empty from the beginning.
         ticks: of the longest episode.
-        illegal: share of answers that were no legal action.
+        illegal: share of answers that were not legal actions.
     """
 
     rewards: NDArray[np.float64]
@@ -67,22 +67,22 @@ def play_worlds(
     progress: Callable[[int], None] | None = None,
     save: Path | None = None,
 ) -> WorldScore:
-    """One episode in each of N worlds, all seats played by one agent, which is asked for all living agents at once.
+    """Play one episode in each of N worlds; one agent plays all seats and decides for all living ones at once.
 
     Args:
         game: simultaneous.
-        agent: whoever decides.
+        agent: plays every seat.
         worlds: N.
-        seed: of the worlds (beyond ``HELD_OUT``) and of the agent's choices.
-        max_steps: stop after so many ticks.
+        seed: of the worlds (added to ``HELD_OUT``) and of the agent's choices.
+        max_steps: stop after this many ticks.
         progress: called with the number of ticks played.
-        save: every world is added to this file, to be watched (`coterie play --replay`).
+        save: file to append a record of every world to, for `coterie play --replay`.
 
     Raises:
         UsageError: no worlds, or a turn-based game.
     """
     if worlds < 1:
-        raise UsageError(f"{worlds} worlds came; play at least one.")
+        raise UsageError(f"worlds is {worlds}: play at least one.")
     if not game.info.simultaneous:
         raise UsageError(f"{game.info.id} is turn-based; measure it with matches.")
     vec: Any = VecEnv(game, worlds, autoreset_mode="Disabled", max_cycles=max_steps)
@@ -130,19 +130,19 @@ def compare_worlds(
 ) -> list[dict[str, Any]]:
     """Rows for ``coterie eval``: every player in the same worlds; see ``play_worlds``.
 
-    ``agents`` and ``progress`` go by the name that the row bears.
+    ``agents`` are by the names in the rows; ``progress`` is called with a name and the ticks played.
 
     Returns:
         ``player``, ``worlds``, ``ticks``, ``reward`` (mean of an agent in an episode), ``reward_interval`` (95 %; None
-        of fewer than ``FEWEST`` worlds), ``least`` and ``most`` (the poorest and richest agent, mean over worlds),
-        ``illegal`` and ``share``: name -> [ratio, low, high], for those who surely earn something, and at least a tenth
-        of it; of fewer worlds [ratio, None, None].
+        for fewer than ``FEWEST`` worlds), ``least`` and ``most`` (the poorest and richest agent, mean over worlds),
+        ``illegal`` and ``share``: other player -> [ratio of rewards, low, high], for others whose mean reward is surely
+        above 0 and more than a tenth of the player's; for fewer than ``FEWEST`` worlds [ratio, None, None].
 
     Raises:
-        UsageError: nobody to compare, no worlds, or a turn-based game.
+        UsageError: no players, no worlds, or a turn-based game.
     """
     if not agents:
-        raise UsageError("There is nobody to compare; name at least one player.")
+        raise UsageError("There are no players to compare; name at least one.")
     scores = {
         name: play_worlds(
             game,
@@ -176,7 +176,7 @@ def compare_worlds(
 
 
 def _share(score: WorldScore, theirs: WorldScore, worlds: int) -> list[float | None]:
-    """The ratio of two players' rewards and its interval; empty where the second may earn next to nothing."""
+    """The ratio of two players' rewards and its interval; empty if the second may earn next to nothing."""
     own, base = score.per_world, theirs.per_world
     if base.mean() <= max(0.0, 0.1 * own.mean()):
         return []

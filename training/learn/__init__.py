@@ -1,1 +1,1 @@
-"""How weights change: objectives, the learner of language models, PPO for nets."""
+"""Changes weights: objectives, the learner of language models, PPO for nets."""

@@ -1,7 +1,7 @@
-"""One learner step: the decisions of a batch, a few passes over them, AdamW per player, and a look at what it did.
+"""One learner step: a few passes over a batch of decisions, with one AdamW per player, then statistics of the result.
 
-Any number of players learn in one step, each as if it had been alone: mini-batches, learning rate, early end and
-breakdown are its own. What is reported of a policy is of the policy *after* the update.
+Any number of players learn in one step, each as if alone: every player has its own mini-batches, learning rate, early
+stop and breakdown. The statistics of a policy describe it *after* the update.
 
 Letters: D decisions.
 """
@@ -25,16 +25,16 @@ from .objectives import Clipped
 __all__ = ["Learner"]
 
 SHARE, FEWEST, MOST = 8, 32, 256
-"""After an update one in ``SHARE`` of a player's decisions is scored again, within these bounds: what the figures of
-the new policy rest on. They are drawn by (seed, update)."""
+"""After an update, one in ``SHARE`` of a player's decisions, but from ``FEWEST`` to ``MOST``, are scored again for the
+statistics of the new policy. (seed, update) determines the sample."""
 
 MOST_WEIGHT = 2.0
-"""Where sampler and learner differ, no token counts more than this many times (truncated importance sampling).
+"""The largest weight of a token if sampler and learner differ (truncated importance sampling).
 
 Source: Yao et al. 2025, Your efficient RL framework secretly brings you off-policy RL training; TRL's default."""
 
 AFTER = ("entropy", "approx_kl", "ratio", "clip_ratio/low_mean", "clip_ratio/high_mean", "clip_ratio/region_mean")
-"""What is said of the policy after the update; everything else is a mean over the update's steps."""
+"""Statistics of the policy after the update; all others are means over the update's steps."""
 
 
 class Learner:
@@ -43,15 +43,15 @@ class Learner:
     Args:
         engine: scores and steps; the one that sampled.
         loss: the loss. schedule: learning rate, clipping and the rest of AdamW.
-        schedules: of players who have one of their own, by name.
+        schedules: by name, for players with a different one.
         free: whether decisions are made in free decoding, which has no distribution over answers.
-        objective: what to descend in an update, by its number; None: the clipped family as ``loss`` has it.
+        objective: returns the objective of an update by its number; None: the clipped family as ``loss`` configures it.
         max_completion_length: dr_grpo's constant (free decoding).
         seed: of the mini-batches.
 
     Attributes:
-        broken: players who did not move in the last step's last passes because their loss or gradient was not finite,
-            or whose policy isn't after it: why.
+        broken: player -> error, for players whose loss or gradient was not finite in the last step, which stopped their
+            updates, or whose policy is not finite after it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Learner:
         return self._falling(self.loss.entropy_coef, self.loss.entropy_final, update)
 
     def cover_coef(self, update: int) -> float:
-        """Weight of the mean log-prob of all answers in an update; 0 in free decoding, which has none."""
+        """Weight of the mean log-prob of all answers in an update; 0 in free decoding, which can't list its answers."""
         return 0.0 if self.free else self._falling(self.loss.cover_coef, self.loss.cover_final, update)
 
     def imitation_coef(self, update: int) -> float:
@@ -100,19 +100,20 @@ class Learner:
     ) -> dict[str, dict[str, float]]:
         """Train all players whose decisions are given.
 
-        A player whose loss or gradient is not finite takes no further step and stands in ``broken``; the others go on.
+        A player whose loss or gradient is not finite takes no further step and is put into ``broken``; the others
+        continue.
 
         Args:
             records: D decisions.
             advantages: [D] float.
-            keep: [D] bool; others take part in the entropy and cover terms alone, if there are any.
+            keep: [D] bool; decisions that are not kept count in the entropy, cover and imitation terms only.
             update: number of this update, from 0.
 
         Returns:
             Player -> learning_rate, stale (share dropped), trained (decisions); means over its steps of loss,
-            policy_loss, kl (beta > 0), grad_norm; of the policy after the update entropy, approx_kl, ratio and
-            clip_ratio/...; sampling/sampling_logp_difference/mean, nats a token (free decoding in half precision, where
-            old log-probs are computed anew); cut_short (1.0, where ``target_kl`` ended its update), broken (1.0).
+            policy_loss, kl (beta > 0), grad_norm; entropy, approx_kl, ratio and clip_ratio/... of the policy after the
+            update; sampling/sampling_logp_difference/mean, nats per token (free decoding in half precision, where old
+            log-probs are recomputed); cut_short (1.0, if ``target_kl`` ended its update), broken (1.0).
         """
         self.broken = {}
         owner = np.array([r.lora for r in records], np.str_)
@@ -154,12 +155,12 @@ class Learner:
         update: int,
         weights: Sequence[Sequence[float]] | None,
     ) -> dict[str, list[dict[str, float]]]:
-        """All optimizer steps of an update; what each player's steps showed."""
+        """All optimizer steps of an update; returns the statistics of each player's steps."""
         shown: dict[str, list[dict[str, float]]] = defaultdict(list)
         parts = [rows[part] for part in self._split([records[d] for d in rows.tolist()], update)]
         objective = self.objective(update)
         batches: dict[int, Batch] = {}
-        ended: set[str] = set()  # who is cut short or broken
+        ended: set[str] = set()  # players cut short or broken
         for _ in range(self.loss.num_iterations):
             for m, part in enumerate(parts):
                 if m not in batches or not ended.isdisjoint(batches[m].players):
@@ -173,7 +174,7 @@ class Learner:
         return shown
 
     def _corrected(self, records: Sequence[Tokens]) -> tuple[list[Tokens], list[list[float]], NDArray[np.float64]]:
-        """The records with the learner's log-probs, a weight for each of them, and the mean distance [D] in nats."""
+        """The decisions with the learner's log-probs, a weight for each, and the mean distance [D] in nats."""
         found = [scored.logprobs for scored in self.engine.score(records)]
         gaps = [np.subtract(new, r.logprobs) for new, r in zip(found, records, strict=True)]
         weights = [np.minimum(np.exp(gap), MOST_WEIGHT).tolist() for gap in gaps]
@@ -181,9 +182,9 @@ class Learner:
         return told, weights, np.array([np.abs(gap).mean() for gap in gaps])
 
     def _split(self, records: Sequence[Tokens], update: int) -> list[NDArray[np.int64]]:
-        """Rows of each mini-batch. Rows with the same question stay together, so that it is still scored once.
+        """Rows of each mini-batch. Rows with the same prompt stay together, so that it is still scored once.
 
-        Which a question is in follows from (seed, update) and the player's own questions.
+        (seed, update) and the player's own prompts determine which mini-batch a prompt is in.
         """
         count = self.loss.num_mini_batches
         if count == 1 or not records:
@@ -198,7 +199,7 @@ class Learner:
         return [rows for m in range(count) if (rows := np.flatnonzero(part == m)).size]
 
     def _descend(self, data: Batch, objective: Objective, update: int) -> dict[str, dict[str, float]]:
-        """One optimizer step; none for those whom the steps before it have led too far, or whose loss broke."""
+        """One optimizer step; none for players past ``target_kl`` or with a loss that is not finite."""
         stats, broken = self.engine.forward_backward(data, objective)
         self.broken |= broken
         steps = {}
@@ -220,9 +221,9 @@ class Learner:
     def _look(
         self, records: Sequence[Tokens], advantages: NDArray[np.float64], rows: NDArray[np.int64], update: int
     ) -> dict[str, dict[str, float]]:
-        """Statistics of the policy as it now is, over some of the decisions that were not stale, kept or not.
+        """Statistics of the current policy over a sample of the decisions that were not stale, kept or not.
 
-        Answers that were tried by chance are left out: over them the estimate of the KL isn't one.
+        Explored answers are left out: the KL estimate is not valid on them.
         """
         rows = np.array([d for d in rows.tolist() if not records[d].explored], np.int64)
         owner = np.array([records[d].lora for d in rows.tolist()], np.str_)
@@ -242,7 +243,7 @@ class Learner:
         return found
 
     def _clipped(self, update: int, *, plain: bool = False) -> Clipped:
-        """The clipped family as configured; ``plain``: without KL and entropy terms, for its statistics."""
+        """The clipped objective as configured; ``plain``: the policy term alone, for statistics."""
         loss = self.loss
         return Clipped(
             loss.loss_type,
@@ -257,7 +258,7 @@ class Learner:
         )
 
     def _of_all(self, update: int) -> bool:
-        """Whether decisions teach that are not kept."""
+        """Whether decisions that are not kept take part in the loss."""
         return bool(self.entropy_coef(update) or self.cover_coef(update) or self.imitation_coef(update))
 
     def _schedule(self, player: str | None) -> OptimizerConfig:

@@ -1,10 +1,9 @@
 """The clipped policy-gradient family in GRPOConfig's words: grpo, bnpo, dr_grpo, dapo, cispo; by token or by sequence.
 
 Letters: B rows, T tokens of the answer, padded. A ``choice`` decision is a row with T = 1, whose one log-probability is
-normalised over the legal set. Values and gradients are held to TRL's ``GRPOTrainer._compute_loss`` by tests;
-docs/losses.md tells the differences, of which there is one in meaning: a row that is not kept (its group had no
-variance) counts nowhere, as if it had not been in the batch, while TRL lets it pull through the KL term and stretch the
-denominators.
+normalised over the legal actions. Tests compare values and gradients with TRL's ``GRPOTrainer._compute_loss``;
+docs/losses.md lists the differences. One changes the meaning: a row that is not kept (its group had no variance) counts
+nowhere, as if it were not in the batch, while in TRL it still adds to the KL term and the denominators.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from ...errors import CollapseError, UnknownName, UsageError
 __all__ = ["LOSS_TYPES", "Clipped", "Level", "LossType", "policy_loss"]
 
 LossType = Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo"]
-"""How the terms of a batch are clipped and averaged; see ``policy_loss``."""
+"""How to clip and average the terms of a batch; see ``policy_loss``."""
 
 Level = Literal["token", "sequence"]
-"""GRPOConfig's ``importance_sampling_level``: a ratio for each token, or one a row (GSPO)."""
+"""GRPOConfig's ``importance_sampling_level``: a ratio for each token, or one per row (GSPO)."""
 
 LOSS_TYPES: tuple[str, ...] = get_args(LossType)
 
 NOT_YET = ("sapo", "luspo", "vespo")
-"""Names that GRPOConfig has and we have not."""
+"""GRPOConfig's loss types that are not implemented here."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +37,12 @@ class Clipped:
 
     Attributes:
         loss_type, epsilon_low, epsilon_high, beta, level, max_completion_length: as in ``policy_loss``.
-        bonus: weight of the mean entropy over *all* decisions, kept or not (where a policy always plays the same there
-            is no variance, and a bonus is needed most); every draw counts.
-        cover: weight of the mean log-prob of all answers of a decision, over all decisions: the KL from the uniform
-            choice to the policy, but for a constant. Unlike that of entropy, its gradient doesn't vanish where the
-            policy is sure, so no answer is lost for good before its worth is known.
-        imitation: weight of the cross-entropy to what a teacher would have answered, over all decisions.
+        bonus: weight of the mean entropy over *all* decisions, kept or not (a policy that always plays the same has no
+            variance, and needs the bonus most); every sampled row counts.
+        cover: weight of the mean log-prob of all answers of a decision, over all decisions: up to a constant, minus the
+            KL from the uniform choice to the policy. Unlike that of entropy, its gradient doesn't vanish where the
+            policy is certain, so no answer is lost for good before its value is known.
+        imitation: weight of the cross-entropy to the teacher's answers, over all decisions.
     """
 
     loss_type: str = "dapo"
@@ -57,7 +56,7 @@ class Clipped:
     imitation: float = 0.0
 
     def __call__(self, terms: Terms) -> tuple[Tensor, dict[str, float]]:
-        """[] this part's share of the loss, and of its statistics.
+        """[] this pack's share of the loss, and of its statistics.
 
         Raises:
             CollapseError: the loss is not finite.
@@ -124,24 +123,24 @@ def policy_loss(
     num_items: float | None = None,
     max_completion_length: int | None = None,
 ) -> tuple[Tensor, dict[str, float]]:
-    """[] the loss to descend, and what to show of it.
+    """[] the loss to minimise, and its statistics.
 
     With ratio r = pi / pi_old, the term of a token is -min(r A, clip(r, 1 - epsilon_low, 1 + epsilon_high) A); cispo's
     is -min(r, epsilon_high) A log pi with the ratio detached. Averaged over: grpo, tokens of a row and then rows; bnpo,
     all tokens; dr_grpo, B x ``max_completion_length``; dapo and cispo, ``num_items``.
 
     Args:
-        logprobs: [B, T] of the policy that learns, with gradient, nats.
+        logprobs: [B, T] of the learning policy, with gradient, nats.
         old_logprobs: [B, T] of the policy that sampled; None: on policy, the ratio is 1 (its gradient stays).
         advantages: [B] or [B, T].
-        mask: [B, T] 1 where the policy chose the token; what stands elsewhere is never read.
+        mask: [B, T] 1 where the policy chose the token; values elsewhere are never read.
         loss_type: one of ``LOSS_TYPES``.
         epsilon_low: GRPOConfig's ``epsilon``.
         epsilon_high: None: as ``epsilon_low``. For cispo the bound of the ratio itself, not its distance from 1.
         delta: upper bound of the unclipped ratio (two-sided clipping); None: none.
         beta: weight of the KL to the reference policy, estimated by exp(d) - d - 1 with d = log ref - log pi.
         ref_logprobs: [B, T] of the reference policy, needed where ``beta`` is not 0.
-        use_bias_correction_kl: multiply the KL term by the ratio, as GRPOConfig does by default.
+        use_bias_correction_kl: multiply the KL term by the ratio, GRPOConfig's default.
         level: "token", or "sequence" for one ratio a row: the mean over its tokens, exponentiated.
         keep: [B] bool, rows that count; None: all. See ``credit.Credit.keep``.
         weights: [B] or [B, T] detached factors on the policy term, e.g. truncated importance sampling; None: 1.
@@ -216,7 +215,7 @@ def policy_loss(
 def _policy_term(
     loss_type: str, ratio: Tensor, new: Tensor, advantage: Tensor, low: float, high: float, delta: float | None
 ) -> Tensor:
-    """[B, T], or [B, 1] at level "sequence": what a token adds before averaging."""
+    """[B, T], or [B, 1] at level "sequence": a token's term before averaging."""
     if loss_type == "cispo":
         return -torch.clamp(ratio, max=high).detach() * advantage * new
     clipped = torch.clamp(ratio, 1.0 - low, 1.0 + high)
@@ -225,7 +224,7 @@ def _policy_term(
 
 
 def _aggregate(loss_type: str, term: Tensor, count: Tensor, num_items: float | None, length: int | None) -> Tensor:
-    """[] the average that gives each loss type its name."""
+    """[] the average over tokens and rows, by loss type."""
     total = (term * count).sum(-1)
     if loss_type == "grpo":
         return (total / count.sum(-1).clamp(min=1.0)).mean()
@@ -237,7 +236,7 @@ def _aggregate(loss_type: str, term: Tensor, count: Tensor, num_items: float | N
 
 
 def _log_weights(log_ratio: Tensor, count: Tensor, level: str) -> Tensor:
-    """[B, T] or, at level "sequence", [B, 1]."""
+    """[B, T] log ratios; at level "sequence" [B, 1], their means over the tokens."""
     if level == "token":
         return log_ratio
     return ((log_ratio * count).sum(-1) / count.sum(-1).clamp(min=1.0)).unsqueeze(-1)
@@ -247,7 +246,7 @@ def _log_weights(log_ratio: Tensor, count: Tensor, level: str) -> Tensor:
 def _ratio_stats(
     loss_type: str, ratio: Tensor, log_ratio: Tensor, advantage: Tensor, count: Tensor, low: float, high: float
 ) -> dict[str, float]:
-    """How far the policy has moved from the one that sampled, and how often the clip bites."""
+    """How far the policy has moved from the one that sampled, and how often the ratio is clipped."""
     below = (ratio < 1.0 - low) & (advantage < 0) if loss_type != "cispo" else torch.zeros_like(ratio, dtype=torch.bool)
     above = (ratio > (high if loss_type == "cispo" else 1.0 + high)) & (advantage > 0)
     return {
@@ -261,7 +260,7 @@ def _ratio_stats(
 
 @torch.no_grad()
 def _mean(value: Tensor, count: Tensor) -> float:
-    """Mean over real tokens, or over rows where there is one value a row."""
+    """Mean over real tokens, or over rows if there is one value per row."""
     value = value.to(count.dtype)
     if value.size(1) == 1 and count.size(1) > 1:
         return float(value.mean())
@@ -269,13 +268,13 @@ def _mean(value: Tensor, count: Tensor) -> float:
 
 
 def _only(value: Tensor, real: Tensor) -> Tensor:
-    """0 in padding, so that no infinity from there meets a 0 of the mask."""
+    """``value`` with 0 in padding, so that no infinity there is multiplied by the mask's 0."""
     return torch.where(real, value, torch.zeros((), dtype=value.dtype, device=value.device))
 
 
 def _check_names(loss_type: str, level: str) -> None:
     if loss_type in NOT_YET:
-        raise UsageError(f"loss_type {loss_type!r} is TRL's but not ours yet: choose one of {', '.join(LOSS_TYPES)}.")
+        raise UsageError(f"TRL's loss_type {loss_type!r} isn't implemented yet: choose one of {', '.join(LOSS_TYPES)}.")
     if loss_type not in LOSS_TYPES:
         raise UnknownName("loss_type", loss_type, LOSS_TYPES)
     if level not in get_args(Level):
@@ -285,7 +284,7 @@ def _check_names(loss_type: str, level: str) -> None:
 def _check_shapes(
     logprobs: Tensor, keep: Tensor | None, alike: dict[str, Tensor | None], by_row: dict[str, Tensor | None]
 ) -> Tensor:
-    """Numbers of the rows that count; ``alike`` have the shape of logprobs, ``by_row`` may have one number a row."""
+    """Indices of the rows that count; ``alike`` must have logprobs' shape, ``by_row`` may have one value per row."""
     if logprobs.dim() != 2:
         raise UsageError(f"logprobs has shape {list(logprobs.shape)}: expected [B, T]; a choice decision has T = 1.")
     rows, whole = logprobs.size(0), tuple(logprobs.shape)

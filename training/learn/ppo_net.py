@@ -2,9 +2,9 @@
 
 Letters: N worlds, P seats, B = N P rows, T ticks of a rollout, A actions, D hidden units.
 
-The loop is the paper's: play T ticks with the present net, estimate advantages, improve the clipped objective for a few
-passes over the rows, repeat. Rows are sequences, so the GRU is trained through time from the memory that it had at the
-beginning of the rollout. Illegal actions have no probability; the dead are asked nothing and count nowhere.
+The loop is the paper's: play T ticks with the current net, estimate advantages, improve the clipped objective for a few
+passes over the rows, repeat. Rows are sequences, so the GRU is trained through time from its memory at the beginning of
+the rollout. Illegal actions have probability 0; dead agents do not act and count nowhere.
 
 Left out: clipping of the value loss, normalisation of observations and rewards (a plane's scale is fixed).
 
@@ -45,8 +45,8 @@ class Ticks:
         reward: [T, B].
         fresh: [T, B] bool: an episode begins with this observation.
         ended: [T, B] bool: the episode (or the agent) ended with this action.
-        counts: [T, B] float32 1 where a living agent was asked.
-        memory: [B, D] at the beginning.
+        counts: [T, B] float32 1 where a living agent acted.
+        memory: [B, D] the GRU's, at the beginning.
     """
 
     observation: Tensor
@@ -95,13 +95,13 @@ class PPO:
 
     Args:
         vec: the worlds; a simultaneous game with plane observations, autoreset in the same step.
-        net: made for it.
+        net: made for the game.
         config: how it learns.
         seed: of the worlds, the action sampling and the order of rows.
         episode: see ``enter``.
-        dense: what is paid beside the rewards while learning, or None.
+        dense: dense rewards added while learning, or None.
 
-    ``updates`` and ``agent_steps`` count the rollouts learned from and the actions of living agents.
+    ``updates`` counts the rollouts learned from, ``agent_steps`` the actions of living agents.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class PPO:
         self.enter(vec, seed, episode)
 
     def enter(self, vec: VecEnv, seed: int, episode: int = 0) -> None:
-        """Begin in new worlds of the same kind, out of step: world i is i / N of an ``episode`` (ticks) old."""
+        """Begin in new worlds of the same kind, at staggered ages: world i is i / N of an ``episode`` (ticks) old."""
         self.vec = vec
         self.memory, self.fresh = self.net.begin(self.rows), torch.ones(self.rows, dtype=torch.bool)
         vec.reset(seed=seed)
@@ -135,7 +135,7 @@ class PPO:
     # -- playing -------------------------------------------------------------------------------------------------------
 
     def _look(self) -> tuple[Tensor, Tensor]:
-        """Copies of what all rows see now, and of their masks."""
+        """Copies of the current observations and masks of all rows."""
         seen, mask = self.vec.observation, self.vec.action_mask
         return (
             torch.from_numpy(seen.reshape(self.rows, *seen.shape[2:]).copy()),
@@ -143,13 +143,13 @@ class PPO:
         )
 
     def _draw(self, logits: Tensor) -> Tensor:
-        """[B] actions from masked logits."""
+        """[B] actions sampled from masked logits."""
         uniform = torch.rand(logits.shape, generator=self.generator).clamp_(1e-10)
         return (logits - (-uniform.log()).log()).argmax(-1)
 
     @torch.no_grad()
     def play(self) -> Ticks:
-        """T ticks with the present net."""
+        """Play T ticks with the current net."""
         begun, ticks = self.memory, []
         for _ in range(self.config.ticks):
             ticks.append(self._tick())
@@ -161,7 +161,7 @@ class PPO:
         return Ticks(seen, mask, action, logprob, torch.cat([value, last[None]]), reward, fresh, ended, counts, begun)
 
     def _tick(self) -> tuple[Tensor, ...]:
-        """Ask the net, play, and say what happened, in the order of ``Ticks``."""
+        """Play one tick; returns its columns in the order of ``Ticks``."""
         vec, fresh = self.vec, self.fresh
         observation, mask = self._look()
         logits, value, self.memory = self.net.step(observation, self.memory * (~fresh).float()[:, None])
@@ -176,7 +176,7 @@ class PPO:
         reward = torch.from_numpy(rewards.reshape(-1).copy())
         self.earned += float(reward.sum())
         cut = torch.from_numpy(truncated.reshape(-1).copy()) & asked
-        if cut.any():  # the world went on beyond the time limit: its value is what is missing
+        if cut.any():  # cut off by the time limit: add the value of the state beyond it
             final = info["final_obs"]["observation"].reshape(self.rows, *observation.shape[1:])[cut.numpy()]
             _, beyond, _ = self.net.step(torch.from_numpy(final), self.memory[cut])
             reward[cut] += self.config.gamma * beyond
@@ -199,7 +199,7 @@ class PPO:
             yield Ticks(**whole), [tensor[:, rows] for tensor in extra]
 
     def learn(self, rollout: Ticks, learning_rate: float | None = None) -> dict[str, float]:
-        """A few passes over a rollout; means of the losses and diagnostics."""
+        """Make a few passes over a rollout; returns means of the losses and diagnostics."""
         config = self.config
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate if learning_rate is None else learning_rate
@@ -223,7 +223,7 @@ class PPO:
         return means | {"explained_variance": float(explained)}
 
     def update(self, learning_rate: float | None = None) -> dict[str, float]:
-        """Play and learn once; a row of metrics. Rewards are per living agent and tick."""
+        """Play and learn once; returns a row of metrics. Rewards are per living agent and tick."""
         began, self.earned = time.perf_counter(), 0.0
         rollout = self.play()
         played = time.perf_counter()
@@ -257,7 +257,7 @@ class PPO:
         }
 
     def load_state_dict(self, kept: dict[str, Any]) -> None:
-        """Go on exactly where ``state_dict`` was taken."""
+        """Restore what ``state_dict`` returned, exactly."""
         self.net.load_state_dict(kept["net"])
         self.optimizer.load_state_dict(kept["optimizer"])
         self.generator.set_state(kept["generator"])

@@ -1,1 +1,1 @@
-"""Who takes part in a run."""
+"""The players of a run, and their health."""

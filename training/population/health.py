@@ -1,8 +1,8 @@
-"""Players who break while they learn: how that shows, and how one of several is set back.
+"""Detects players that break while they learn, and sets one of several back.
 
-A player is broken when its loss or a gradient is not finite, when one update moves its policy too far, and when the
-share of illegal answers stays too high or the entropy too low for ``patience`` updates. What is not known counts for
-nothing: neither as healthy nor as ill.
+A player is broken when its loss or a gradient is not finite, when one update moves its policy too far, or when the
+share of illegal answers stays too high or the entropy too low for ``patience`` updates. A missing figure changes
+neither count.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ __all__ = ["Guards", "Health", "Sound"]
 
 
 class Guards:
-    """Counts what looks like a collapse, for each player.
+    """Counts signs of a collapse, for each player.
 
-    ``low`` holds, by player, updates in a row with too many illegal answers and with too little entropy.
+    ``low`` holds, by player, the updates in a row with too many illegal answers and with too little entropy.
     """
 
     def __init__(self, limits: BudgetConfig) -> None:
@@ -30,15 +30,15 @@ class Guards:
         self.low: dict[str, dict[str, int]] = {}
 
     def look(self, name: str, update: int, row: Mapping[str, Any]) -> CollapseError | None:
-        """What is wrong with a player after an update; None if it is well.
+        """The error of a player that is broken after an update; None if it is well.
 
-        ``row`` has what is known of it: ``illegal``, ``entropy``, ``approx_kl``; what isn't there isn't known.
+        ``row`` holds its figures ``illegal``, ``entropy`` and ``approx_kl``; any may be missing.
         """
         limits, low = self.limits, self.low.setdefault(name, {"illegal": 0, "entropy": 0})
         moved, illegal, entropy = row.get("approx_kl", 0.0), row.get("illegal"), row.get("entropy")
         if not moved <= limits.max_kl:  # nan is broken too
             return CollapseError(
-                f"Update {update} moved the policy by {moved:.2f} nats a decision (max_kl {limits.max_kl}). "
+                f"Update {update} moved the policy by {moved:.2f} nats per decision (max_kl {limits.max_kl}). "
                 "Lower learning_rate or num_iterations."
             )
         if illegal is not None:
@@ -47,8 +47,8 @@ class Guards:
             low["entropy"] = 0 if entropy >= limits.min_entropy else low["entropy"] + 1
         if low["illegal"] >= limits.patience:
             return CollapseError(
-                f"{illegal:.0%} of the answers were illegal in {limits.patience} updates running "
-                f"(max_illegal {limits.max_illegal}). Lower learning_rate, raise beta, or use choice decoding."
+                f"Illegal answers stayed at {illegal:.0%} for {limits.patience} updates (max_illegal "
+                f"{limits.max_illegal}). Lower learning_rate, raise beta, or use choice decoding."
             )
         if low["entropy"] >= limits.patience:
             return CollapseError(
@@ -58,16 +58,16 @@ class Guards:
         return None
 
     def well(self, name: str) -> bool:
-        """Whether the last look at a player saw nothing."""
+        """Whether the last update of a player showed no sign of a collapse."""
         return not any(self.low.get(name, {}).values())
 
     def forget(self, name: str) -> None:
-        """Count anew."""
+        """Reset a player's counts."""
         self.low.pop(name, None)
 
 
 class Sound:
-    """The last version of each player of a bank that was well, weights and moments."""
+    """Keeps the last healthy version of each player of a bank: weights and moments."""
 
     def __init__(self, bank: LoraBank, optimizer: BankAdamW) -> None:
         self.bank, self.optimizer = bank, optimizer
@@ -75,7 +75,7 @@ class Sound:
         self.updates: dict[str, int] = {}
 
     def keep(self, names: Sequence[str], update: int) -> None:
-        """Keep players as they are after so many updates."""
+        """Keep the players as they are after ``update`` updates."""
         moments = self.optimizer.state_dict()
         for name in names:
             kept = f"{name}@sound"
@@ -86,13 +86,13 @@ class Sound:
             self.moments[name], self.updates[name] = moments.get(name), update
 
     def forget(self, names: Sequence[str]) -> None:
-        """Let go of what was kept of those who learn no more."""
+        """Delete the kept versions of players that no longer learn."""
         for name in names:
             self.bank.remove(f"{name}@sound")
             del self.moments[name], self.updates[name]
 
     def set_back(self, name: str) -> int:
-        """Make a player what was kept of it; returns after how many updates that was."""
+        """Set a player back to its kept version; returns the number of updates it had then."""
         self.bank.copy(f"{name}@sound", name)
         if self.moments[name] is not None:
             own = {**self.moments[name], "birth": self.bank.births[name]}
@@ -104,14 +104,14 @@ class Sound:
         return {"moments": dict(self.moments), "updates": dict(self.updates)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` gave; load the bank first."""
+        """Restore what ``state_dict`` returned; load the bank first."""
         self.moments, self.updates = dict(state["moments"]), dict(state["updates"])
 
 
 class Health:
-    """Looks after all who learn: the only one that breaks ends the run, one of several is set back.
+    """Watches all learners: if a sole learner breaks, the run ends; one of several is set back.
 
-    ``every`` so many updates it looks at whom to keep.
+    Every ``every`` updates it keeps the learners that are well.
     """
 
     def __init__(self, limits: BudgetConfig, pool: Pool, bank: LoraBank, optimizer: BankAdamW, every: int) -> None:
@@ -120,17 +120,17 @@ class Health:
         self.welcome(0)
 
     def welcome(self, done: int) -> None:
-        """Of several learners, keep those who joined after so many updates, for they may break in their first one."""
+        """If several learn, keep those that joined after ``done`` updates, as they may break in their first update."""
         if len(self.pool.live) > 1:
             self.sound.keep([name for name in self.pool.live if name not in self.sound.updates], done)
 
     def look_after(
         self, update: int, players: Mapping[str, Mapping[str, Any]], broken: Mapping[str, CollapseError]
     ) -> dict[str, Any]:
-        """See to everybody after an update, by the figures of each who learned in it and by who is known to be broken.
+        """Check all learners after an update, by their figures and the errors of those already known to be broken.
 
         Returns:
-            Of several learners, what the line of the update says of them: ``players``, and ``notes`` on who was set
+            With several learners, additions to the update's line of metrics: ``players``, and ``notes`` on those set
             back.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Everybody who can be seated in a run: players who learn, their past selves, others who stay what they are.
+"""All players that can be seated in a run: learners, their past selves, and others that do not change.
 
 A past self is called ``main@25``: player main as it was after 25 updates.
 """
@@ -16,7 +16,7 @@ __all__ = ["Bank", "Pool"]
 
 
 class Bank(Protocol):
-    """What a pool needs of an engine."""
+    """What a pool needs from an engine."""
 
     def add(self, name: str, init_from: str | None = None) -> object:
         """Add a player with a fresh adapter, or with another's weights."""
@@ -31,12 +31,12 @@ class Pool:
     """The players of a run, by name.
 
     Args:
-        bank: holds the adapters of those who learn, and their past selves'.
-        agent: a player of the bank as an agent.
-        max_past: past selves that are kept of each player; the oldest leaves.
+        bank: holds the adapters of the learners and of their past selves.
+        agent: makes an agent of a player of the bank, by name.
+        max_past: past selves to keep of each player; the oldest is removed.
 
-    ``agents`` are everybody; ``live`` learn, ``frozen`` have learned and stay what they are; ``snapshots`` are past
-    selves by player, oldest first.
+    ``agents`` holds all players; ``live`` ones learn, ``frozen`` ones have learned and no longer change; ``snapshots``
+    are past selves by player, oldest first.
     """
 
     def __init__(self, bank: Bank, agent: Callable[[str], Agent], max_past: int) -> None:
@@ -47,22 +47,22 @@ class Pool:
         self.snapshots: dict[str, list[str]] = {}
 
     def add(self, name: str, agent: Agent | None = None) -> None:
-        """Add a player of the bank, who learns; one that comes as an ``agent`` of its own stays what it is.
+        """Add a player: one of the bank, which learns, or ``agent``, which does not.
 
         Raises:
-            UsageError: there is one of that name.
+            UsageError: the name is taken.
         """
         if name in self.agents:
-            raise UsageError(f"There is a player {name!r} already; take another name.")
+            raise UsageError(f"There is already a player {name!r}; choose another name.")
         self.agents[name] = agent or self._agent(name)
         if agent is None:
             self.live.append(name)
 
     def freeze(self, name: str) -> None:
-        """Let a player stay what it is from now on.
+        """Stop a player's learning.
 
         Raises:
-            UnknownName: nobody of that name learns.
+            UnknownName: no learner has that name.
         """
         self._check(name)
         self.live.remove(name)
@@ -73,13 +73,13 @@ class Pool:
         return self.snapshots.get(name, [])
 
     def snapshot(self, name: str, update: int) -> str:
-        """Keep a player who learns as it is now; the oldest of too many past selves leaves.
+        """Keep a learner's current self as a past self; beyond ``max_past`` the oldest is removed.
 
         Returns:
             The past self's name.
 
         Raises:
-            UnknownName: nobody of that name learns.
+            UnknownName: no learner has that name.
         """
         self._check(name)
         past = self.snapshots.setdefault(name, [])
@@ -92,10 +92,10 @@ class Pool:
         return kept
 
     def remove(self, name: str) -> None:
-        """Remove whoever is called so, with past selves and weights.
+        """Remove a player, with its past selves and weights.
 
         Raises:
-            UnknownName: nobody is.
+            UnknownName: no player has that name.
         """
         if name not in self.agents:
             raise UnknownName("player", name, self.agents)
@@ -104,12 +104,12 @@ class Pool:
             self.remove(kept)
         self.snapshots.pop(name, None)
         for names in (self.live, self.frozen, *self.snapshots.values()):
-            if name in names:  # others have their weights elsewhere
+            if name in names:  # other players have no weights in the bank
                 names.remove(name)
                 self._bank.remove(name)
 
     def _own(self) -> list[str]:
-        """Whose weights lie in the bank."""
+        """Players with weights in the bank."""
         return [*self.live, *self.frozen, *(kept for past in self.snapshots.values() for kept in past)]
 
     def _check(self, name: str) -> None:
@@ -121,7 +121,7 @@ class Pool:
         return copy.deepcopy({"live": self.live, "frozen": self.frozen, "snapshots": self.snapshots})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` gave; load the bank first."""
+        """Restore what ``state_dict`` returned; load the bank first."""
         for name in self._own():
             del self.agents[name]
         held = copy.deepcopy(dict(state))

@@ -1,1 +1,1 @@
-"""A run: its configuration and presets, its folder, what is shown of it, the players that it leaves."""
+"""A run: its configuration and presets, its folder, its display, and the players that it saves."""

@@ -1,4 +1,4 @@
-"""What makes a saved adapter complete on another machine: its base by a name, a model card, the tokenizer."""
+"""Completes a saved adapter for use on other machines: the base model's name, a model card, the tokenizer."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["base_name", "command", "complete"]
 
 HUB = {"smollm2": "HuggingFaceTB/SmolLM2-135M-Instruct"}
-"""Names of ours -> ids on the hub."""
+"""coterie's names -> ids on the hub."""
 
 
 def base_name(id: str) -> str:
-    """What a base model is called anywhere: its id on the hub, coterie's name, or the name of its folder or file."""
+    """A base model's name on any machine: its id on the hub, coterie's name, or the name of its folder or file."""
     return HUB.get(id) or (Path(id).name if Path(id).is_absolute() else id)
 
 
 def command(config: TrainConfig) -> str:
-    """The command line that starts such a run: the game, and what differs from its preset."""
+    """The command line that starts a run with this configuration: the game, and what differs from its preset."""
     start = to_dict(preset(config.game, config.rollout.curriculum))
     words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game]
     if config.rollout.curriculum:
@@ -46,12 +46,12 @@ def command(config: TrainConfig) -> str:
 
 
 def complete(folder: Path, loaded: LoadedModel, config: TrainConfig, evaluation: Sequence[Mapping[str, Any]]) -> None:
-    """Add to an adapter in peft's format, the folder of adapter_config.json, what others need: README.md and tokenizer.
+    """Complete an adapter in peft's format in ``folder``: set the base model's name, add README.md and the tokenizer.
 
-    ``evaluation`` are the rows of the run's last one; there may be none.
+    ``evaluation`` holds the rows of the run's last evaluation, if any.
 
     Raises:
-        OSError: it can't be written.
+        OSError: a file can't be written.
     """
     adapter = json.loads((folder / "adapter_config.json").read_text())
     adapter["base_model_name_or_path"] = base_name(loaded.id)
@@ -84,12 +84,12 @@ tags: [coterie, lora, reinforcement-learning, {game}]
 
 A LoRA adapter (r {p.lora_r}, alpha {p.lora_alpha}) that learned {config.game} by playing it, with coterie.
 
-- **Base model**: {where}; {note}. SHA-256 of its weights as they were loaded: `{loaded.hash}`.
-- **Learned by**: `{command(config)}`
-- **Answers by**: {p.decode} decoding, the {p.template} prompt, temperature {p.temperature:g}.
+- **Base model**: {where}; {note}. SHA-256 of its weights as loaded: `{loaded.hash}`.
+- **Trained with**: `{command(config)}`
+- **Answers with**: {p.decode} decoding, the {p.template} prompt, temperature {p.temperature:g}.
 - **Licence** of the adapter: MIT; the base model has its own.
 
-The last evaluation within the run:
+The run's last evaluation:
 
 | against | result |
 |---|---|
@@ -97,7 +97,7 @@ The last evaluation within the run:
 
 ## Load it
 
-With peft, `FOLDER` being this folder or its id on the hub:
+With peft, where `FOLDER` is this folder or its id on the hub:
 
 ```python
 from {source}
@@ -123,6 +123,6 @@ player = LLMAgent(LoraPolicy(loaded, bank, decode="{p.decode}", template="{p.tem
 
 
 def _figures(e: Mapping[str, Any]) -> str:
-    """Every share and mean of a row of an evaluation."""
+    """The shares and means in a row of an evaluation."""
     names = ("win", "draw", "loss", "solved", "sampled", "exploitability", "reward")
     return ", ".join(f"{name} {e[name]:.4g}" for name in names if isinstance(e.get(name), int | float))

@@ -1,6 +1,6 @@
-"""Configurations as files: one reader for runs of language models and of nets, which tells them apart by a tag.
+"""Reads and writes configurations of runs, of language models and of nets; a tag distinguishes them.
 
-``policy: net`` marks a run of a net; in the others ``policy`` is a section.
+``policy: net`` marks a run of a net; for a language model ``policy`` is a section.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ AnyConfig = TrainConfig | NetConfig
 
 
 def to_dict(config: AnyConfig) -> dict[str, Any]:
-    """Plain nested data, as JSON and YAML know it, with its tag."""
+    """Plain nested data, for JSON and YAML, with its tag."""
     tag = {"policy": "net"} if isinstance(config, NetConfig) else {}
     return tag | dataclasses.asdict(config) | {"set": list(config.set)}
 
 
 def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> TrainConfig:
-    """A configuration from nested data, on top of ``base``; by default of the game's preset.
+    """A configuration from nested data, on top of ``base``; by default the game's preset.
 
     Raises:
         UnknownName: a section or field that doesn't exist.
@@ -79,7 +79,7 @@ def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> Train
 
 
 def from_tagged(data: Mapping[str, Any]) -> AnyConfig:
-    """What nested data means by its tag; missing fields have the presets' values.
+    """A configuration from nested data with its tag; missing fields have the presets' values.
 
     Raises:
         UnknownName, UsageError: see ``from_dict``.
@@ -95,7 +95,7 @@ def read_config(path: Path, game: str | None = TrainConfig.game) -> AnyConfig:
 
     Args:
         path: of the file.
-        game: where the file says none.
+        game: if the file names none.
 
     Raises:
         UsageError: no such file, not YAML, not a mapping, no game, unknown fields or bad values.
@@ -103,13 +103,13 @@ def read_config(path: Path, game: str | None = TrainConfig.game) -> AnyConfig:
     data = _read(path)
     if "game" not in data and game is None:
         raise UsageError(
-            f"{path} doesn't say which game: add a line such as `game: tictactoe`, or say it before --config."
+            f"{path} doesn't name a game: add a line such as `game: tictactoe`, or give the game before --config."
         )
     return from_tagged({"game": game, **data})
 
 
 def config_of(name: str) -> AnyConfig | None:
-    """The configuration of the run that ``RUN``, ``RUN:player`` or ``RUN:player@version`` names; None: no run."""
+    """The configuration of the run named by ``RUN``, ``RUN:player`` or ``RUN:player@version``; None: not a run."""
     player = name.partition("@")[0]
     for folder in (name, player, player.rpartition(":")[0]):
         if folder and (Path(folder) / "config.yaml").is_file():
@@ -130,7 +130,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def is_net_run(folder: Path) -> bool:
-    """Whether a folder holds a run of a net: by its tag alone."""
+    """Whether a folder holds a run of a net, judged by its tag alone."""
     try:
         return _read(folder / "config.yaml").get("policy") == "net"
     except UsageError:
@@ -138,19 +138,19 @@ def is_net_run(folder: Path) -> bool:
 
 
 def load_config(path: Path) -> TrainConfig:
-    """``read_config`` where a language model learns.
+    """``read_config`` for a language model's run.
 
     Raises:
-        UsageError: see ``read_config``; or it is about a net.
+        UsageError: see ``read_config``; or it configures a net.
     """
     config = read_config(path)
     if isinstance(config, NetConfig):
-        raise UsageError(f"{path} is about a net (policy: net), not about a language model.")
+        raise UsageError(f"{path} configures a net (policy: net), not a language model.")
     return config
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file; what was there is replaced whole."""
+    """Write a file; replaces an existing one in one step."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(text)
     os.replace(partial, path)
@@ -162,20 +162,20 @@ def save_config(config: AnyConfig, path: Path) -> None:
 
 
 def new_folder(config: AnyConfig) -> Path:
-    """``runs/GAME-TIME``, the folder of a run for which none is named."""
+    """``runs/GAME-TIME``, the default folder of a run."""
     kind = "-net" if isinstance(config, NetConfig) else ""
     return Path("runs") / f"{spec(config.game).name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def newest_folder(game: str) -> Path:
-    """The newest run of a game in runs/; of any game where none is named.
+    """The newest run of a game in runs/; of any game if ``game`` is empty.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such run.
     """
     pattern = f"{spec(game).name}-*" if game else "*-*"
     left = sorted(Path("runs").glob(pattern), key=lambda path: path.stat().st_mtime)
     if not left:
         what = f"No run of {spec(game).name}" if game else "No run"
-        raise UsageError(f"{what} lies in runs/; name the one to resume: --run DIR --resume.")
+        raise UsageError(f"{what} in runs/; name the one to resume: --run DIR --resume.")
     return left[-1]

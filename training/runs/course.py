@@ -1,4 +1,4 @@
-"""What goes on around the updates of a run: evaluations, metrics, checkpoints, and when it ends."""
+"""Runs the updates of a run with its evaluations, metrics and checkpoints, and decides when it ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def follow(
 ) -> Outcome:
     """Update until the goal, the budget, a collapse or Ctrl-C; see ``loop.train``.
 
-    The run ``started`` at that ``time.monotonic``; ``notes`` stand in its first line of metrics.
+    ``started`` is the run's start in ``time.monotonic``; ``notes`` go into its first line of metrics.
     """
     minutes, dense = trainer.config.budget.minutes, trainer.config.rollout.shaping + trainer.config.rollout.novelty
     moment = started + 60 * minutes if minutes else math.inf
@@ -55,7 +55,7 @@ def _updates(
                 with until(moment):
                     start = trainer.evaluate() if not trainer.updates and exam.looks_first else []
                     row = trainer.step()
-            except OutOfTime:  # nothing stays of an update that is half done
+            except OutOfTime:  # an unfinished update leaves no trace
                 assert whole is not None
                 put_back(trainer, *whole)
                 break
@@ -85,5 +85,5 @@ def _updates(
             if over:
                 break
     save(trainer)
-    short = "" if trainer.updates else " One takes longer than `minutes` allows: ask for fewer games, or more minutes."
+    short = "" if trainer.updates else " One takes longer than `minutes` allows: set fewer games, or more minutes."
     return "budget", f"The budget is used up after {trainer.updates} updates.{short}", rows

@@ -14,7 +14,7 @@ __all__ = ["plot_curves", "title"]
 
 
 def title(row: Mapping[str, Any]) -> str:
-    """Whom or what a row of an evaluation is about."""
+    """The subject of a row of an evaluation: worlds, a curriculum, an opponent, or the policy itself."""
     if "worlds" in row:
         return "worlds"
     if "curriculum" not in row:
@@ -23,13 +23,13 @@ def title(row: Mapping[str, Any]) -> str:
 
 
 Looked: TypeAlias = Sequence[tuple[float, Mapping[str, Any]]]
-"""Minutes, and a row of an evaluation."""
+"""Pairs of minutes and a row of an evaluation."""
 
 GREEN, BLUE, RED = "#2a7f3f", "#3b6fb6", "#b63b3b"
 
 
 def _line(axis: Any, looked: Looked, column: str, label: str = "", colour: str | None = None) -> None:
-    """One column over minutes where it is known, with its interval where it has one."""
+    """Plot the known values of one column over minutes, with their intervals if they have any."""
     known = [(m, e[column], e.get(f"{column}_interval") or [e[column]] * 2) for m, e in looked if e[column] is not None]
     minutes = [m for m, _, _ in known]
     axis.plot(minutes, [value for _, value, _ in known], color=colour, label=label)
@@ -39,7 +39,7 @@ def _line(axis: Any, looked: Looked, column: str, label: str = "", colour: str |
 
 
 def _plot_worlds(axis: Any, looked: Looked) -> None:
-    """What an agent earns in held-out worlds, by player."""
+    """Plot the mean reward of an agent in held-out worlds, by player."""
     names = list(dict.fromkeys(e["player"] for _, e in looked))
     for name, colour in zip(names, (GREEN, "#888888", RED, BLUE) * len(names), strict=False):
         _line(axis, [(m, e) for m, e in looked if e["player"] == name], "reward", name, colour)
@@ -49,7 +49,7 @@ def _plot_worlds(axis: Any, looked: Looked) -> None:
 
 
 def _plot_players(axis: Any, looked: Looked, name: str) -> None:
-    """Several learners against one opponent, in one set of positions or by themselves: a line each."""
+    """Plot several learners, a line each: against one opponent, on held-out positions, or their exploitability."""
     column = next(column for column in ("solved", "exploitability", "score") if column in looked[0][1])
     for player in dict.fromkeys(e["player"] for _, e in looked):
         _line(axis, [(m, e) for m, e in looked if e["player"] == player], column, player)
@@ -58,7 +58,7 @@ def _plot_players(axis: Any, looked: Looked, name: str) -> None:
 
 
 def _plot_solved(axis: Any, looked: Looked, name: str) -> None:
-    """Share of held-out positions solved."""
+    """Plot the share of held-out positions solved."""
     _line(axis, looked, "solved", "likeliest answer", GREEN)
     if all("sampled" in e for _, e in looked):
         _line(axis, looked, "sampled", "sampled", BLUE)
@@ -69,7 +69,7 @@ def _plot_solved(axis: Any, looked: Looked, name: str) -> None:
 
 def _plot_exploitability(axis: Any, looked: Looked) -> None:
     _line(axis, looked, "exploitability", colour="#7a3fb6")
-    axis.set(title="exploitability (sampled)", xlabel="minutes", ylabel="won of it by the best opponent")
+    axis.set(title="exploitability (sampled)", xlabel="minutes", ylabel="gain of the best opponent")
     axis.set_ylim(bottom=0.0)
 
 
@@ -81,7 +81,7 @@ def _plot_games(axis: Any, looked: Looked, name: str) -> None:
 
 
 def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw a run's metrics: greedy results by opponent, reward and entropy, over updates and minutes.
+    """Plot a run's metrics over minutes: evaluations by subject, reward and entropy.
 
     Args:
         rows: lines of metrics.jsonl.

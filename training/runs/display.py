@@ -1,4 +1,4 @@
-"""What a run looks like while it goes on: a live table on a terminal, plain lines elsewhere; curves, trackers."""
+"""Shows a run in progress: a live table on a terminal, plain lines elsewhere; curves, trackers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Display", "Lines", "plain_line", "plot_curves", "watched"]
 
 
 class Lines:
-    """Prints a line an update, each at once; see ``outcome.Watcher``."""
+    """Prints one line per update, unbuffered; see ``outcome.Watcher``."""
 
     def start(self, trainer: Watched) -> None:
-        """Say what begins."""
+        """Print the headline."""
         for line in _headlines(trainer):
             print(line, flush=True)
 
@@ -30,16 +30,16 @@ class Lines:
             print(line, flush=True)
 
     def stop(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 class Display:
     """Watches a run; see ``outcome.Watcher``.
 
     Args:
-        report_to: where the numbers go besides: tensorboard (files in the run), wandb or none.
-        live: a table that redraws itself; None asks the terminal. Where there is none: a line an update.
-        curves: draw ``curves.png`` at the end.
+        report_to: also logs the metrics to tensorboard (files in the run) or wandb, or none.
+        live: show a live table, otherwise one line per update; None: live on a terminal.
+        curves: plot ``curves.png`` at the end.
     """
 
     def __init__(self, *, report_to: str = "tensorboard", live: bool | None = None, curves: bool = True) -> None:
@@ -56,7 +56,7 @@ class Display:
         self._evals: list[dict[str, Any]] = []
 
     def start(self, trainer: Watched) -> None:
-        """Show what begins, open the tracker."""
+        """Show the headline, open the tracker."""
         self._trainer = trainer
         for line in _headlines(trainer):
             self._print(line)
@@ -77,7 +77,7 @@ class Display:
                 self._tracker.log(scalars(row), row["update"])
             except OSError as error:  # a full disk must not cost the run its weights
                 self._tracker = None
-                self._print(f"{self.report_to}'s files can't be written: {error.strerror}.")
+                self._print(f"The files of {self.report_to} can't be written: {error.strerror}.")
         for note in row.get("notes", ()):
             self._print(note)
         if self._live is not None:
@@ -86,7 +86,7 @@ class Display:
             self._print(plain_line(row))
 
     def stop(self) -> None:
-        """Close the tracker, draw the curves."""
+        """Close the tracker, plot the curves."""
         if self._live is not None:
             self._live.stop()
         run = self._trainer.run if self._trainer else None
@@ -96,7 +96,7 @@ class Display:
             if self.curves and run is not None and run.metrics():
                 plot_curves(run.metrics(), run.folder / "curves.png")
         except OSError as error:
-            self._print(f"curves.png can't be drawn: {error.strerror}.")
+            self._print(f"curves.png can't be written: {error.strerror}.")
 
     def _print(self, line: str) -> None:
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -119,7 +119,7 @@ class Display:
         head.add_row(
             f"update {done}",
             ProgressBar(total=1.0, completed=min(1.0, share), width=30),
-            f"{_clock(row['elapsed'])} gone",
+            f"{_clock(row['elapsed'])} elapsed",
             f"at most {_clock(left)} to go",
             _rate(row),
         )
@@ -152,7 +152,7 @@ class Display:
 def watched(
     trainer: Watched, watcher: Watcher | Literal["lines"] | None
 ) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """What to call with every line of metrics; "lines" prints it, None is silent."""
+    """Yields the function to call with every line of metrics; "lines" prints it, None is silent."""
     watcher = Lines() if watcher == "lines" else watcher
     if watcher is None:
         yield lambda row: None
@@ -165,10 +165,10 @@ def watched(
 
 
 def _headlines(trainer: Watched) -> list[str]:
-    """What begins, and where it is kept."""
+    """The trainer's headline, and the run's folder."""
     if trainer.run is None:
         return [trainer.headline()]
-    at = f"going on at update {trainer.updates}" if trainer.updates else "Ctrl-C saves and stops"
+    at = f"continues at update {trainer.updates}" if trainer.updates else "Ctrl-C saves and stops"
     return [trainer.headline(), f"run {trainer.run.folder}  {at}"]
 
 
@@ -179,11 +179,11 @@ _FIGURES = {
     "kept_groups": ("kept groups", ".0%"),
     "clip_ratio/region_mean": ("clipped", ".1%"),
 }
-"""What is shown of an update, where it is known -> what it is called, and its form."""
+"""Metric to show if present -> (label, format)."""
 
 
 def _figures(row: Mapping[str, Any]) -> list[str]:
-    digits = "+.3f" if "games" in row else ".5f"  # of a game, or of an agent and tick
+    digits = "+.3f" if "games" in row else ".5f"  # per game, or per agent and tick
     known = (f"{word} {row[name]:{form}}" for name, (word, form) in _FIGURES.items() if name in row)
     return [f"reward {row['reward']:{digits}}", *known]
 
@@ -211,7 +211,7 @@ def plain_line(row: Mapping[str, Any]) -> str:
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two rows of evaluations are about the same."""
+    """Whether two rows of evaluations have the same subject."""
     return title(one) == title(other) and one.get("player") == other.get("player")
 
 
@@ -231,5 +231,5 @@ def _exploitable(row: Mapping[str, Any]) -> str:
 
 
 def _earned(row: Mapping[str, Any]) -> str:
-    interval = row["reward_interval"]  # None of a few worlds
+    interval = row["reward_interval"]  # None for few worlds
     return f"reward {row['reward']:.2f}" + (f" ({interval[0]:.2f} to {interval[1]:.2f})" if interval else "")

@@ -1,4 +1,4 @@
-"""Configurations as data: what their fields must be, and how nested data is laid over them. One way for all of them."""
+"""Checks the fields of configurations, and merges nested data into them: the same for all configurations."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _HOLDS: dict[str, Callable[[float], bool]] = {
 
 
 def check(config: object, bounds: Mapping[str, str]) -> None:
-    """See that a dataclass's numbers are what they must be: ``bounds`` leads from keys of ``_HOLDS`` to fields.
+    """Check a dataclass's numbers: ``bounds`` maps keys of ``_HOLDS`` to fields, names separated by blanks.
 
-    Blanks stand between names; a dot leads into a section.
+    A dot in a name leads into a section.
 
     Raises:
-        UsageError: names the first field that isn't, what came and what would do.
+        UsageError: names the first wrong field, its value and what it must be.
     """
     for wanted, names in bounds.items():
         for name in names.split():
@@ -42,7 +42,7 @@ def check(config: object, bounds: Mapping[str, str]) -> None:
 
 
 class Configuration:
-    """What the configurations of runs have in common: ``set``, the game's own arguments as words."""
+    """Base of the configurations of runs: ``set`` holds the game's own arguments as ``name=value`` texts."""
 
     set: tuple[str, ...]
 
@@ -51,13 +51,13 @@ class Configuration:
         """``set`` as keyword arguments of the game.
 
         Raises:
-            UsageError: one that doesn't read name=value.
+            UsageError: one that isn't of the form name=value.
         """
         return game_arguments(self.set)
 
 
 def merge(base: _Config, data: Mapping[str, Any], where: str = "") -> _Config:
-    """A dataclass with nested data, by names of fields, laid over it; errors name the section, ``where``.
+    """A dataclass with some fields replaced by nested data; errors name the section, ``where``.
 
     Raises:
         UnknownName: a section or field that doesn't exist.
@@ -72,7 +72,7 @@ def merge(base: _Config, data: Mapping[str, Any], where: str = "") -> _Config:
         if dataclasses.is_dataclass(current):
             if not isinstance(value, Mapping):
                 inside = ", ".join(get_type_hints(type(current)))
-                raise UsageError(f"{name} is {value!r}; it is a section and holds fields: {inside}.")
+                raise UsageError(f"{name} is {value!r}; it must be a section with fields: {inside}.")
             changes[name] = merge(current, value, f" of {name}")
             continue
         if name == "set":
@@ -80,7 +80,7 @@ def merge(base: _Config, data: Mapping[str, Any], where: str = "") -> _Config:
         if isinstance(current, float) and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if isinstance(current, float) and isinstance(value, str):
-            value = _number(value)  # YAML 1.1 reads 1e-3 as a text
+            value = _number(value)  # YAML 1.1 reads 1e-3 as text
         if type(value) is not type(current):
             raise UsageError(f"{name} is {value!r}; it must be a {type(current).__name__}, such as {current!r}.")
         allowed = getattr(hints[name], "__args__", None) if "Literal" in str(hints[name]) else None
@@ -91,7 +91,7 @@ def merge(base: _Config, data: Mapping[str, Any], where: str = "") -> _Config:
 
 
 def _words(value: Any) -> Any:
-    """``{size: 9}`` and ``[size=9]`` as ``("size=9",)``; anything else as it came."""
+    """``{size: 9}`` and ``[size=9]`` as ``("size=9",)``; anything else unchanged."""
     if isinstance(value, Mapping):
         return tuple(
             f"{name}={yaml.safe_dump(v, default_flow_style=True).split(chr(10))[0]}" for name, v in value.items()

@@ -1,15 +1,15 @@
-"""A run is a folder, and can be killed anywhere.
+"""A run is a folder, and can be killed at any time.
 
 ::
 
-    RUN/config.yaml               what was asked for
-    RUN/metrics.jsonl             one JSON object an update
+    RUN/config.yaml               its configuration
+    RUN/metrics.jsonl             one JSON object per update
     RUN/checkpoints/000120/       *.pt state.json SHA256SUMS: exact, the newest two
-    RUN/players/main/v000120/     who plays, one folder a version: adapters in peft's format, or net.safetensors
+    RUN/players/main/v000120/     players, one folder per version: adapters in peft's format, or net.safetensors
     RUN/tensorboard/  RUN/curves.png
 
-A checkpoint is written beside its final name and renamed when whole; a damaged one is noticed by its digests, and the
-one before it is used. One process at a time trains in a folder; however it ends, the system frees its lock.
+A checkpoint is written under a temporary name and renamed when complete; digests reveal a damaged one, and the one
+before it is used. Only one process at a time trains in a folder; however it ends, the system frees its lock.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class Run:
 
     @classmethod
     def reopen(cls, folder: Path, config: AnyConfig | None = None) -> Run:
-        """Open a run that exists; ``config`` is what is asked for now, None takes the run's own. Nothing is written.
+        """Open an existing run with ``config``, by default with the run's own. Writes nothing.
 
         Raises:
-            RunError: no run there, a run of another game, or a setting changed that the weights depend on.
+            RunError: no run there, a run of another game, or a different setting that the weights depend on.
         """
         path = folder / "config.yaml"
         if not path.exists():
@@ -85,10 +85,10 @@ class Run:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Nobody else trains in the folder meanwhile; it is made where it isn't there.
+        """Lock the folder, so that no other process trains in it; makes it if it doesn't exist.
 
         Raises:
-            RunError: another process does, or the folder can't be written.
+            RunError: another process trains there, or the folder can't be written.
         """
         lock = FileLock(self.folder / LOCK)
         try:
@@ -111,7 +111,7 @@ class Run:
         return RunError(f"{where}. Free some space, or name another folder with --run.")
 
     def write_config(self) -> None:
-        """Write config.yaml; make the folder where it isn't there.
+        """Write config.yaml; makes the folder if it doesn't exist.
 
         Raises:
             RunError: it can't be written.
@@ -141,7 +141,7 @@ class Run:
             raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
 
     def elapsed(self) -> float:
-        """Seconds that were spent, as metrics.jsonl has them."""
+        """Seconds spent on the run, from metrics.jsonl."""
         return max((float(row["elapsed"]) for row in self.metrics()), default=0.0)
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -156,10 +156,10 @@ class Run:
         return rows
 
     def cut_metrics(self, update: int) -> None:
-        """Forget lines from ``update`` on: they will be made again.
+        """Remove the lines from ``update`` on, which the run will write again.
 
         Raises:
-            RunError: the disk is full.
+            RunError: metrics.jsonl can't be written.
         """
         rows = [row for row in self.metrics() if row["update"] < update]
         with self._metrics() as path:
@@ -168,13 +168,13 @@ class Run:
     # -- checkpoints
 
     def save(self, update: int, tensors: Mapping[str, Any], state: Mapping[str, Any], keep: int = 2) -> Path:
-        """Write a checkpoint; older ones than the newest ``keep`` leave only after it is whole.
+        """Write a checkpoint; all but the newest ``keep`` are deleted once it is complete.
 
         Args:
-            update: how many updates are done.
+            update: number of finished updates.
             tensors: file stem -> nested data for ``torch.save``.
             state: plain data.
-            keep: how many stay.
+            keep: number of checkpoints to keep.
 
         Raises:
             RunError: it could not be written; earlier checkpoints are untouched.
@@ -199,24 +199,24 @@ class Run:
         return final
 
     def unwritten(self, what: str, error: Exception) -> RunError:
-        """What to raise where something could not be saved."""
+        """The error for something that could not be saved."""
         kept = self.checkpoints()
         rest = f"The checkpoint of update {kept[-1]} is kept." if kept else "There is no earlier checkpoint."
         return RunError(f"{what} could not be written: {error}. {rest} Free some space, then --resume.")
 
     def checkpoints(self) -> list[int]:
-        """Updates of the checkpoints there are, ascending."""
+        """Updates of the existing checkpoints, ascending."""
         folder = self.folder / "checkpoints"
         return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit()) if folder.is_dir() else []
 
     def load(self) -> tuple[dict[str, Any], dict[str, Any], list[str]] | None:
-        """The newest whole checkpoint.
+        """The newest undamaged checkpoint.
 
         Returns:
-            (tensors by file stem, state, what was wrong with newer ones), or None if there is no checkpoint at all.
+            (tensors by file stem, state, errors of newer ones), or None if there is no checkpoint at all.
 
         Raises:
-            RunError: there are checkpoints, but none is whole; or the config was edited since.
+            RunError: all checkpoints are damaged or from an earlier version; or settings were changed since.
         """
         wrong: list[str] = []
         if not self.checkpoints() and list((self.folder / "checkpoints").glob("[0-9]*.pt")):
@@ -240,15 +240,15 @@ class Run:
             except (OSError, ValueError, KeyError, TypeError, RuntimeError, ModelError) as error:
                 wrong.append(f"{folder}: {str(error).removeprefix(f'{folder} ').rstrip('.')}")
                 continue
-            # Fields that are younger than the checkpoint have their presets' values.
+            # Fields added after the checkpoint was written have their presets' values.
             check_same(from_tagged(state["config"]), self.config, f"checkpoint {folder}")
             return tensors, state, wrong
         if wrong:
-            raise RunError(f"No checkpoint of {self.folder} is whole: {'; '.join(wrong)}. Start a new run.")
+            raise RunError(f"All checkpoints of {self.folder} are damaged: {'; '.join(wrong)}. Start a new run.")
         return None
 
     def model(self) -> dict[str, str]:
-        """``id`` and ``hash`` of the base model, as the newest readable checkpoint has them; else empty."""
+        """``id`` and ``hash`` of the base model, from the newest readable checkpoint; empty without one."""
         for update in reversed(self.checkpoints()):
             try:
                 state = json.loads((self._checkpoint(update) / "state.json").read_text())
@@ -261,18 +261,18 @@ class Run:
         return self.folder / "checkpoints" / f"{update:06d}"
 
     def player_folder(self, name: str, update: int) -> Path:
-        """Where a version of a player's adapter lies."""
+        """The folder of a version of a player."""
         return self.folder / "players" / name / f"v{update:06d}"
 
 
 def same_game(one: str, other: str) -> bool:
-    """Whether two ids mean one game; a name without version means any of its versions."""
+    """Whether two ids mean the same game; a name without version means any of its versions."""
     a, b = one.rpartition("-v"), other.rpartition("-v")
     return (a[0] or one) == (b[0] or other) and (a[2] == b[2] or not a[0] or not b[0])
 
 
 def saved_version(folder: Path, player: str, version: str | None) -> Path:
-    """Where a version of a player lies: 120 or v120; None or empty, the newest.
+    """The folder of a player's ``version``: 120 or v120; None or empty: the newest.
 
     Raises:
         RunError: the run has no such player, or no such version of it.
@@ -289,9 +289,9 @@ def saved_version(folder: Path, player: str, version: str | None) -> Path:
 
 
 def check_same(saved: AnyConfig, now: AnyConfig, where: str) -> None:
-    """Raise RunError if a setting that the weights depend on differs; not by the model's name, for its hash counts.
+    """Raise RunError if a setting that the weights depend on differs between ``saved``, from ``where``, and ``now``.
 
-    The settings were saved in ``where``, and the run would continue with those of ``now``.
+    The model's name may differ, since its hash is compared elsewhere.
     """
     before, after = to_dict(saved), to_dict(now)
     for section, value in after.items():
@@ -306,6 +306,6 @@ def check_same(saved: AnyConfig, now: AnyConfig, where: str) -> None:
         else:
             changed = f"{section} was {old!r}, now {value!r}"
         raise RunError(
-            f"{where} was made with other settings ({changed}): going on would mix two experiments. "
-            "Put the setting back, or start a new run with --run."
+            f"{where} was made with other settings ({changed}): continuing would mix two experiments. "
+            "Restore the setting, or start a new run with --run."
         )

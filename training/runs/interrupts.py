@@ -1,4 +1,4 @@
-"""Ctrl-C while something is learned: what is half done is finished first, so that what is kept is whole."""
+"""Ctrl-C during training: the current update is finished first, so that everything saved is complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class StopFlag:
     """Ctrl-C once: finish this update, save, stop. Twice: stop at once; the last checkpoint stays.
 
     Attributes:
-        asked: it was pressed.
+        asked: whether it was pressed.
     """
 
     def __init__(self) -> None:

@@ -15,15 +15,15 @@ class PPOConfig:
 
     Attributes:
         ticks: T, of one rollout.
-        gamma: discount a tick.
+        gamma: discount per tick.
         gae_lambda: of the advantage estimate.
-        clip: how far the ratio may go before its gradient is cut.
+        clip: how far the ratio may move from 1 before its gradient is cut.
         epochs: passes over each rollout.
         mini_batches: parts of the rows, one optimizer step each.
         learning_rate: Adam's; falls linearly to a tenth over ``schedule_steps``.
-        entropy_coef: bonus for a policy that stays open.
-        value_coef: of the value loss.
-        max_grad_norm: gradients are shortened to it.
+        entropy_coef: weight of the entropy bonus.
+        value_coef: weight of the value loss.
+        max_grad_norm: gradients are clipped to it.
     """
 
     ticks: int = 32
@@ -56,30 +56,30 @@ class PPOConfig:
 
 @dataclass(frozen=True)
 class NetConfig(Configuration):
-    """What a run of a net does.
+    """A run of a net.
 
     Attributes:
         game: id or name of a registered game with plane observations and many agents.
-        set: the game's own arguments, e.g. preset=a5_25x25_simple; the run remembers them.
+        set: the game's own arguments, e.g. preset=a5_25x25_simple; the run stores them.
         seed: of weights, worlds and actions.
         threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
-        worlds: games side by side.
-        episode: ticks after which a world begins anew while learning, so that beginnings are seen often; 0: as it says.
-        long_episode: the same later on, so that what comes after is seen too.
-        long_after: the part of schedule_steps after which that is.
+        worlds: number of games played in parallel.
+        episode: training restarts a world after this many ticks, to see beginnings often; 0: the game's own limit.
+        long_episode: the same in the later part of training, to see later ticks too.
+        long_after: long_episode replaces episode after this part of schedule_steps.
         schedule_steps: actions of living agents over which the learning rate falls to a tenth, where it stays. Two
             cores of a cloud machine take 5.0 to 5.9 million in 20 minutes.
         hidden: units of the GRU.
         shaping: weight of the potential of what agents hold, 0 to below 1; scores never count it.
-        novelty: paid for each cell that an agent enters for the first time in an episode; scores never count it.
-        init: a run, a folder with a net, or ``net`` for the one that ships: begin with its weights.
-        minutes: stop after so many of training, those before a resume included; 0: never.
-        updates: stop after so many rollouts.
-        eval_every: updates between looks at held-out worlds; 0: at the end alone, where there always is one.
-        eval_worlds: held-out worlds.
-        eval_ticks: of each look; 0: whole episodes.
-        checkpoint_every: updates.
-        ppo: how it learns.
+        novelty: reward for each cell that an agent enters for the first time in an episode; scores never count it.
+        init: begin with the weights of a run, of a folder with a net, or of ``net``, the one that ships.
+        minutes: stop after this many minutes of training, those before a resume included; 0: never.
+        updates: stop after this many rollouts.
+        eval_every: updates between evaluations in held-out worlds; 0: only the one at the end.
+        eval_worlds: number of held-out worlds.
+        eval_ticks: ticks of each evaluation; 0: whole episodes.
+        checkpoint_every: updates between checkpoints.
+        ppo: settings of PPO.
     """
 
     game: str = "gridworld"
@@ -120,11 +120,11 @@ class NetConfig(Configuration):
 
     @classmethod
     def preset(cls, game: str) -> NetConfig:
-        """What ``coterie train GAME --policy net`` starts from."""
+        """The configuration that ``coterie train GAME --policy net`` starts from."""
         own = game.rpartition("-v")[0] or game
-        return cls(game=game, set=cls.set if own == cls.game else ())  # that world is the gridworld's
+        return cls(game=game, set=cls.set if own == cls.game else ())  # the default preset is a gridworld's
 
     @property
     def free(self) -> tuple[str, ...]:
-        """What may change between stop and resume: no weight depends on it."""
+        """Fields that may change between stop and resume: no weight depends on them."""
         return ("minutes", "updates", "threads", "eval_every", "eval_worlds", "eval_ticks", "checkpoint_every")

@@ -1,8 +1,7 @@
 """Runs of small nets: ``coterie train GAME --policy net``. One net plays every agent and learns by PPO.
 
-The folder, its files and what is promised of them are those of every run (``folder.py``). The learning rate and the
-length of episodes follow the actions of living agents that were learned from; nothing that changes weights reads the
-clock.
+The folder and its files are those of every run (``folder.py``). The learning rate and the length of episodes depend on
+the number of actions of living agents so far; nothing that changes weights reads the clock.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ __all__ = ["NetTrainer", "train_net"]
 
 
 class NetTrainer:
-    """One net, its worlds and its optimizer; without a run's folder everything is kept in memory."""
+    """One net, its worlds and its optimizer; without a ``run`` it keeps everything in memory."""
 
     def __init__(self, config: NetConfig, run: Run | None = None) -> None:
         self.config, self.run = config, run
@@ -51,7 +50,7 @@ class NetTrainer:
         return VecEnv(self.game, self.config.worlds, max_cycles=episode or None)
 
     def _enter(self) -> None:
-        """Go over to long episodes."""
+        """Switch to long episodes."""
         episode, self.long = self.config.long_episode, True
         self.ppo.enter(self._worlds(episode), self.config.seed + 1, episode)
 
@@ -61,21 +60,21 @@ class NetTrainer:
         return self.ppo.updates
 
     def headline(self) -> str:
-        """What learns what, in one line."""
+        """The game, its arguments and the net in one line."""
         config, weights = self.config, sum(p.numel() for p in self.ppo.net.parameters())
         return f"{self.game.info.id}  {' '.join(config.set)}  net of {weights:,} weights  seed {config.seed}"
 
     def begin_with(self, name: str) -> None:
-        """Take over the weights of another net.
+        """Copy the weights of another net.
 
         Raises:
-            RunError, ModelError, UsageError: there is none, or it is made otherwise.
+            RunError, ModelError, UsageError: no such net, a damaged one, or one of another shape.
         """
         other, net = load_net(find_net(name)), self.ppo.net
         if (other.shape, other.actions, other.hidden) != (net.shape, net.actions, net.hidden):
             raise UsageError(
                 f"{name} holds a net for {list(other.shape)} planes, {other.actions} actions and "
-                f"{other.hidden} hidden units; here it would be {list(net.shape)}, {net.actions}, {net.hidden}."
+                f"{other.hidden} hidden units; this run needs {list(net.shape)}, {net.actions} and {net.hidden}."
             )
         net.load_state_dict(other.state_dict())
 
@@ -88,7 +87,7 @@ class NetTrainer:
         return {"update": self.updates, **self.ppo.update(rate), "learning_rate": rate}
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """The net beside random and the forager, in held-out worlds; the references are played once."""
+        """Compare the net with random and the forager in held-out worlds; the other two are played only once."""
         from ...agents.baselines import make_baseline
 
         config, ticks = self.config, self.config.eval_ticks
@@ -116,7 +115,7 @@ class NetTrainer:
         self.run.save(self.updates, {"ppo": self.ppo.state_dict()}, {"long": self.long})
 
     def restore(self) -> list[str]:
-        """Go back to the newest whole checkpoint, or to the beginning; returns what was wrong with newer ones.
+        """Load the newest undamaged checkpoint, or ``init`` if there is none; returns the errors of newer ones.
 
         Raises:
             RunError: see ``Run.load``.
@@ -136,20 +135,20 @@ class NetTrainer:
 def train_net(
     config: NetConfig, run: Path | str, *, resume: bool = False, watcher: Watcher | Literal["lines"] | None = "lines"
 ) -> Outcome:
-    """Train until the budget is used up, or Ctrl-C: once, the update is finished and saved; twice, at once.
+    """Train until the budget is used up, or Ctrl-C: once finishes the update and saves, twice stops at once.
 
-    With ``resume`` the run in that folder goes on, and ``config`` must agree with its own but for the ``free`` fields.
+    ``resume`` continues the run in that folder; ``config`` must then agree with its own except for the ``free`` fields.
     ``watcher`` is as in ``loop.train``.
 
     Raises:
         RunError: the folder cannot be used.
-        UsageError: the game is none for nets.
+        UsageError: nets can't play the game.
     """
     started, folder = time.monotonic(), Path(run)
     kept = Run.reopen(folder, config) if resume else None
     trainer = NetTrainer(config, kept)
     if kept is None:
-        trainer.restore()  # a net that cannot be begun with leaves no folder behind
+        trainer.restore()  # before the folder is made: a bad ``init`` must leave none behind
         trainer.run = kept = Run.create(folder, config)
     with kept.alone():
         notes = trainer.restore() if resume else []
@@ -160,7 +159,7 @@ def train_net(
             reason = _loop(trainer, kept, show, notes)
             trainer.save()
     rows = [row for row in kept.metrics() if "eval" in row]
-    message = f"Done: {trainer.ppo.agent_steps / 1e6:.2f} M agent-steps. Measure it with: coterie eval {folder}"
+    message = f"Done: {trainer.ppo.agent_steps / 1e6:.2f} M agent-steps. Evaluate it with: coterie eval {folder}"
     if reason == "interrupted":
         message = how_to_resume(kept, trainer.updates)
     return Outcome(
@@ -169,7 +168,7 @@ def train_net(
 
 
 def _loop(trainer: NetTrainer, run: Run, show: Callable[[Mapping[str, Any]], None], notes: list[str]) -> str:
-    """Updates until the budget is spent, or Ctrl-C; which it was."""
+    """Update until the budget is spent or Ctrl-C; returns ``budget`` or ``interrupted``."""
     config = trainer.config
     elapsed = run.elapsed()
 
@@ -180,7 +179,7 @@ def _loop(trainer: NetTrainer, run: Run, show: Callable[[Mapping[str, Any]], Non
         while not spent():
             began = time.monotonic()
             row = trainer.step()
-            elapsed += time.monotonic() - began  # looking is not learning
+            elapsed += time.monotonic() - began  # evaluations do not count
             row["elapsed"] = elapsed
             if spent() or (config.eval_every and trainer.updates % config.eval_every == 0):
                 row["eval"] = trainer.evaluate()

@@ -1,4 +1,4 @@
-"""Small nets as players: made for a game, found by name, loaded."""
+"""Small nets as players: makes them for a game, finds them by name, loads them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plane_scale(game: Game) -> list[float]:
 
 
 def need_planes(game: Game) -> None:
-    """See that nets can play a game.
+    """Check that nets can play a game.
 
     Raises:
         UsageError: it has no plane observations.
@@ -43,8 +43,8 @@ def need_planes(game: Game) -> None:
     info = game.info
     if not info.is_world or len(info.observation_shape) != 3:
         raise UsageError(
-            f"{info.id} as it is configured here has observations of shape {list(info.observation_shape)}; nets are "
-            "for gridworlds with observation.kind=planes."
+            f"{info.id} with these arguments has observations of shape {list(info.observation_shape)}; nets need "
+            "gridworlds with observation.kind=planes."
         )
 
 
@@ -63,10 +63,10 @@ def new_net(game: Game, hidden: int, seed: int) -> PolicyNet:
 
 
 def find_net(spec: str) -> Path:
-    """The folder of the net that a name means: ``net`` (ships with the package), a run, or a folder with a net.
+    """The folder of the net that ``spec`` names: ``net`` (ships with the package), a run, or a folder with a net.
 
     Raises:
-        RunError: none of these.
+        RunError: it names none of these.
     """
     from ...agents import net as nets
 
@@ -82,10 +82,10 @@ def find_net(spec: str) -> Path:
 
 
 def load_net_player(spec: str, game: Game, *, greedy: bool = False) -> NetAgent:
-    """Who plays with a saved net.
+    """An agent that plays a saved net.
 
     Raises:
-        RunError, ModelError: there is none, or it is not whole.
+        RunError, ModelError: there is no such net, or it is damaged.
         UsageError: it was made for other observations or actions.
     """
     return NetAgent(load_net(find_net(spec)), game, greedy=greedy, name=Path(spec).name)

@@ -1,4 +1,4 @@
-"""What a run shows while it goes on, and how it ends: the same for language models and nets."""
+"""How runs are watched, and how they end: the same for language models and nets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Outcome:
 
     Attributes:
         reason: ``goal``, ``budget``, ``interrupted`` or ``collapse``. message: one sentence.
-        run: the folder. updates: done in all. seconds: since it was started or resumed.
+        run: the folder. updates: finished in all. seconds: since it was started or resumed.
         evaluation: rows of the last evaluation.
     """
 
@@ -42,21 +42,21 @@ class Watched(Protocol):
 
     @property
     def config(self) -> AnyConfig:
-        """What it does."""
+        """Its configuration."""
         ...
 
     @property
     def updates(self) -> int:
-        """How many are done."""
+        """Number of finished updates."""
         ...
 
     def headline(self) -> str:
-        """What learns what, in one line."""
+        """The game and the model in one line."""
         ...
 
 
 class Watcher(Protocol):
-    """Is shown what happens; see ``display.py``."""
+    """Receives a run's progress; see ``display.py``."""
 
     def start(self, trainer: Watched) -> None:
         """Called once before the first update."""
@@ -72,5 +72,5 @@ class Watcher(Protocol):
 
 
 def how_to_resume(run: Run, update: int) -> str:
-    """What to tell who stopped a run."""
+    """The message for a user who stopped a run."""
     return f"Stopped; update {update} is saved. Continue with: coterie train --run {run.folder} --resume"

@@ -1,4 +1,4 @@
-"""From a name to whoever plays: a baseline, a person, a trained player of a run, a model as it is."""
+"""Builds players from names: a baseline, a human, a trained player of a run, a model without adapter."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from ...agents.llm.policy import LLMAgent, LoraPolicy
 
 LARGE = 50_000_000
-"""Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed where the processor knows it."""
+"""Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed if the processor supports it."""
 
 _BASES: WeakValueDictionary[tuple[object, ...], LoadedModel] = WeakValueDictionary()
 """Base models in use, by name, dtype, device and the files of a folder."""
 
 _SAVED: WeakValueDictionary[tuple[object, ...], LoraPolicy] = WeakValueDictionary()
-"""Banks of players that runs have saved, by game, weights of the base model and settings."""
+"""Policies with the saved players of runs, by game, weights of the base model and settings."""
 
 __all__ = ["as_recorded", "build_policy", "is_net", "learners", "load_base", "load_player", "make_player"]
 
@@ -34,7 +34,7 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
     """Load the base model and give every player an adapter.
 
     Raises:
-        ModelError, MissingExtra, UsageError: what is wrong with model or settings.
+        ModelError, MissingExtra, UsageError: the model or the settings cannot be used.
     """
     try:
         import torch  # noqa: F401  # the first thing that a core install lacks
@@ -68,10 +68,10 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
 
 
 def load_base(name: str, dtype: str = "auto", device: str = "cpu") -> LoadedModel:
-    """A base model, loaded once: whoever asks for it while somebody still uses it gets the same object.
+    """A base model; while it is in use, further calls return the same object.
 
     Args:
-        name: as ``load_model`` takes it.
+        name: as for ``load_model``.
         dtype: ``auto`` takes bfloat16 above ``LARGE`` weights, else float32.
         device: where it computes.
     """
@@ -93,14 +93,15 @@ def load_base(name: str, dtype: str = "auto", device: str = "cpu") -> LoadedMode
 def load_player(spec: str, game: Game, *, greedy: bool = True, device: str = "") -> LLMAgent:
     """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``.
 
-    It computes on ``device``; where none is said, on the one it was trained on, or on the CPU of a machine without it.
+    It computes on ``device``; if that is empty, on the device it was trained on, or on the CPU if there is no such
+    device.
 
-    Players that were trained on one base model with adapters of one shape, and that decode alike, share a bank: they
-    answer in one batch, and each costs as much memory as its adapter.
+    Players with the same base model, adapters of the same shape and the same decoding share a bank: they answer in one
+    batch, and each needs memory for its adapter only.
 
     Raises:
-        RunError: no such run, player or version; a run of another game or of one that was configured otherwise; its
-            base model has other weights now.
+        RunError: no such run, player or version; a run of another game or of one with other arguments; the base model
+            has other weights now.
     """
     from ...agents.llm.models import devices
     from ...agents.llm.policy import LLMAgent
@@ -126,30 +127,30 @@ def load_player(spec: str, game: Game, *, greedy: bool = True, device: str = "")
     if trained_on.get("hash", policy.loaded.hash) != policy.loaded.hash:
         raise RunError(
             f"{path} was trained on {trained_on['id']}, and {config.policy.model!r} now has other weights. "
-            f"Put the old model into `model` of {path / 'config.yaml'}."
+            f"Set `model` in {path / 'config.yaml'} to the old model."
         )
     policy.bank.load_peft(name, folder)
     return LLMAgent(policy, name, greedy=greedy, name=f"{path.name}:{player}")
 
 
 def as_recorded(config: PolicyConfig, model: Mapping[str, str]) -> PolicyConfig:
-    """The same with the built-in model that a run began with: ``tiny`` is whichever is the newest."""
+    """``config`` with the built-in model that a run began with instead of ``tiny``, which means the newest one."""
     return dataclasses.replace(config, model=model["id"]) if config.model == "tiny" and "id" in model else config
 
 
 def _check_arguments(config: TrainConfig, game: Game, path: Path) -> None:
-    """Raise RunError where a run's game was configured otherwise; other presets are other worlds, seen the same way."""
+    """Raise RunError if a run's game had other arguments; presets may change the world but not what agents see."""
     if spec(game.info.name).presets:
         other = presets(game.info.name).carried(config.game_arguments, game.config)
         if other:
-            raise RunError(f"{path} was trained on {game.info.id} with {other}; say the same of the world to play in.")
+            raise RunError(f"{path} was trained on {game.info.id} with {other}; set the same for the world to play in.")
         return
     trained = make_game(game.info.id, **config.game_arguments).config
     differ = [name for name in trained if trained[name] != game.config.get(name)]
     if differ:
         was = " ".join(f"{name}={trained[name]}" for name in differ)
         now = " ".join(f"{name}={game.config.get(name)}" for name in differ)
-        raise RunError(f"{path} was trained on {game.info.id} with {was}, not {now}. Say --set {was}.")
+        raise RunError(f"{path} was trained on {game.info.id} with {was}, not {now}. Add --set {was}.")
 
 
 def _split(spec: str) -> tuple[Path, str, str]:
@@ -167,11 +168,11 @@ def is_net(name: str) -> bool:
 
 
 def learners(name: str, config: AnyConfig | None) -> list[str]:
-    """Whom a name means: every learner of a run in which several learn, unless it names one of them.
+    """The players that a name means: all learners of a run with several, unless the name picks one.
 
     Args:
         name: ``RUN``, ``RUN:player@version``, or any other player.
-        config: the run's; None: it is no run.
+        config: the run's; None: not a run.
     """
     if isinstance(config, TrainConfig) and config.scheme.learners > 1 and Path(name).is_dir():
         return [f"{name}:{learner}" for learner in config.scheme.names]
@@ -179,19 +180,19 @@ def learners(name: str, config: AnyConfig | None) -> list[str]:
 
 
 def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "") -> Agent:
-    """Whoever a name means.
+    """The player that ``spec`` names.
 
     Args:
         spec: a baseline (``random``, ``mcts:400``, see ``make_baseline``), ``human``; a run folder
-            (``RUN:player@version``); ``net`` or a run of a net, which draws its actions; else a model as it is, without
-            adapter. Behind a run or a model ``?sample`` lets it draw its answers: ``RUN:player@version?sample``.
-        game: what will be played.
+            (``RUN:player@version``); ``net`` or a run of a net, which samples its actions; otherwise a model without
+            adapter. ``?sample`` after a run or a model makes it sample its answers: ``RUN:player@version?sample``.
+        game: the game to play.
         greedy: models take their likeliest answer.
         device: where a language model computes; empty: see ``load_player``.
 
     Raises:
-        UnknownName: none of these.
-        CoterieError: what is wrong with the run or the model.
+        UnknownName: it names none of these.
+        CoterieError: the run or the model cannot be used.
     """
     from ...agents.baselines import BASELINES, is_baseline, make_baseline
 
@@ -203,7 +204,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "")
         return HumanAgent()
     spec, how = (spec, "") if Path(spec).exists() else spec.partition("?")[::2]
     if how not in ("", "sample"):
-        raise UsageError(f"{spec}?{how}: behind the question mark only `sample` may stand.")
+        raise UsageError(f"{spec}?{how}: only `sample` may follow the question mark.")
     greedy = greedy and not how
     if is_net(spec.partition("@")[0]):
         from .nets import load_net_player

@@ -1,4 +1,4 @@
-"""What ``coterie train GAME`` starts from, by game and by ``GAME:CURRICULUM``."""
+"""The configurations that ``coterie train GAME`` starts from, by game and by ``GAME:CURRICULUM``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .sections import (
 
 __all__ = ["PRESETS", "is_large", "preset"]
 
-# Whole games of many moves: positions hardly ever repeat, so games of one opening are compared with each other.
+# Long games: positions hardly ever repeat, so games with the same opening are compared with each other.
 _LONG = TrainConfig(
     rollout=RolloutConfig(games=32, num_generations=8, opening_plies=6),
     credit=CreditConfig(credit="group"),
@@ -27,7 +27,7 @@ _LONG = TrainConfig(
     budget=BudgetConfig(eval_every=20, eval_games=50),
 )
 
-# Hidden cards and simultaneous moves: against itself, with a bonus that keeps the policy mixed.
+# Hidden cards and simultaneous moves: self-play, with an entropy bonus that keeps the policy mixed.
 _MIXED = TrainConfig(
     rollout=RolloutConfig(games=512, num_generations=1, opening_plies=0),
     credit=CreditConfig(credit="rae"),
@@ -37,7 +37,7 @@ _MIXED = TrainConfig(
     budget=BudgetConfig(updates=300, eval_every=20),
 )
 
-# What is said is the action: a character a token, one to end it. A larger bonus of entropy ends in illegal messages.
+# The answer is the action: one token per character and one to end it. A larger entropy bonus leads to illegal messages.
 _WORDS = TrainConfig(
     policy=PolicyConfig(decode="free", max_completion_length=9),
     rollout=RolloutConfig(games=128, num_generations=1, opening_plies=0),
@@ -48,8 +48,8 @@ _WORDS = TrainConfig(
     budget=BudgetConfig(updates=300, eval_every=20, eval_games=100),
 )
 
-# One answer a game, and it is right or wrong: many answers to each of many positions, which cost no more than one. Half
-# are drawn uniformly, so that the right one is met however unlikely the policy thinks it.
+# One answer per game, right or wrong: many answers to each of many positions, which cost no more than one. Half are
+# sampled uniformly, so that the right one comes up however unlikely it is under the policy.
 _PUZZLE = TrainConfig(
     policy=PolicyConfig(lora_r=64, lora_alpha=128, batch_tokens=4096),
     rollout=RolloutConfig(games=2048, num_generations=32, opening_plies=0, explore=0.5),
@@ -69,8 +69,8 @@ _ENDGAME = TrainConfig(
     budget=BudgetConfig(updates=500, eval_vs="alphabeta:2", eval_every=25, eval_games=100),
 )
 
-# Small enough for a baseline at every deal and every turn of the betting, and for an exact look at the policy. Momentum
-# makes two learners that chase each other run in circles: there is none.
+# Small enough for a baseline for every deal and betting sequence, and for exact evaluation. No momentum: it makes two
+# learners that chase each other run in circles.
 _CARDS = dataclasses.replace(
     _MIXED,
     rollout=RolloutConfig(games=1024, num_generations=1, opening_plies=0),
@@ -80,8 +80,8 @@ _CARDS = dataclasses.replace(
     budget=BudgetConfig(updates=400, eval_every=20, exact=True),
 )
 
-# Many agents in one world that pays on the way: copies of one map are compared, seat by seat and tick by tick. A text
-# costs more than a tick, so there are few games and many steps.
+# Many agents in one world with rewards along the way: copies of one map are compared, seat by seat and tick by tick. A
+# prompt costs more than a tick, so there are few games and many steps.
 _WORLDS = TrainConfig(
     set=("preset=a3_9x9",),
     policy=PolicyConfig(batch_tokens=4096),  # stays in the cache: learning takes an eighth less time
@@ -132,16 +132,16 @@ PRESETS: dict[str, TrainConfig] = {
     "leduc_poker": _CARDS,
     "matrix": _MIXED,
 }
-"""Starting points; a game without one learns from random players and itself. Measured are those of docs/training.md."""
+"""Presets; a game without one learns against random players and itself. docs/training.md lists the measured ones."""
 
 
 LARGE_GAMES, LARGE_RATE, LARGE_EVAL, LARGE_UPDATES, LARGE_MINUTES = 256, 3e-4, 100, 300, 90.0
-"""Limits for models of more than 50 M weights: games, learning rate, games to measure with, updates over which the rate
-falls (the entropy bonus: half of them); and the least time. Measured with smollm2 on tictactoe."""
+"""Limits for models of more than 50 M weights: games, learning rate, evaluation games, updates over which the rate
+falls (the entropy bonus: half of them); and the least minutes. Measured with smollm2 on tictactoe."""
 
 
 def is_large(model: str) -> bool:
-    """Whether a model has more than about 50 M weights, by its name and the size of its files: nothing is loaded."""
+    """Whether a model has more than about 50 M weights, judged by its name and the size of its files; loads nothing."""
     path = Path(model).expanduser()
     if path.is_dir():
         return sum(file.stat().st_size for file in path.glob("*.safetensors")) > 100_000_000
@@ -151,7 +151,7 @@ def is_large(model: str) -> bool:
 
 
 def for_large(config: TrainConfig) -> TrainConfig:
-    """A preset as it is for a large model: an update takes tens of seconds, and greater steps do harm."""
+    """A preset adjusted for a large model: an update takes tens of seconds, and larger steps do harm."""
     group, optimizer, loss, budget = config.rollout.num_generations, config.optimizer, config.loss, config.budget
     games = min(config.rollout.games, max(1, LARGE_GAMES // group) * group)
     minutes = budget.minutes and max(budget.minutes, LARGE_MINUTES)  # 0 is no limit
@@ -169,15 +169,15 @@ def for_large(config: TrainConfig) -> TrainConfig:
 
 
 def preset(game: str, curriculum: str = "", model: str = "") -> TrainConfig:
-    """What ``coterie train GAME --curriculum NAME`` starts from; the game's where the curriculum has none of its own.
+    """The preset of ``coterie train GAME --curriculum NAME``; the game's if the curriculum has none.
 
-    Where ``model``, which will learn, is a large one, updates are smaller.
+    If ``model`` is large, updates are smaller.
     """
     name = game.rsplit("-v", 1)[0]
     found = PRESETS.get(name, _ANY)
     if curriculum:
         own = PRESETS.get(f"{name}:{curriculum}")
-        # Random plies would lead away from the positions that the curriculum is about.
+        # Random plies would lead away from the curriculum's positions.
         rollout = dataclasses.replace((own or found).rollout, curriculum=curriculum, opening_plies=0)
         found = dataclasses.replace(own or found, rollout=rollout)
     if model and is_large(model):

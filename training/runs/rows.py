@@ -1,4 +1,4 @@
-"""Lines of metrics.jsonl: what an update was like, as a whole and for each learner."""
+"""Lines of metrics.jsonl: the figures of an update, in all and for each learner."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def summary(
 
 
 def _played(batch: Rollout, rows: Any, name: str | None) -> dict[str, Any]:
-    """How a player's games went, or all learners'."""
+    """Results of a player's games, or of all learners' if ``name`` is None."""
     results = batch.learner_results(name)
     visits, games = [batch.visits[d] for d in rows.tolist()], max(1, len(results))
     return {
@@ -62,7 +62,7 @@ def _worth(credit: Credit, rows: Any) -> dict[str, float]:
 
 
 def _mean(stats: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Means over the learners, but for counts."""
+    """Means over the learners; ``trained`` is summed."""
     names = dict.fromkeys(key for shown in stats.values() for key in shown)
     values = {key: [shown[key] for shown in stats.values() if key in shown] for key in names}
     return {key: float(sum(v) if key == "trained" else np.mean(v)) for key, v in values.items()}

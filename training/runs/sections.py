@@ -1,8 +1,8 @@
-"""What a run is configured by: one frozen dataclass per object, nested; the command line is generated from it.
+"""The configuration of a run: one frozen dataclass per object, nested; the command line is generated from it.
 
 Names are GRPOConfig's where it has them (``learning_rate``, ``beta``, ``epsilon``, ``num_iterations``,
-``num_generations``, ``loss_type``, ...); docs/losses.md
-lists what differs. What each game starts from stands in ``presets.py``; ``config.py`` reads and writes files.
+``num_generations``, ``loss_type``, ...); docs/losses.md lists the differences. ``presets.py`` has the values that each
+game starts from; ``config.py`` reads and writes files.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class PolicyConfig:
 
     Attributes:
         model: tiny (built in), tiny-vN, smollm2, a folder, a hub id or a .gguf file.
-        decode: choice (over the legal actions), constrained (token by token), free (anything; parsed).
-        template: compact (one line), chat (rules and position in words), or auto: chat for free decoding, else compact.
+        decode: choice (among the legal actions), constrained (token by token), free (any text, then parsed).
+        template: compact (one line), chat (rules and position as text), or auto: chat for free decoding, else compact.
         temperature: divides the logits, in sampling and in training.
         max_completion_length: longest free answer, in tokens.
         think: free decoding: ask for thoughts before the answer.
         lora_r: rank of the adapters.
-        lora_alpha: their scale is lora_alpha / lora_r.
-        target_modules: layers that get one: all-linear, or names with commas between.
-        dtype: of the frozen base: float32, bfloat16, or auto: bfloat16 for models of more than 50 M weights.
-        device: where the model computes: cpu, cuda or mps.
-        gradient_checkpointing: keep no activations within layers, and compute them again in the backward pass: less
+        lora_alpha: the adapters' scale is lora_alpha / lora_r.
+        target_modules: layers that get an adapter: all-linear, or names separated by commas.
+        dtype: of the frozen base model: float32, bfloat16, or auto: bfloat16 for models of more than 50 M weights.
+        device: where the model runs: cpu, cuda or mps.
+        gradient_checkpointing: do not store activations within layers but recompute them in the backward pass: less
             memory, more time.
-        batch_tokens: tokens of one forward pass at most; less needs less memory.
+        batch_tokens: most tokens in one forward pass; fewer need less memory.
     """
 
     model: str = "tiny"
@@ -68,23 +68,23 @@ class RolloutConfig:
     """The games of one update.
 
     Attributes:
-        games: played side by side; a multiple of num_generations.
+        games: games per update; a multiple of num_generations.
         num_generations: games that share opening, seats and opponent (GRPO's group).
         opening_plies: each group starts after 0 to this many uniformly random plies.
-        illegal_penalty: reward of an illegal answer (free decoding); the mover gets it, the game ends, the others get
-            0.
+        illegal_penalty: reward for an illegal answer (free decoding), which ends the game; the other players get 0.
         curriculum: start from positions: a name that `coterie envs GAME` lists, such as mate-in-1, or a text file with
-            one a line: [OPTION=]FILE[,HELD_OUT_FILE], such as fen=mine.txt. The learner moves first.
-        max_plies: a game that isn't over after so many plies counts as it stands; 0: as the curriculum says, without
-            one never.
-        shaping: gridworlds: learners are paid for what they come to hold, so much of its worth in rewards (0 to below
-            1); evaluations never count it.
-        novelty: gridworlds: learners are paid this for each cell that they enter for the first time; nor this.
-        explore: choice decoding: learners draw this share of their answers uniformly from the legal ones. Such an
-            answer teaches in full where it was better than expected, however unlikely it was, and nothing where it was
-            worse. `reward` counts these games too; evaluations have none.
-        teacher: who is asked what it would have done at each decision of a learner: a scripted player, a search or a
-            run, such as forager or minimax; empty: nobody. See imitation_coef.
+            one position per line: [OPTION=]FILE[,HELD_OUT_FILE], such as fen=mine.txt. The learner moves first.
+        max_plies: stop games after this many plies, with the rewards so far; 0: the curriculum's limit, or none without
+            a curriculum.
+        shaping: gridworlds: pay learners this share of the worth in rewards of what they come to hold (0 to below 1);
+            evaluations never count it.
+        novelty: gridworlds: reward for each cell that a learner enters for the first time in an episode; evaluations
+            never count it.
+        explore: choice decoding: learners sample this share of their answers uniformly from the legal ones. Such an
+            answer counts in full if it was better than expected, however unlikely it was, and not at all if it was
+            worse. `reward` includes these games; evaluations do not explore.
+        teacher: a player whose action is recorded at each decision of a learner, to imitate: a scripted player, a
+            search or a run, such as forager or minimax; empty: none. See imitation_coef.
     """
 
     games: int = 1024
@@ -101,20 +101,22 @@ class RolloutConfig:
 
 @dataclass(frozen=True)
 class CreditConfig:
-    """From returns to advantages.
+    """How returns become advantages.
 
     Attributes:
-        credit: state (against all visits of the same position and seat), group (GRPO: same opening, seat and opponent),
-            turn (the same for each turn by itself: what was still to come, against the group at the same turn), sibling
-            (games from one decision of a game played before, by it alone), rae (running mean a role), constant.
-        scale_rewards: divide by the deviation of the group, of the batch, or by nothing (group and turn credit).
-        min_visits: state credit: fewest visits for a mean of its own.
-        lam: state credit: 1 judges a decision by its game's outcome, less also by how all games went that came to the
-            position after it (lambda-returns over the batch's own values).
-        memory: state credit: how much of what was seen of a position still counts one update later, so that positions
-            that come rarely have a mean as well; 0: every update begins anew.
-        gamma: discount a decision.
-        rae_decay: of the running mean.
+        credit: what a decision is compared with. state: all visits of the same position by the same seat; group:
+            games with the same opening, seat and opponent (GRPO); turn: the return from here on, with the group's at
+            the same turn; sibling: games that branch from one decision of an earlier game, for that decision alone;
+            rae: a running mean per role; constant: 0.
+        scale_rewards: divide by the deviation of the group, of the batch, or by nothing (group, turn and sibling
+            credit).
+        min_visits: state credit: fewest visits for a position to have its own mean.
+        lam: state credit: 1 judges a decision by its game's outcome alone; less, also by the outcomes of all games
+            that reached the next position (lambda-returns over the batch's own values).
+        memory: state credit: share of a position's earlier visits that still counts one update later, so that rare
+            positions have a mean too; 0: only the update's own visits count.
+        gamma: discount per decision.
+        rae_decay: share of the running mean that each game keeps.
     """
 
     credit: Literal["state", "group", "turn", "sibling", "rae", "constant"] = "state"
@@ -132,25 +134,25 @@ class LossConfig:
 
     Attributes:
         loss_type: grpo, bnpo, dr_grpo, dapo or cispo.
-        importance_sampling_level: one ratio a token, or one a sequence (GSPO).
+        importance_sampling_level: one ratio per token, or one per sequence (GSPO).
         epsilon: clipping range of the ratio.
-        epsilon_high: its upper side; 0 means the same. For cispo it bounds the ratio itself, as in TRL: say something
+        epsilon_high: its upper side; 0: the same as epsilon. For cispo it bounds the ratio itself, as in TRL: set it
             above 1, such as 5.
         beta: weight of the KL term against the base model.
-        entropy_coef: reward of a nat of entropy at each decision, those of groups without variance included.
-        entropy_final: what entropy_coef falls to, linearly over entropy_decay_updates.
-        cover_coef: reward of a nat in the mean log-probability of all legal answers at each decision (free decoding has
-            none and leaves this out): the KL from the uniform choice to the policy. It keeps answers in play whose
-            worth shows late, for its gradient doesn't vanish where the policy is sure, as that of entropy does.
-        cover_final: what cover_coef falls to, linearly over entropy_decay_updates.
+        entropy_coef: bonus per nat of entropy at each decision, also in groups without variance.
+        entropy_final: entropy_coef falls to this, linearly over entropy_decay_updates.
+        cover_coef: bonus per nat of the mean log-probability of all legal answers at each decision (not in free
+            decoding), which lowers the KL from the uniform choice to the policy. It keeps answers in play whose worth
+            shows late: unlike that of entropy, its gradient doesn't vanish where the policy is certain.
+        cover_final: cover_coef falls to this, linearly over entropy_decay_updates.
         imitation_coef: weight of the cross-entropy to the teacher's answers, at each decision of a learner.
-        imitation_final: what imitation_coef falls to, linearly over entropy_decay_updates.
-        entropy_decay_updates: 0: they all stay what they are.
+        imitation_final: imitation_coef falls to this, linearly over entropy_decay_updates.
+        entropy_decay_updates: updates over which these three coefficients fall; 0: they stay constant.
         num_iterations: passes over each batch.
-        num_mini_batches: optimizer steps a pass; each takes its share of the batch's questions.
-        target_kl: an update ends early when a step finds the policy further than this from the one that sampled (nats a
-            decision, of the step's mini-batch); 0: never.
-        max_lag: decisions made by weights older than this many versions (optimizer steps) are dropped.
+        num_mini_batches: optimizer steps per pass; each takes its share of the batch's prompts.
+        target_kl: end an update early when a step finds the policy further than this from the one that sampled (nats
+            per decision, over the step's mini-batch); 0: never.
+        max_lag: drop decisions made by weights older than this many versions (optimizer steps).
     """
 
     loss_type: Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo"] = "bnpo"
@@ -173,20 +175,20 @@ class LossConfig:
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """AdamW, one state a player.
+    """AdamW, with a separate state for each player.
 
     Attributes:
-        learning_rate: its height after the warm-up.
-        learning_rates: of learners who have one of their own, e.g. ``main-2=3e-4,main-3=1e-4``.
-        lr_scheduler_type: to_a_tenth (rises, and falls linearly from the first update on, to a tenth at decay_updates,
-            where it stays), or one of transformers', counted in updates: constant (without warm-up),
+        learning_rate: its value after the warm-up.
+        learning_rates: different values for some learners, e.g. ``main-2=3e-4,main-3=1e-4``.
+        lr_scheduler_type: to_a_tenth (rises during the warm-up, and falls linearly from the first update to a tenth at
+            decay_updates, where it stays), or one of transformers', counted in updates: constant (without warm-up),
             constant_with_warmup, linear and cosine (both fall to 0 at decay_updates).
-        warmup_updates: updates over which it rises linearly.
+        warmup_updates: updates over which the learning rate rises linearly.
         decay_updates: updates over which it falls; 0: constant after the warm-up.
-        weight_decay: decoupled.
-        beta1: of the first moment.
-        beta2: of the second moment.
-        max_grad_norm: each player's gradient is clipped to it; 0 does not clip.
+        weight_decay: decoupled weight decay.
+        beta1: decay of the first moment.
+        beta2: decay of the second moment.
+        max_grad_norm: each player's gradient is clipped to this norm; 0: no clipping.
     """
 
     learning_rate: float = 1e-3
@@ -201,10 +203,10 @@ class OptimizerConfig:
 
     @property
     def own(self) -> dict[str, OptimizerConfig]:
-        """Of each learner in ``learning_rates``: all that is said here, at its own height.
+        """For each learner in ``learning_rates``: this configuration with the learner's rate.
 
         Raises:
-            UsageError: what doesn't read name=number, or a rate that isn't more than 0.
+            UsageError: an entry that isn't of the form name=number, or a rate that isn't above 0.
         """
         found = {}
         for part in filter(None, (part.strip() for part in self.learning_rates.split(","))):
@@ -214,7 +216,7 @@ class OptimizerConfig:
             except ValueError:
                 height = 0.0
             if not 0 < height < inf:
-                raise UsageError(f"learning_rates holds {part!r}; say name=number, more than 0, such as main-2=3e-4.")
+                raise UsageError(f"learning_rates has {part!r}; write NAME=NUMBER, above 0, such as main-2=3e-4.")
             found[name] = dataclasses.replace(self, learning_rate=height)
         return found
 
@@ -240,11 +242,11 @@ class SchemeConfig:
 
     Attributes:
         scheme: self_play, fixed, mixed or fictitious.
-        learners: how many players learn; they are called main, main-2, main-3 and so on.
+        learners: how many players learn; their names are main, main-2, main-3 and so on.
         opponents: fixed and mixed: names with weights, e.g. ``random=1,minimax=1,self=0.5,past=0.5,runs/a=1``.
-        snapshot_every: updates between two snapshots of a past self. Of several learners, one that breaks is set back
-            to the last of these updates after which it was whole.
-        max_past: past selves that are kept of each learner; the oldest leaves.
+        snapshot_every: updates between two snapshots of a past self. With several learners, one that breaks is set back
+            to the last of these updates after which it was healthy.
+        max_past: past selves to keep of each learner; the oldest is removed.
     """
 
     scheme: str = "mixed"
@@ -255,29 +257,30 @@ class SchemeConfig:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Who learns: ``main``, ``main-2``, ``main-3``, ..."""
+        """Names of the learners: ``main``, ``main-2``, ``main-3``, ..."""
         return ("main", *(f"main-{n}" for n in range(2, self.learners + 1)))
 
 
 @dataclass(frozen=True)
 class BudgetConfig:
-    """When to look, to save and to stop. Nothing here changes what is learned in an update.
+    """When to evaluate, to save and to stop. Nothing here changes what is learned in an update.
 
-    Of several learners, the limits of a collapse say who is set back after it.
+    With several learners, one that passes a collapse limit is set back, and the run continues.
 
     Attributes:
-        updates: learner updates at most.
-        minutes: wall-clock at most, counted anew after a resume; 0 has no limit.
-        eval_every: updates between two evaluations (greedy, both seats).
+        updates: most learner updates.
+        minutes: most minutes of wall-clock time, counted anew after a resume; 0: no limit.
+        eval_every: updates between two evaluations (greedy, from every seat).
         eval_games: games against each evaluation opponent.
-        eval_vs: opponents to evaluate against, with commas between.
-        exact: evaluations also tell how exploitable the policy is that training samples, exactly (small games).
+        eval_vs: opponents to evaluate against, separated by commas.
+        exact: evaluations also compute the exact exploitability of the policy that training samples (small games).
         checkpoint_every: updates between two checkpoints.
-        goal: stop when all hold at an evaluation, e.g. ``random.win>=0.92,minimax.draw>=0.99``; empty: never.
-        max_illegal: collapse: stop when the share of illegal answers stays above.
-        min_entropy: collapse: stop when the entropy (nats) stays below.
-        patience: updates in a row that make a collapse of illegal answers or entropy.
-        max_kl: collapse: stop when one update moves the policy further than this many nats a decision.
+        goal: stop when all conditions hold at an evaluation, e.g. ``random.win>=0.92,minimax.draw>=0.99``; empty:
+            never.
+        max_illegal: collapse: stop when the share of illegal answers stays above this.
+        min_entropy: collapse: stop when the entropy (nats) stays below this.
+        patience: updates in a row after which such a share or entropy counts as a collapse.
+        max_kl: collapse: stop when one update moves the policy further than this many nats per decision.
     """
 
     updates: int = 1000
@@ -302,7 +305,7 @@ class TrainConfig(Configuration):
         game: id or name of a registered game.
         seed: of adapters, games and sampling.
         threads: torch threads; 0 takes all cores. Bit-equal results need the same number.
-        set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them. The run remembers them.
+        set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them. The run stores them.
     """
 
     game: str = "tictactoe"
@@ -330,19 +333,21 @@ class TrainConfig(Configuration):
         optimizer = self.optimizer
         if optimizer.lr_scheduler_type in ("linear", "cosine") and not optimizer.decay_updates:
             raise UsageError(
-                f"lr_scheduler_type is {optimizer.lr_scheduler_type}; say over how many updates the rate falls: "
-                "decay_updates."
+                f"lr_scheduler_type is {optimizer.lr_scheduler_type}; set decay_updates, the number of updates over "
+                "which the rate falls."
             )
         for name in optimizer.own:
             if name not in self.scheme.names:
                 raise UnknownName("learner", name, self.scheme.names)
         if self.rollout.explore and self.policy.decode != "choice":
             raise UsageError(
-                f"explore is {self.rollout.explore}; in {self.policy.decode} decoding there is none: say 0."
+                f"explore is {self.rollout.explore}, but {self.policy.decode} decoding does not explore: set it to 0."
             )
         taught = self.rollout.teacher != ""
         if taught and self.policy.decode == "free":
-            raise UsageError(f"teacher is {self.rollout.teacher}; free decoding cannot learn from one: use choice.")
+            raise UsageError(
+                f"teacher is {self.rollout.teacher}, but free decoding cannot learn from one: use choice decoding."
+            )
         if taught != bool(self.loss.imitation_coef or self.loss.imitation_final):
             raise UsageError(
                 f"teacher is {self.rollout.teacher or 'empty'} and imitation_coef {self.loss.imitation_coef:g}: "
@@ -352,7 +357,7 @@ class TrainConfig(Configuration):
 
     @property
     def free(self) -> tuple[str, ...]:
-        """What may change between stop and resume: no weight depends on it."""
+        """Fields that may change between stop and resume: no weight depends on them."""
         return ("budget", "threads")
 
 
@@ -371,4 +376,4 @@ _BOUNDS = {
     "from 0 to 1": "credit.lam credit.gamma rollout.explore",
     "at least 0 and below 1": "rollout.shaping credit.memory credit.rae_decay optimizer.beta1 optimizer.beta2",
 }
-"""What must hold -> fields."""
+"""Condition in ``fields.check`` -> fields."""

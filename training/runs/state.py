@@ -1,4 +1,4 @@
-"""What a run keeps so that it can be killed anywhere, and how it goes on from there."""
+"""Saves a trainer's state, so that a run can be killed at any time, and restores it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["Training", "foresee", "put_back", "restore", "save", "taken"]
 
 
 class Training(Watched, Protocol):
-    """What ``loop.Trainer`` is to those who keep it, watch it and end it."""
+    """The parts of ``loop.Trainer`` that the modules of ``runs`` use."""
 
     run: Run | None
     updates: int
@@ -57,11 +57,11 @@ class Training(Watched, Protocol):
         """One update; returns its line for metrics.jsonl."""
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """How good everybody who learns is."""
+        """Evaluate all learners."""
 
 
 def save(trainer: Training) -> None:
-    """Write a checkpoint, and the adapters of all who learn.
+    """Write a checkpoint, and the adapters of all learners.
 
     Raises:
         RunError: one could not be written.
@@ -84,7 +84,7 @@ def save(trainer: Training) -> None:
 
 
 def taken(trainer: Training) -> tuple[dict[str, Any], dict[str, Any]]:
-    """All that the next update depends on: tensors by name, and plain data; copies."""
+    """Copies of all that the next update depends on: tensors by name, and plain data."""
     state = {
         "update": trainer.updates,
         "pool": trainer.pool.state_dict(),
@@ -103,9 +103,9 @@ def taken(trainer: Training) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def foresee(trainer: Training) -> float:
-    """Seconds that an update takes at most: a sixteenth of its groups is played and learned from, then put back.
+    """An upper estimate of an update's seconds: plays and learns from a sixteenth of its groups, then undoes it.
 
-    What many games have in common costs less than this says.
+    It is high because work that many games share is done once per update.
     """
     tensors, state = taken(trainer)
     config, update, started = trainer.config, trainer.updates, time.perf_counter()
@@ -122,23 +122,23 @@ def foresee(trainer: Training) -> float:
 
 
 def put_back(trainer: Training, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-    """Be as the trainer was when ``taken`` looked."""
+    """Restore the trainer to the state that ``taken`` returned."""
     trainer.bank.load_state_dict(tensors["bank"])
     trainer.optimizer.load_state_dict(tensors["optimizer"])
     trainer.health.sound.load_state_dict(tensors.get("sound", {"moments": {}, "updates": {}}))
-    if "past" in state:  # written when one player learned, and roles did not name it
+    if "past" in state:  # from versions with a single learner, whose roles did not name it
         means = {f"main/{role}": mean for role, mean in state["baseline"]["means"].items()}
         pool = {"live": ["main"], "frozen": [], "snapshots": {"main": state["past"]}}
         state = {**state, "pool": pool, "low": {"main": state["low"]}, "baseline": state["baseline"] | {"means": means}}
     trainer.baseline.load_state_dict(state["baseline"])
-    trainer.memory.load_state_dict(tensors.get("memory", {}))  # younger than the oldest runs
+    trainer.memory.load_state_dict(tensors.get("memory", {}))  # the oldest runs have none
     trainer.pool.load_state_dict(state["pool"])
     trainer.health.guards.low = state["low"]
     trainer.updates = int(state["update"])
 
 
 def restore(trainer: Training) -> list[str]:
-    """Go back to the newest whole checkpoint; returns warnings about newer ones that weren't.
+    """Load the newest undamaged checkpoint; returns warnings about newer ones.
 
     Raises:
         RunError: see ``Run.load``; or the base model has changed.

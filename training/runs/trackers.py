@@ -1,4 +1,4 @@
-"""Where a run's numbers go besides its folder: TensorBoard, wandb."""
+"""Logs a run's metrics to trackers: TensorBoard, wandb."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ TRACKERS = ("tensorboard", "wandb", "none")
 
 
 class Tracker(Protocol):
-    """Takes numbers and keeps them somewhere."""
+    """Receives metrics and stores them."""
 
     def log(self, numbers: Mapping[str, float], step: int) -> None:
-        """What an update came to."""
+        """Log an update's metrics."""
         ...
 
     def finish(self) -> None:
-        """The run is over."""
+        """Called when the run is over."""
         ...
 
 
 def scalars(row: Mapping[str, Any]) -> dict[str, float]:
-    """Every number of a line of metrics; those of evaluations as ``eval_OPPONENT/NAME``."""
+    """The numbers in a line of metrics; those of evaluations as ``eval_OPPONENT/NAME``."""
     found = {name: float(v) for name, v in row.items() if isinstance(v, int | float) and name != "update"}
     for player, own in row.get("players", {}).items():
         found |= {f"{player}/{name}": value for name, value in scalars(own).items()}
@@ -41,10 +41,10 @@ def scalars(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def make_tracker(name: str, folder: Path, config: AnyConfig, update: int) -> Tracker | None:
-    """What a word of ``--report-to`` means; None for ``none``.
+    """The tracker that ``--report-to`` names; None for ``none``.
 
-    The folder's name is the run's, its configuration goes along as hyperparameters. What was logged from ``update`` on,
-    where the run goes on, is made again.
+    The folder's name is the run's name, its configuration is logged as hyperparameters. A resumed run logs again from
+    ``update`` on.
 
     Raises:
         UnknownName: no such tracker.
@@ -66,7 +66,7 @@ def make_tracker(name: str, folder: Path, config: AnyConfig, update: int) -> Tra
 
 
 class _TensorBoard:
-    """Event files in RUN/tensorboard, with the hyperparameters beside the numbers."""
+    """Event files in RUN/tensorboard, with metrics and hyperparameters."""
 
     def __init__(self, folder: Path, config: AnyConfig, update: int) -> None:
         try:

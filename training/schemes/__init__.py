@@ -1,7 +1,7 @@
-"""Who plays whom, and who learns. A scheme is a small object; ``make_scheme`` finds it by name.
+"""Schemes decide who plays whom, and who learns. ``make_scheme`` builds one by name.
 
-See ``Scheme`` for what it has; add one by writing a file here with a factory
-``(config: SchemeConfig, players: int) -> Scheme`` and one line in ``SCHEMES``.
+To add a scheme, write a file here with a factory ``(config: SchemeConfig, players: int) -> Scheme`` and add one line to
+``SCHEMES``; see ``Scheme`` for the interface.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ __all__ = ["SCHEMES", "Scheme", "make_scheme"]
 
 
 class Scheme(Protocol):
-    """Who sits where.
+    """Assigns players to seats.
 
-    ``learners`` are players of the bank that learn; ``opponents`` specs of everyone else who may sit there and must be
-    built first: ``random``, ``minimax``, a run folder.
+    ``learners`` are the players of the bank that learn; ``opponents`` are specs of all other players it may seat, which
+    must be built first: ``random``, ``minimax``, a run folder.
     """
 
     learners: tuple[str, ...]
     opponents: tuple[str, ...]
 
     def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
-        """One seating for each group of games. Only those learn whom it says; ``rng`` is all its randomness."""
+        """One seating for each group of games, which also marks who learns; all randomness comes from ``rng``."""
         ...
 
     def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
-        """Take note of an update's games, and change the pool: keep past selves, let players come and go.
+        """Use the results of an update's games to change the pool: keep past selves, add or remove players.
 
-        ``done`` updates are done, this one included.
+        ``done`` is the number of finished updates, this one included.
         """
         ...
 

@@ -1,7 +1,7 @@
-"""Fictitious self-play: each learner against past selves of the other learners, drawn uniformly.
+"""Fictitious self-play: each learner against past selves of the other learners, sampled uniformly.
 
-A learner answers not what the others do now but what they have done so far: the mean of their past selves, as many as
-are kept. A single learner plays its own past selves.
+A learner learns to answer not the others' current play but the average of their past selves that are kept. A single
+learner plays its own past selves.
 
 Source: Heinrich, Lanctot and Silver 2015, Fictitious self-play in extensive-form games; here by policy gradient, and
 with the newest snapshots in place of the whole past.
@@ -33,7 +33,7 @@ class Fictitious:
     opponents: tuple[str, ...] = ()
 
     def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
-        """Past selves of the others; the others as they are, as long as there is none."""
+        """Past selves of the others; before there are any, the others' current selves."""
         out = []
         for learner, share in share_out(self.learners, groups, update):
             others = [name for name in self.learners if name != learner] or [learner]
@@ -44,7 +44,7 @@ class Fictitious:
         return out
 
     def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
-        """Keep everybody's present self every ``snapshot_every`` updates."""
+        """Keep a past self of each learner every ``snapshot_every`` updates."""
         if done % self.snapshot_every == 0:
             for learner in self.learners:
                 pool.snapshot(learner, done)

@@ -1,6 +1,6 @@
 """Each learner against a weighted mixture of opponents: itself, its past selves, baselines, saved players.
 
-``fixed`` is the same without selves: the opponents stay what they are.
+``fixed`` is the same without itself and past selves, so the opponents do not change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def parse_weights(text: str) -> dict[str, float]:
     """``"random=1,minimax=0.5"`` as a dict; a name alone weighs 1.
 
     Raises:
-        UsageError: nothing there, a weight that is no number or not positive, a name twice.
+        UsageError: no names, a weight that isn't a positive number, a name twice.
     """
     weights: dict[str, float] = {}
     for part in filter(None, (p.strip() for p in text.split(","))):
@@ -46,7 +46,7 @@ def parse_weights(text: str) -> dict[str, float]:
 
 
 def share_out(learners: Sequence[str], groups: int, update: int) -> list[tuple[str, int]]:
-    """How many of an update's groups each learner gets: equally many, give or take one, in turns where they are few."""
+    """How many of an update's groups each learner gets: equal shares, give or take one; the extra groups go round."""
     number = len(learners)
     return [(name, (groups + (k - update) % number) // number) for k, name in enumerate(learners)]
 
@@ -61,8 +61,8 @@ def against(learner: str, opponent: str, seat: int, players: int) -> Seating:
 class Mixed:
     """See ``Scheme``. A learner takes each seat in turn; all other seats of a game hold the same opponent.
 
-    ``self`` puts the learner into every seat, and all of them learn; ``past`` draws a past self of its own (the learner
-    itself as long as there is none).
+    ``self`` puts the learner into every seat, and all of them learn; ``past`` samples one of its past selves (before
+    there are any, it means ``self``).
     """
 
     players: int
@@ -72,11 +72,11 @@ class Mixed:
     opponents: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Everyone who must be built before the first game."""
+        """Set ``opponents``: the players to build before the first game."""
         self.opponents = tuple(name for name in self.weights if name not in ("self", "past"))
 
     def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
-        """Each learner by itself: opponents by weight, in shares as exact as the number of groups allows."""
+        """For each learner separately: opponents by weight, in shares as exact as the number of groups allows."""
         return [
             seating
             for learner, share in share_out(self.learners, groups, update)
@@ -87,8 +87,8 @@ class Mixed:
     def _seats(self, learner: str, groups: int, past: Sequence[str], rng: np.random.Generator) -> Iterator[Seating]:
         names = list(self.weights)
         share = np.array([self.weights[n] for n in names])
-        # Low-variance draw: one random offset, equally spaced points. Each opponent gets its share of groups, give or
-        # take one.
+        # Low-variance sampling: equally spaced points with one random offset. Each opponent gets its share of groups,
+        # give or take one.
         points = (np.arange(groups) + rng.random()) / groups
         drawn = np.searchsorted(share.cumsum() / share.sum(), points, side="right").clip(max=len(names) - 1)
         turn = int(rng.integers(self.players))
@@ -102,7 +102,7 @@ class Mixed:
                 yield against(learner, name, (turn + g) % self.players, self.players)
 
     def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
-        """Keep everybody's present self every ``snapshot_every`` updates, if past selves are asked for."""
+        """Keep a past self of each learner every ``snapshot_every`` updates, if ``past`` is an opponent."""
         if "past" in self.weights and done % self.snapshot_every == 0:
             for learner in self.learners:
                 pool.snapshot(learner, done)
@@ -123,6 +123,6 @@ def fixed(config: SchemeConfig, players: int) -> Mixed:
     for name in ("self", "past"):
         if name in built.weights:
             raise UsageError(
-                f"The fixed scheme can't hold {name!r}, which changes as the learner does; use --scheme mixed."
+                f"The fixed scheme can't use {name!r}, which changes as the learner does; use --scheme mixed."
             )
     return built

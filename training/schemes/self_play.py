@@ -1,7 +1,7 @@
 """Self-play: learners sit in every seat, and all of them learn.
 
-One learner plays itself. Of several, every learner takes every seat equally often; who sits beside it is drawn, itself
-included, so that each meets all.
+One learner plays itself. With several, every learner takes every seat equally often, and the other seats are sampled
+from all learners, itself included, so that each meets all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SelfPlay:
     opponents: tuple[str, ...] = ()
 
     def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
-        """Each seat goes round all learners in an order of its own, drawn anew for every round."""
+        """Each seat goes through all learners in a random order, sampled for every seat and round."""
         number = len(self.learners)
         rounds = -(-groups // number)
         orders = [[name for _ in range(rounds) for name in self._order(rng)] for _ in range(self.players)]
@@ -38,7 +38,7 @@ class SelfPlay:
         return [self.learners[k] for k in rng.permutation(len(self.learners)).tolist()]
 
     def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
-        """Nothing changes."""
+        """Leave the pool unchanged."""
 
 
 def self_play(config: SchemeConfig, players: int) -> SelfPlay:

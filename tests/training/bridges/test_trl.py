@@ -307,7 +307,7 @@ def test_bad_bridges_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         GameBridge("tictactoe", tokenizer=tokenizer, opponent="stockfish")
     bridge = GameBridge("tictactoe", tokenizer=tokenizer)
     trainer = type("T", (), {"args": grpo_config(max_completion_length=5)})()
-    with pytest.raises(UsageError, match=r"'hello' is none of this bridge's"):
+    with pytest.raises(UsageError, match=r"'hello' does not come from this bridge"):
         bridge.rollout(["hello"], trainer)
     answering(monkeypatch, bridge, "nonsense")
     with pytest.raises(UsageError, match=r"took 8 tokens.*max_completion_length is 5"):

@@ -76,7 +76,7 @@ def test_files_are_read_whatever_they_are_packed_in(tmp_path, name):
     [
         ("8/8/8/8/8/8/8/8 w - - 0 1", r"mine.txt, line 2: .*king"),
         ("nonsense", r"mine.txt, line 2: "),
-        ("R5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1", r"mine.txt, line 2: the game is over there"),
+        ("R5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1", r"mine.txt, line 2: the game is already over"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, line, complaint):
@@ -102,7 +102,7 @@ def test_names_and_files_are_told_apart(mine):
         find_curriculum(GAME, "mate-in1")
     with pytest.raises(UsageError, match="There is no file"):
         find_curriculum(GAME, "fen=nowhere.txt")
-    with pytest.raises(UsageError, match=r"can't be reset by 'fenn'.* Did you mean 'fen'"):
+    with pytest.raises(UsageError, match=r"has no reset option 'fenn'.* Did you mean 'fen'"):
         find_curriculum(GAME, f"fenn={mine}")
     with pytest.raises(UsageError, match="names 3 files"):
         find_curriculum(GAME, f"fen={mine},{mine},{mine}")
@@ -215,7 +215,7 @@ def test_players_without_a_distribution_play(mine):
 
 def test_longer_curricula_need_somebody_who_answers(mine):
     held_out = HeldOut(GAME, read(mine), 3)
-    with pytest.raises(UsageError, match="Who answers in mine"):
+    with pytest.raises(UsageError, match="mine needs opponents"):
         held_out.measure(make_baseline("random", GAME), {}, seed=0)
     best = make_baseline("alphabeta:2", GAME)
     rows = held_out.measure(best, {"random": make_baseline("random", GAME), "itself": best}, seed=0)
@@ -267,13 +267,13 @@ def test_openings_may_follow_a_position(config):
 
 def test_goals_are_about_what_is_measured(config):
     for goal, complaint in (
-        ("random.win>=0.5", r"say mine\.solved>=NUMBER"),
-        ("mate-in-1.solved>=0.5", r"say mine\.solved>=NUMBER"),
+        ("random.win>=0.5", r"use mine\.solved>=NUMBER"),
+        ("mate-in-1.solved>=0.5", r"use mine\.solved>=NUMBER"),
     ):
         with pytest.raises(UsageError, match=complaint):
             Trainer(dataclasses.replace(config, budget=dataclasses.replace(config.budget, goal=goal)))
     plain = dataclasses.replace(config, game="tictactoe", rollout=RolloutConfig(games=16))
-    with pytest.raises(UsageError, match="takes a curriculum"):
+    with pytest.raises(UsageError, match="needs a curriculum"):
         Trainer(dataclasses.replace(plain, budget=dataclasses.replace(plain.budget, goal="mate-in-1.solved>=0.5")))
 
 
@@ -306,7 +306,7 @@ def test_a_run_remembers_how_its_game_was_configured(small, tmp_path, capsys):
     assert load_config(run / "config.yaml").game_arguments == {"size": 3}
     assert main(["eval", str(run), "--games", "4", "--json"]) == 0
     assert main(["eval", str(run), "--games", "4", "--set", "size=4"]) == 2
-    assert "was trained on hex-v0 with size=3, not size=4. Say --set size=3." in capsys.readouterr().err
+    assert "was trained on hex-v0 with size=3, not size=4. Add --set size=3." in capsys.readouterr().err
     with pytest.raises(RunError, match="set was"):
         train(dataclasses.replace(config, set=("size=4",)), run, resume=True)
 

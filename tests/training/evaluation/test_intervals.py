@@ -32,7 +32,7 @@ def test_wilson_covers_what_it_promises() -> None:
 
 @pytest.mark.parametrize("case", [(0, 0), (3, 2), (-1, 5)])
 def test_wilson_refuses_nonsense(case: tuple[int, int]) -> None:
-    with pytest.raises(UsageError, match="is no share"):
+    with pytest.raises(UsageError, match="is not a share"):
         wilson(*case)
 
 

@@ -260,7 +260,7 @@ def test_simultaneous_games_are_matched_too() -> None:
 
 
 def test_no_games_is_no_match(game: Game) -> None:
-    with pytest.raises(UsageError, match="0 games is no match"):
+    with pytest.raises(UsageError, match="0 games are not a match"):
         play_match(game, (RandomAgent(), RandomAgent()), 0, seed=0)
 
 

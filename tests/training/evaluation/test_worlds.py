@@ -111,11 +111,11 @@ def test_few_worlds_have_no_interval(game, worlds):
 
 
 def test_what_is_refused(game):
-    with pytest.raises(UsageError, match="0 worlds"):
+    with pytest.raises(UsageError, match="worlds is 0"):
         play_worlds(game, Idle(), 0, 0)
     with pytest.raises(UsageError, match="turn-based"):
         play_worlds(make_game("tictactoe"), Idle(), 1, 0)
-    with pytest.raises(UsageError, match="nobody to compare"):
+    with pytest.raises(UsageError, match="no players to compare"):
         compare_worlds(game, {}, 2, 0)
 
 

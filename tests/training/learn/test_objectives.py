@@ -245,7 +245,7 @@ def test_weights_scale_the_policy_term_alone() -> None:
 
 @pytest.mark.parametrize("loss_type", ["sapo", "luspo", "vespo"])
 def test_trls_other_losses_are_refused_by_name(loss_type: str) -> None:
-    with pytest.raises(UsageError, match=f"{loss_type}.* not ours yet"):
+    with pytest.raises(UsageError, match=f"{loss_type}.* isn't implemented yet"):
         our_loss(batch(), loss_type=loss_type)
 
 

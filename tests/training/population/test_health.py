@@ -32,7 +32,7 @@ def test_a_jump_is_a_collapse_at_once(guards, moved):
 @pytest.mark.parametrize(
     ("field", "text"),
     [
-        ({"illegal": 0.5}, "50% of the answers were illegal"),
+        ({"illegal": 0.5}, "Illegal answers stayed at 50% for 3 updates"),
         ({"entropy": 0.1}, "Entropy stayed at 0.1000"),
         ({"entropy": math.nan}, "Entropy stayed at nan"),
     ],

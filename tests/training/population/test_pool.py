@@ -60,7 +60,7 @@ def test_who_is_removed_leaves_with_past_selves_weights_and_moments(trainer):
 def test_guests_have_no_weights_here_and_names_are_taken_once(trainer):
     before = set(trainer.bank.players)
     trainer.pool.add("guest", RandomAgent())
-    with pytest.raises(UsageError, match="There is a player 'guest' already"):
+    with pytest.raises(UsageError, match="There is already a player 'guest'"):
         trainer.pool.add("guest", RandomAgent())
     trainer.pool.remove("guest")
     assert set(trainer.bank.players) == before

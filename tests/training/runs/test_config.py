@@ -100,7 +100,7 @@ def test_a_teacher_and_the_weight_of_what_it_says_come_together():
     for given in ({"rollout": section["rollout"]}, {"loss": section["loss"]}):
         with pytest.raises(UsageError, match=r"teacher is .*imitation_coef .*needs both"):
             from_dict(given)
-    with pytest.raises(UsageError, match=r"teacher is minimax; free decoding"):
+    with pytest.raises(UsageError, match=r"teacher is minimax, but free decoding"):
         from_dict({**section, "policy": {"decode": "free"}})
 
 
@@ -133,5 +133,5 @@ def test_learners_may_have_learning_rates_of_their_own():
     with pytest.raises(UnknownName, match="Did you mean 'main-3'"):
         from_dict(data | {"optimizer": {"learning_rates": "main-33=1"}})
     for bad in ("main", "main=fast", "main=-1", "main=nan", "main=inf"):
-        with pytest.raises(UsageError, match="say name=number, more than 0"):
+        with pytest.raises(UsageError, match="write NAME=NUMBER, above 0"):
             from_dict(data | {"optimizer": {"learning_rates": bad}})

@@ -207,7 +207,7 @@ def test_beginning_with_the_weights_of_another_run(whole: Path, tmp_path: Path) 
     for name, part in weights(whole).items():
         assert torch.allclose(part, weights(tmp_path / "next")[name], atol=1e-6), name
     wider = dataclasses.replace(one, hidden=24)
-    with pytest.raises(UsageError, match="16 hidden units; here it would be"):
+    with pytest.raises(UsageError, match="16 hidden units; this run needs"):
         train_net(wider, tmp_path / "wider")
     assert not (tmp_path / "wider").exists()
 
@@ -219,7 +219,7 @@ def test_what_cannot_be(whole: Path, tmp_path: Path) -> None:
         NetConfig(worlds=0)
     with pytest.raises(UsageError, match="shaping is 1"):
         NetConfig(shaping=1.0)
-    with pytest.raises(UsageError, match="nets are for gridworlds"):
+    with pytest.raises(UsageError, match="nets need gridworlds"):
         train_net(NetConfig(game="tictactoe", set=()), tmp_path / "none")
     assert not (tmp_path / "none").exists()
     data = yaml.safe_load((whole / "config.yaml").read_text())
@@ -229,7 +229,7 @@ def test_what_cannot_be(whole: Path, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(data | {"ppo": {"tikcs": 3}}))
     with pytest.raises(UnknownName, match=r"field of ppo 'tikcs'. Did you mean 'ticks'"):
         read_config(tmp_path / "config.yaml")
-    with pytest.raises(UsageError, match="is about a net"):
+    with pytest.raises(UsageError, match="configures a net"):
         load_config(whole / "config.yaml")
     with pytest.raises(RunError, match="neither a run of a net"):
         find_net(str(tmp_path / "nowhere"))
@@ -253,7 +253,7 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     words = ["--policy", "net", "--preset", "a3_9x9", "--worlds", "2", "--updates", "1", "--ticks", "4"]
     words += ["--threads", "1", "--eval-every", "0", "--eval-worlds", "2", "--eval-ticks", "5"]
     assert main(["train", "gridworld", *words, "--run", str(tmp_path / "run")]) == 0
-    assert "Measure it with: coterie eval" in capsys.readouterr().out
+    assert "Evaluate it with: coterie eval" in capsys.readouterr().out
     assert read_config(tmp_path / "run" / "config.yaml").set == ("preset=a3_9x9",)
     (row,) = rows(tmp_path / "run")
     assert [one["ticks"] for one in row["eval"]] == [5, 5, 5], "there is a look at the end"
@@ -278,5 +278,5 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "not about a policy of the kind llm" in capsys.readouterr().err
     assert main(["train", "tictactoe", "--policy", "net"]) == 2
     said = capsys.readouterr()
-    assert "nets are for gridworlds" in said.err
+    assert "nets need gridworlds" in said.err
     assert said.out == ""

@@ -178,5 +178,5 @@ def test_bases_that_nobody_uses_are_let_go(mini):
 def test_how_a_player_answers_is_said_behind_a_question_mark(run, mini):
     assert not make_player(f"{mini}?sample", GAME).greedy
     assert not make_player(f"{run}?sample", GAME).greedy
-    with pytest.raises(UsageError, match="only `sample` may stand"):
+    with pytest.raises(UsageError, match="only `sample` may follow"):
         make_player(f"{run}?warm", GAME)
