@@ -61,11 +61,11 @@ class Turn:
         return self.game.describe(self.state, self.row, self.player)
 
     def compact(self) -> str:
-        """The position in as few characters as are unambiguous."""
+        """The position as the game's shortest unambiguous text."""
         return self.game.compact(self.state, self.row, self.player)
 
     def action_to_text(self, action: Action) -> str:
-        """How an action is written in this position."""
+        """The text of an action in this position."""
         return self.game.action_to_text(self.state, self.row, action)
 
     def parse_action(self, text: str) -> Action:

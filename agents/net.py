@@ -166,7 +166,7 @@ class NetAgent:
         self._clock: NDArray[np.int64] = np.zeros((0, 0), np.int64)
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """One action a turn."""
+        """One action per turn."""
         if not turns:
             return []
         need_same_game(self.name, self.game, turns[0], configured=False)

@@ -1,4 +1,4 @@
-"""The population as one tensor a layer: adapters, routing, an optimizer a player, peft's files."""
+"""A population of LoRA adapters in shared tensors: adapters, routing, optimizer, peft files."""
 
 from __future__ import annotations
 

@@ -1,22 +1,22 @@
-"""The LoRA bank: a population of adapters over one frozen base model, a player a row.
+"""The LoRA bank: a population of adapters for one frozen base model, one row per player.
 
-Every adapted layer has one tensor A [C, r, in] and one B [C, out, r], C slots, of which each player has one. A batch
-says which row belongs to which player, one forward pass serves them all, one backward pass trains them all::
+Every adapted layer has a tensor A [C, r, in] and a tensor B [C, out, r] with C slots, one per player. A route assigns
+the rows of a batch to players; one forward pass serves them all, one backward pass trains them all::
 
     bank = LoraBank(model, LoraConfig(r=16, target_modules="all-linear"), players=["main", "rival"])
     with bank.route(["main", "rival", "main"]):       # or slots: torch.tensor([0, 1, 0]); -1 is the base model
         logits = model(input_ids).logits              # [3, T, V]
 
-Underneath lies one flat tensor, a slot a row, of which all A and B are views; so copying, clipping, updating or
-saving a player is one operation whatever the number of layers::
+All A and B are views of one flat tensor with one row per slot, so copying, clipping, updating or saving a player is one
+operation whatever the number of layers::
 
     weights [C, D]   slot 0 | A of layer 0 | B of layer 0 | A of layer 1 | ...
                      slot 1 | ...
 
-Gradients are rows of their own, which only those have who took part in a backward pass since the last ``zero_grad``:
-past selves and other players that stand still cost storage and nothing else.
+Gradients are separate rows, and only players in a backward pass since the last ``zero_grad`` have one: past selves and
+other idle players cost only storage.
 
-What was left out: merging into the base (its weights never change, ``base_hash`` proves it), dropout, ranks that differ
+Left out: merging into the base (its weights never change, which ``base_hash`` proves), dropout, ranks that differ
 between players or layers.
 """
 
@@ -47,28 +47,29 @@ __all__ = ["LoraBank"]
 
 
 class LoraBank:
-    """Adapters for many players on one base model.
+    """LoRA adapters of many players for one base model.
 
-    The base model is frozen (``requires_grad`` off) and gets forward hooks; outside ``route`` it computes what it
-    always did. One model may carry several banks, say of different ranks.
+    The base model is frozen (``requires_grad`` off) and gets forward hooks; outside ``route`` its outputs do not
+    change. One model may have several banks, e.g. of different ranks.
 
     Args:
-        model: a causal language model of transformers; its device and dtype are the bank's. Master weights are float32.
-        lora_config: rank, scale, targets and initialisation. Fields that aren't honoured are refused.
-        players: names, at least one; the first gets slot 0, and so on.
-        seed: of the initial A matrices; each player's depend on the seed and its name alone.
+        model: a causal language model of transformers. The bank lives on its device and computes in its dtype; master
+            weights are float32.
+        lora_config: rank, scale, targets and initialisation. Fields that the bank doesn't support are refused.
+        players: names; the first gets slot 0, and so on.
+        seed: of the initial A matrices; each player's depend only on the seed and its name.
 
     Attributes:
         model, config: as given.
         layers: the adapted layers, in the model's order.
-        players: name -> slot. Don't write.
-        versions: name -> how often its weights have been changed since it was added. Don't write.
-        births: name -> a number that is new whenever its weights were set rather than trained (added, reset, copied,
-            loaded): optimizer state belongs to one birth. Don't write.
-        loads: how often ``load_state_dict`` has replaced everything, counts above included. Don't write.
+        players: name -> slot. Read-only.
+        versions: name -> how often its weights have been changed since it was added. Read-only.
+        births: name -> a number that changes whenever its weights are set rather than trained (added, reset, copied,
+            loaded): optimizer state belongs to one birth. Read-only.
+        loads: how often ``load_state_dict`` has replaced everything, including the counts above. Read-only.
 
     Raises:
-        UsageError: a LoraConfig field that isn't honoured, no matching layer, bad names.
+        UsageError: an unsupported LoraConfig field, no matching layer, or an invalid name.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class LoraBank:
         self.births: dict[str, int] = {}
         self._births = self.loads = 0
         self._state = RoutingState()
-        # Hooks hold adapters, so a bank that nobody uses any more must take its own off a model that lives on.
+        # Hooks refer to the adapters, so a garbage-collected bank must remove its hooks from a model that lives on.
         self._unhook = weakref.finalize(self, _take_off, model, list(self._hook()), self._state)
         self._unhook.atexit = False
         for name in players:
@@ -113,38 +114,38 @@ class LoraBank:
 
     @contextmanager
     def route(self, index: torch.Tensor | Sequence[int] | Sequence[str]) -> Iterator[None]:
-        """Context in which row b of every batch that enters the model is computed by player ``index[b]``.
+        """Context in which row b of every batch is computed by player ``index[b]``.
 
-        Routes nest: the innermost counts. Backward passes may run outside; recomputation under gradient checkpointing
-        uses the route of its own forward pass. Don't change the weights inside.
+        Routes nest, and the innermost applies. Backward passes may run outside; recomputation under gradient
+        checkpointing uses the route of its forward pass. Don't change the weights inside.
 
         Args:
             index: [B] slots or names; -1 is the base model alone.
 
         Raises:
             UnknownName: no such player.
-            UsageError: no such slot, or an index that isn't one number a row. Inside: a batch with another number of
-                rows.
+            UsageError: no such slot, or an index that isn't one integer or name per row. Inside: a batch with another
+                number of rows.
         """
         plan = Route(self.slots(index), self.device)
         with self._state.enter(plan):
             yield
 
     def slots(self, index: torch.Tensor | Sequence[int] | Sequence[str]) -> list[int]:
-        """The checked slots of an index [B] of slots or names."""
+        """Check an index [B] of slots or names, and return it as slots."""
         if isinstance(index, torch.Tensor):
             if index.dim() != 1 or index.is_floating_point() or index.dtype == torch.bool:
                 raise UsageError(
-                    f"bank.route needs [B] integers, one a row, not {tuple(index.shape)} of {index.dtype}."
+                    f"bank.route needs [B] integers, one per row, not {tuple(index.shape)} of {index.dtype}."
                 )
             index = index.tolist()
         if isinstance(index, str):
-            raise UsageError(f"bank.route needs one player a row, not one name: write [{index!r}] * rows.")
+            raise UsageError(f"bank.route needs one player per row, not a single name: write [{index!r}] * rows.")
         slots = [self.slot(x) if isinstance(x, str) else int(x) for x in index]
         taken = set(self.players.values())
         for slot in set(slots):
             if slot != -1 and slot not in taken:
-                raise UsageError(f"No player has slot {slot}. Slots: {self.players}; -1 is the base model.")
+                raise UsageError(f"No player has slot {slot}. The slots are {self.players}; -1 is the base model.")
         return slots
 
     def slot(self, name: str) -> int:
@@ -160,13 +161,13 @@ class LoraBank:
     def checkpoint_context(self) -> tuple[Any, Any]:
         """The ``context_fn`` for your own calls of ``torch.utils.checkpoint.checkpoint``.
 
-        Models of transformers need nothing: their checkpointed layers are bound to the route by themselves.
+        Models of transformers don't need it: the bank binds their checkpointed layers to the route.
         """
         route = self._state.route
         return self._state.enter(route), self._state.enter(route)
 
     def detach(self) -> None:
-        """Take the hooks off the base model; the bank can't route any more. A bank that is gone has done so."""
+        """Remove the hooks from the base model; the bank then can't route any more. Garbage collection does it too."""
         self._unhook()
 
     def _hook(self) -> Iterator[Any]:
@@ -179,19 +180,23 @@ class LoraBank:
     # -- players ------------------------------------------------------------------------------------------------------
 
     def add(self, name: str, init_from: str | None = None) -> int:
-        """Add a player; where no slot is free, the capacity doubles. The others stay bit-equal.
+        """Add a player; if no slot is free, the capacity doubles. The weights of the others stay bit-equal.
 
         Args:
-            name: new.
-            init_from: a player whose weights are copied; None starts from a fresh adapter (which changes nothing yet).
+            name: a new name.
+            init_from: a player whose weights to copy; None starts with a fresh adapter (see ``reset``).
 
         Returns:
             Its slot.
+
+        Raises:
+            UsageError: the name is empty or taken.
+            UnknownName: there is no player ``init_from``.
         """
         if not isinstance(name, str) or not name:
             raise UsageError(f"A player needs a name, not {name!r}.")
         if name in self.players:
-            raise UsageError(f"There is a player {name!r} already: reset it, or take another name.")
+            raise UsageError(f"There is already a player {name!r}: reset it, or use another name.")
         source = None if init_from is None else self.slot(init_from)
         taken = set(self.players.values())
         slot = next((s for s in range(self.capacity) if s not in taken), self.capacity)
@@ -214,11 +219,11 @@ class LoraBank:
             del table[name]
 
     def reset(self, name: str, seed: int | None = None) -> None:
-        """Give a player a fresh adapter.
+        """Give a player a fresh adapter, initialised as ``init_lora_weights`` says.
 
         Args:
             name: the player.
-            seed: None takes the bank's, so that the player gets the weights it began with.
+            seed: None takes the bank's, which gives a fresh player its initial weights again.
         """
         self.slot(name)
         generator = torch.Generator().manual_seed(_derived_seed(self.seed if seed is None else seed, name))
@@ -259,11 +264,11 @@ class LoraBank:
         return self._weights[self.slot(name)]
 
     def grads(self, name: str) -> torch.Tensor:
-        """[D] float32, the gradient of ``weights(name)`` until the next ``zero_grad``. Zeros where nothing came."""
+        """[D] float32, the gradient of ``weights(name)``, valid until ``zero_grad``. Zeros if there is none."""
         return self._grads.row(self.slot(name))
 
     def zero_grad(self) -> None:
-        """Forget all gradients, and free them."""
+        """Drop all gradients and free their memory."""
         self._grads.forget()
 
     @property
@@ -272,7 +277,7 @@ class LoraBank:
         return sum(row.numel() * row.element_size() for row in self._grads.rows.values())
 
     def _attach(self) -> None:
-        """Point every layer at its part of the flat tensor, after that was made anew."""
+        """Point every layer at its part of a new flat tensor."""
         for layer, (A, B) in zip(self.layers, split(self._weights, self._shapes), strict=True):
             layer.A, layer.B = A, B
 
@@ -291,7 +296,7 @@ class LoraBank:
         return weights_hash(self.model)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that an exact continuation needs, gradients left out. Tensors are copies."""
+        """Everything needed to continue exactly, without gradients. Tensors are copies."""
         return {
             "layers": [layer.name for layer in self.layers],
             "rank": self.config.r,
@@ -304,10 +309,10 @@ class LoraBank:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Become the bank that ``state_dict`` came from: players, slots, versions, weights.
+        """Replace everything by a ``state_dict``: players, slots, versions, weights.
 
         Raises:
-            UsageError: the state is of a bank with other layers or another rank.
+            UsageError: the state is from a bank with other layers or another rank.
         """
         for key, mine in (("layers", [layer.name for layer in self.layers]), ("rank", self.config.r)):
             if state[key] != mine:
@@ -329,10 +334,10 @@ class LoraBank:
         write_adapter(folder, self.model, self.config, tensors)
 
     def load_peft(self, name: str, folder: str | os.PathLike[str]) -> None:
-        """Overwrite a player (added where it isn't there) with a peft adapter of the same rank, scale and layers.
+        """Overwrite a player with a peft adapter of the same rank, scale and layers; a new name adds a player.
 
         Raises:
-            ModelError: there is no readable adapter. UsageError: it doesn't fit.
+            ModelError: there is no readable adapter. UsageError: it doesn't fit the bank.
         """
         tensors = read_adapter(folder, self.config, [layer.name for layer in self.layers])
         row = torch.zeros(1, self._width)
@@ -373,5 +378,5 @@ def _bind_checkpoint(state: RoutingState, module: Any, args: Any) -> None:
 
 
 def _derived_seed(seed: int, name: str) -> int:
-    """A 63-bit seed that depends on both, alike on every machine."""
+    """A 63-bit hash of seed and name, the same on every machine."""
     return int.from_bytes(hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest(), "little") >> 1

@@ -1,7 +1,7 @@
-"""What the LoRA bank and peft agree on: fields of ``LoraConfig``, the layers they mean, and the file format.
+"""Compatibility with peft: the supported fields of ``LoraConfig``, the layers they select, and the file format.
 
 A saved player is an ordinary peft adapter: ``adapter_config.json`` and ``adapter_model.safetensors``.
-``PeftModel.from_pretrained`` loads it, and the bank loads what peft saved.
+``PeftModel.from_pretrained`` loads it, and the bank loads adapters that peft saved.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["check_config", "read_adapter", "scaling", "target_layers", "write_adapter"]
 
 PREFIX = "base_model.model."
-"""What peft puts before a module's name in its files."""
+"""Peft's prefix of module names in its files."""
 
 HONOURED = (
     "r",
@@ -55,7 +55,7 @@ def check_config(config: LoraConfig) -> None:
     """Refuse every LoraConfig field that the bank would otherwise silently ignore.
 
     Raises:
-        UsageError: a field is set to something the bank doesn't honour; the message names it.
+        UsageError: a field has a value that the bank doesn't support; the message names it.
     """
     from peft import LoraConfig as Reference
 
@@ -68,16 +68,16 @@ def check_config(config: LoraConfig) -> None:
         value = getattr(config, field.name)
         if value != getattr(default, field.name, None) and value not in ([], {}, 0, 0.0):
             raise UsageError(
-                f"LoraConfig.{field.name}={value!r} is not honoured by the LoRA bank: leave it at "
+                f"LoraConfig.{field.name}={value!r} is not supported by the LoRA bank: leave it at "
                 f"{getattr(default, field.name, None)!r}, or train with peft itself."
             )
     if config.task_type not in (None, "CAUSAL_LM"):
         raise UsageError(
-            f"LoraConfig.task_type={config.task_type!r} is not honoured by the LoRA bank: use 'CAUSAL_LM'."
+            f"LoraConfig.task_type={config.task_type!r} is not supported by the LoRA bank: use 'CAUSAL_LM'."
         )
     if config.init_lora_weights not in (True, False, "gaussian"):
         raise UsageError(
-            f"LoraConfig.init_lora_weights={config.init_lora_weights!r} is not honoured by the LoRA bank: "
+            f"LoraConfig.init_lora_weights={config.init_lora_weights!r} is not supported by the LoRA bank: "
             "use True, False or 'gaussian'."
         )
     if config.r < 1:
@@ -85,7 +85,7 @@ def check_config(config: LoraConfig) -> None:
 
 
 def scaling(config: LoraConfig) -> float:
-    """What the adapters' output is multiplied with: alpha / r, or alpha / sqrt(r) for rank-stabilised LoRA."""
+    """The factor of the adapters' output: alpha / r, or alpha / sqrt(r) for rank-stabilised LoRA."""
     return float(config.lora_alpha / (config.r**0.5 if config.use_rslora else config.r))
 
 
@@ -96,7 +96,7 @@ def target_layers(model: nn.Module, config: LoraConfig) -> dict[str, tuple[nn.Mo
         Module name -> (module, in features, out features).
 
     Raises:
-        UsageError: nothing matches, or what matches is no linear layer of the model's body.
+        UsageError: no layer matches, or a match is not a linear layer of the model's body.
     """
     from transformers.pytorch_utils import Conv1D
 
@@ -108,7 +108,7 @@ def target_layers(model: nn.Module, config: LoraConfig) -> dict[str, tuple[nn.Mo
             continue
         if module is head:
             raise UsageError(
-                f"LoraConfig.target_modules means the output head {name!r}, which the LoRA bank doesn't adapt."
+                f"LoraConfig.target_modules matches the output head {name!r}, which the LoRA bank doesn't adapt."
             )
         if isinstance(module, nn.Linear):
             found[name] = module, module.in_features, module.out_features
@@ -116,20 +116,20 @@ def target_layers(model: nn.Module, config: LoraConfig) -> dict[str, tuple[nn.Mo
             found[name] = module, module.weight.shape[0], module.weight.shape[1]
         else:
             raise UsageError(
-                f"LoraConfig.target_modules means {name!r}, a {type(module).__name__}: "
-                "the LoRA bank adapts linear layers."
+                f"LoraConfig.target_modules matches {name!r}, a {type(module).__name__}: "
+                "the LoRA bank adapts only linear layers."
             )
     if not found:
         linears = sorted({n.rsplit(".", 1)[-1] for n, m in model.named_modules() if _is_body_linear(m, head)})
         raise UsageError(
-            f"LoraConfig.target_modules={config.target_modules!r} means no layer of {type(model).__name__}. "
+            f"LoraConfig.target_modules={config.target_modules!r} matches no layer of {type(model).__name__}. "
             f"Its linear layers are called: {', '.join(linears)}."
         )
     return found
 
 
 def _resolved_targets(model: nn.Module, config: LoraConfig) -> LoraConfig | None:
-    """The config with its target modules spelt out; None for every linear layer."""
+    """The config with explicit target modules; None for every linear layer."""
     if isinstance(config.target_modules, str) and config.target_modules.lower() == "all-linear":
         return None
     if config.target_modules is not None:
@@ -161,7 +161,7 @@ def _is_body_linear(module: nn.Module, head: nn.Module | None) -> bool:
 
 
 def _short_targets(model: nn.Module, names: Sequence[str]) -> list[str]:
-    """Last name parts where they mean exactly ``names`` (what most tools expect), else the full names."""
+    """The last parts of the names if they match exactly ``names`` (most tools expect this), else the full names."""
     head = _output_head(model)
     short = {name.rsplit(".", 1)[-1] for name in names}
     meant = {n for n, m in model.named_modules() if n.rsplit(".", 1)[-1] in short}
@@ -177,9 +177,9 @@ def write_adapter(
     """Write one player as a peft adapter.
 
     Args:
-        folder: is made where it isn't there; the two files in it are replaced whole, never half.
+        folder: created if necessary. ``adapter_model.safetensors`` is replaced atomically; ``SHA256SUMS`` comes last.
         model: the base model.
-        config: as the bank was given it.
+        config: the bank's config.
         tensors: module name -> (A [r, in], B [out, r]).
     """
     from safetensors.torch import save_file
@@ -208,7 +208,7 @@ def write_adapter(
 
 
 def _portable(name: str) -> str | None:
-    """A model's name without a path of this machine."""
+    """A model's name; of a local path only the last part."""
     return (Path(name).name if Path(name).exists() else name) or None
 
 
@@ -226,8 +226,8 @@ def read_adapter(
         Module name -> (A [r, in], B [out, r]), float32.
 
     Raises:
-        ModelError: the folder holds no readable adapter, or one that is damaged or not finite.
-        UsageError: the adapter doesn't fit the bank; the message says in what.
+        ModelError: the folder contains no readable adapter, or one that is damaged or not finite.
+        UsageError: the adapter doesn't fit the bank; the message names the difference.
     """
     folder = Path(folder)
     try:
@@ -247,7 +247,7 @@ def read_adapter(
     check_finite(state, f"The adapter in {str(folder)!r}")
     check_config(theirs)
     if theirs.r != config.r:
-        raise UsageError(f"The adapter in {str(folder)!r} has rank {theirs.r}, the bank {config.r}: one rank for all.")
+        raise UsageError(f"The adapter in {str(folder)!r} has rank {theirs.r}, the bank {config.r}: they must agree.")
     if scaling(theirs) != scaling(config):
         raise UsageError(
             f"The adapter in {str(folder)!r} scales by {scaling(theirs):g}, the bank by {scaling(config):g}: "

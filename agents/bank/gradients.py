@@ -1,4 +1,4 @@
-"""Gradients of those who learn: one flat row a slot, made when its first gradient comes; nobody else has one."""
+"""Gradients of the learning players: one flat row per slot, allocated with its first gradient."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shapes: TypeAlias = Sequence[tuple[str, tuple[int, int], tuple[int, int]]]
 
 
 def split(flat: torch.Tensor, shapes: Shapes) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """The A and B of every layer as views of a flat [..., D]."""
+    """Split a flat [..., D] into views: A and B of every layer."""
     views, at = [], 0
     for _, a, b in shapes:
         middle, end = at + a[0] * a[1], at + a[0] * a[1] + b[0] * b[1]
@@ -29,11 +29,12 @@ class Gradients:
     Args:
         shapes: of the layers.
         width: D.
-        device: where the adapters live.
+        device: the device of the adapters.
 
     Attributes:
-        rows: slot -> its row; a slot that got no gradient has none.
-        anchor: what adapters hang on in autograd's graph. It gets no gradient: theirs go straight into the rows.
+        rows: slot -> its row; a slot without a gradient has no row.
+        anchor: ties the adapters into autograd's graph. It gets no gradient itself: the adapters' gradients are added
+            to the rows directly.
     """
 
     def __init__(self, shapes: Shapes, width: int, device: torch.device) -> None:
@@ -43,19 +44,19 @@ class Gradients:
         self.anchor = torch.zeros((), requires_grad=True)
 
     def row(self, slot: int) -> torch.Tensor:
-        """[D] of a slot; zeros where nothing came."""
+        """[D] the row of a slot, allocated as zeros if there is none."""
         if slot not in self.rows:
             self.rows[slot] = torch.zeros(self._width, device=self._device)
             self._views[slot] = split(self.rows[slot], self._shapes)
         return self.rows[slot]
 
     def views(self, slot: int, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """[r, in] and [out, r] of one layer, to be added to."""
+        """[r, in] and [out, r] views of one layer's gradients, to add to."""
         self.row(slot)
         return self._views[slot][layer]
 
     def forget(self, slot: int | None = None) -> None:
-        """Let go of a slot's row; None: of all."""
+        """Drop a slot's row; None: all rows."""
         for table in (self.rows, self._views):
             if slot is None:
                 table.clear()

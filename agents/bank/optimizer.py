@@ -1,8 +1,8 @@
 """AdamW for a LoRA bank: every player has its own moments and its own count of steps.
 
-Idle players don't move: no decay, no momentum, not a bit. A player that was reset, copied onto or loaded starts with
-fresh moments; one that another player took over by name and slot does too. Moments of players that are gone are freed
-with the next ``step`` or ``zero_grad``.
+Idle players don't change at all: no decay, no momentum. A player that was reset, copied onto or loaded starts with
+fresh moments, and so does a new player with the name and slot of a removed one. Moments of players that are gone are
+freed with the next ``step`` or ``zero_grad``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["BankAdamW"]
 
 @dataclass
 class _Moments:
-    """Of one player: [D] first and second moments, steps taken, and the birth of the weights they belong to."""
+    """One player's [D] first and second moments, steps taken, and the birth of the weights they belong to."""
 
     first: torch.Tensor
     second: torch.Tensor
@@ -31,12 +31,12 @@ class _Moments:
 
 
 class BankAdamW:
-    """AdamW as ``torch.optim.AdamW`` computes it, a player at a time.
+    """AdamW as ``torch.optim.AdamW`` computes it, one player at a time.
 
     Args:
-        bank: whose players are trained.
-        lr: learning rate, the default of ``step``.
-        betas, eps, weight_decay: as in torch; decay is decoupled, and 0 unless asked for.
+        bank: the bank whose players are trained.
+        lr: the default learning rate of ``step``.
+        betas, eps, weight_decay: as in torch; decay is decoupled, and 0 by default.
 
     Source: Loshchilov and Hutter, "Decoupled weight decay regularization", 2019, algorithm 2.
     """
@@ -64,7 +64,7 @@ class BankAdamW:
         betas: tuple[float, float] | None = None,
         weight_decay: float | None = None,
     ) -> None:
-        """Update the active players from their gradients, and count it in ``bank.versions``; the others stay bit-equal.
+        """Update the active players by their gradients and raise their ``bank.versions``; the others stay bit-equal.
 
         Args:
             active: names, each once.
@@ -73,7 +73,8 @@ class BankAdamW:
             weight_decay: as ``betas``.
 
         Raises:
-            UnknownName: no such player. UsageError: a name twice, or a player without a rate; nobody has moved then.
+            UnknownName: no such player. UsageError: a name twice, or a player without a rate. In both cases no player
+                is updated.
         """
         if len(set(active)) != len(active):
             raise UsageError(f"A player is named twice in {list(active)}: each takes one step.")
@@ -92,7 +93,7 @@ class BankAdamW:
         """Scale each active player's gradient down to ``max_norm`` (2-norm over all its layers).
 
         Returns:
-            Name -> norm before clipping; not finite where the gradient isn't.
+            Name -> norm before clipping; not finite if the gradient isn't.
         """
         norms = {}
         for name in active:
@@ -104,12 +105,12 @@ class BankAdamW:
         return norms
 
     def zero_grad(self) -> None:
-        """Forget all gradients of the bank, and the moments of weights that are no longer there."""
+        """Drop all gradients of the bank, and the moments of weights that no longer exist."""
         self._free()
         self.bank.zero_grad()
 
     def steps(self, name: str) -> int:
-        """How many steps the player's present moments have seen."""
+        """How many steps the player's current moments have had; 0 if it has none."""
         moments = self._moments.get(name)
         return moments.steps if moments is not None and moments.birth == self.bank.births[name] else 0
 
@@ -119,7 +120,7 @@ class BankAdamW:
         return sum(t.numel() * t.element_size() for m in self._moments.values() for t in (m.first, m.second))
 
     def _free(self) -> None:
-        """Let go of the moments of players that were removed, reset, copied onto or loaded."""
+        """Drop the moments of players that were removed, reset, copied onto or loaded."""
         births = self.bank.births
         self._moments = {name: m for name, m in self._moments.items() if births.get(name) == m.birth}
 
@@ -130,14 +131,14 @@ class BankAdamW:
             moments = _Moments(torch.zeros_like(weights), torch.zeros_like(weights), 0, self.bank.births[name])
             self._moments[name] = moments
         moments.steps += 1
-        # One pass over the memory, where the formula written out takes eight.
+        # The fused kernel makes one pass over the memory; the formula written out makes eight.
         adamw(
             [weights],
             [self.bank.grads(name)],
             [moments.first],
             [moments.second],
             [],
-            [torch.tensor(float(moments.steps - 1), device=weights.device)],  # it counts itself
+            [torch.tensor(float(moments.steps - 1), device=weights.device)],  # adamw adds 1
             fused=True,
             amsgrad=False,
             beta1=betas[0],
@@ -149,7 +150,7 @@ class BankAdamW:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """Moments and counts of every player in the bank, as copies; ``lr`` and the like aren't in it."""
+        """Copies of the moments and step counts of every player; ``lr``, ``betas`` etc. are not included."""
         self._free()
         return {
             name: {
@@ -162,7 +163,7 @@ class BankAdamW:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what ``state_dict`` gave; load the bank's state first."""
+        """Restore a ``state_dict``; load the bank's state first."""
         device = self.bank.device
         self._moments = {
             name: _Moments(m["first"].to(device).clone(), m["second"].to(device).clone(), m["steps"], m["birth"])

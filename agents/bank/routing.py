@@ -1,12 +1,12 @@
-"""Which row of a batch goes through whose adapter, and the arithmetic of it.
+"""Routing: sends each row of a batch through its player's adapter.
 
 A ``Route`` is planned once, from the slots of B rows, and then used by every adapted linear layer of the forward
-pass. It has four plans, fastest first::
+pass. There are four plans, fastest first::
 
     base      all rows -1            nothing is added
     one       all rows one player    two plain matmuls
     equal     sorted, equal shares   two batched matmuls      0 0 1 1 2 2
-    segments  anything else          two matmuls a segment    0 0 0 1 -1 -1   (unsorted rows are gathered first)
+    segments  anything else          two per segment          0 0 0 1 -1 -1   (unsorted rows are sorted first)
 
 Letters: B rows, T tokens, G segments, S players in the batch, r rank, in / out features.
 """
@@ -29,8 +29,8 @@ from .gradients import Gradients
 __all__ = ["AdaptedLayer", "Route", "RoutedCheckpoint", "RoutingState"]
 
 Blocks: TypeAlias = "Sequence[tuple[int, int, int]] | None"
-"""(player, first row, last row + 1) of each adapted block, player counting 0..S-1; None: S blocks of equally many
-rows.
+"""(player, first row, last row + 1) of each adapted block, with players numbered 0..S-1; None: S blocks of equal
+size.
 """
 
 
@@ -40,10 +40,10 @@ class AdaptedLayer:
     Attributes:
         name: of the module in the base model.
         module: the base layer; never changed.
-        A: [C, r, in] float32, a slot a row. B: [C, out, r] float32.
-        scale: what the adapter's output is multiplied with.
-        number: its place among the layers of the bank.
-        gradients: where its gradients go.
+        A: [C, r, in] float32, one row per slot. B: [C, out, r] float32.
+        scale: the factor of the adapter's output.
+        number: its index among the layers of the bank.
+        gradients: receives its gradients.
     """
 
     __slots__ = ("A", "B", "gradients", "module", "name", "number", "scale")
@@ -60,7 +60,7 @@ class Route:
 
     Args:
         slots: [B] the slot of each row, -1 for the base model alone.
-        device: where the adapters live.
+        device: the device of the adapters.
     """
 
     def __init__(self, slots: Sequence[int], device: torch.device) -> None:
@@ -87,9 +87,9 @@ class Route:
         """Add the adapters' output.
 
         Args:
-            layer: where we are.
+            layer: the adapted layer.
             x: [B, ..., in] the layer's input.
-            out: [B, ..., out] its output; overwritten where gradients are off.
+            out: [B, ..., out] its output; may be overwritten.
 
         Raises:
             UsageError: the batch doesn't have the route's number of rows.
@@ -97,24 +97,24 @@ class Route:
         if x.shape[0] != self.rows:
             raise UsageError(
                 f"The batch that reached {layer.name!r} has {x.shape[0]} rows {tuple(x.shape)}, but the route names "
-                f"players for {self.rows}: enter bank.route with one index a row of the batch."
+                f"players for {self.rows}: enter bank.route with one index per row of the batch."
             )
         if not self.players or x.numel() == 0:
             return out
         A, B = self._weights(layer, x.dtype)
         if self.order is None:
             return self._add(layer, x, out, A, B)
-        assert self.inverse is not None  # comes with the order
+        assert self.inverse is not None  # set together with the order
         x, out = x.index_select(0, self.order), out.index_select(0, self.order)
         return self._add(layer, x, out, A, B).index_select(0, self.inverse)
 
     def _add(
         self, layer: AdaptedLayer, x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor
     ) -> torch.Tensor:
-        """``out`` + scale * x A^T B^T, in place where that is possible.
+        """``out`` + scale * x A^T B^T, in place if possible.
 
         Args:
-            layer: where we are.
+            layer: the adapted layer.
             x: [B, ..., in] inputs, rows sorted by player.
             out: [B, ..., out] output of the base layer.
             A: [S, r, in].
@@ -124,7 +124,7 @@ class Route:
         if not torch.is_grad_enabled():
             _add_into(x, out, A, B, layer.scale, self.blocks)
             return out
-        # Writing into a view (what biased layers return) would make autograd copy more than a copy here does.
+        # Writing into a view (biased layers return one) would make autograd copy more than this clone does.
         if out._is_view():
             out = out.clone()
         added: torch.Tensor = _AddAdapters.apply(  # type: ignore[no-untyped-call]
@@ -143,7 +143,7 @@ class Route:
 
     def _select(self, weight: torch.Tensor) -> torch.Tensor:
         if self._span is None:
-            assert self._pick is not None  # one of the two is always there
+            assert self._pick is not None  # one of the two is always set
             return weight.index_select(0, self._pick)
         if self._span.stop - self._span.start == weight.shape[0]:
             return weight
@@ -164,7 +164,7 @@ def _segments(slots: Sequence[int]) -> list[tuple[int, int, int]]:
 def _add_into(
     x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
 ) -> torch.Tensor:
-    """Do it; returns the scaled hidden values [M, r], M being rows times tokens."""
+    """Add scale * x A^T B^T to ``out`` in place; returns the scaled hidden values [M, r], M being rows times tokens."""
     flat_x, flat_out = x.reshape(-1, x.shape[-1]), out.view(-1, out.shape[-1])
     if blocks is None and len(A) == 1:
         hidden = (flat_x @ A[0].T).mul_(scale)
@@ -182,7 +182,7 @@ def _add_into(
 
 
 class _AddAdapters(torch.autograd.Function):
-    """``_add_into`` with gradients: those of the adapters are added to their players' rows, and to nobody else's."""
+    """``_add_into`` with gradients: those of the adapters are added directly to their players' gradient rows."""
 
     @staticmethod
     def forward(
@@ -230,7 +230,7 @@ class _AddAdapters(torch.autograd.Function):
 
 
 def _add_product(to: torch.Tensor, left: torch.Tensor, right: torch.Tensor) -> None:
-    """``to`` += left right; ``to`` is float32 whatever they are."""
+    """``to`` += left @ right; ``to`` is float32, whatever the dtype of the factors."""
     if left.dtype == to.dtype:
         to.addmm_(left, right)
     else:
@@ -251,7 +251,7 @@ class RoutingState(threading.local):
 
     @contextmanager
     def enter(self, route: Route | None) -> Iterator[None]:
-        """Put a route in force; the one before comes back afterwards."""
+        """Context in which a route is in force; the previous one is restored afterwards."""
         before, self.route = self.route, route
         try:
             yield
@@ -260,14 +260,14 @@ class RoutingState(threading.local):
 
 
 class RoutedCheckpoint:
-    """A checkpoint function whose recomputation runs under the route of its own forward pass.
+    """A checkpoint function whose recomputation runs under the route of its forward pass.
 
-    Gradient checkpointing runs a layer again during backward, when the context of the forward pass is long gone (and
-    another may be in force). The route is therefore put into the function that is to be recomputed.
+    Gradient checkpointing runs a layer again during backward, when the context of the forward pass has ended (and
+    another may be in force). The route is therefore bound to the function to recompute.
 
     Args:
         state: the bank's routing state.
-        inner: the checkpoint function that the model was given.
+        inner: the model's own checkpoint function.
     """
 
     def __init__(self, state: RoutingState, inner: Callable[..., Any]) -> None:
@@ -278,7 +278,7 @@ class RoutedCheckpoint:
         return self.inner(functools.partial(_under, self.state, self.state.route, function), *args, **kwargs)
 
     def serves(self, state: RoutingState) -> bool:
-        """Whether this wrapper, or one inside it, is of that bank."""
+        """Whether this wrapper, or one inside it, belongs to that bank's state."""
         inside = isinstance(self.inner, RoutedCheckpoint) and self.inner.serves(state)
         return self.state is state or inside
 

@@ -1,1 +1,1 @@
-"""Who runs a model: the protocol, and the engines that speak it."""
+"""Engines that run a model: the protocol and its implementations."""

@@ -1,15 +1,15 @@
-"""What a model is asked and what it answers: contexts, asks, answers.
+"""Questions to a model and its answers: contexts, asks, answers.
 
-Whatever a model is asked is an ``Ask``: a ``Context`` of token ids that only grows, a form (choose one of these, follow
-this trie, say what you like), a player and a seed of its own. An ``Engine`` (``protocol.py``) answers asks::
+A question to a model is an ``Ask``: a ``Context`` of token ids that only grows, a form (choose one of these, follow
+this trie, say anything), a player and a seed. An ``Engine`` (``protocol.py``) answers asks::
 
     Context --- Ask(form, player, seed, temperature) ---> Engine.sample ---> Answer
        ^                                                                       |
        +----------------- extend(answer.ids, by=player) <----------------------+
 
 **An answer depends on its ask alone**: not on the other asks of the call, their order or their number (log-probs:
-up to rounding). Names follow what the field has settled on for LoRA training as a service (Tinker's API). What an
-engine learns from stands in ``learning.py``.
+up to rounding). Names follow Tinker's API for LoRA training as a service. ``learning.py`` has what an engine learns
+from.
 
 Letters: C candidates, T tokens.
 """
@@ -33,12 +33,12 @@ Ids: TypeAlias = tuple[int, ...]
 
 
 class Segment(NamedTuple):
-    """What one hand wrote.
+    """A run of tokens by one author.
 
     Attributes:
         ids: token ids, at least one.
-        by: who wrote them: a player's name, ``"game"``, ``"template"``.
-        logprobs: of ids that a player chose: one a token, or one in all for a choice; empty elsewhere.
+        by: the author: a player's name, ``"game"``, ``"template"``.
+        logprobs: of ids that a player chose: one per token, or a single one for a choice; otherwise empty.
     """
 
     ids: Ids
@@ -47,11 +47,11 @@ class Segment(NamedTuple):
 
 
 class Context:
-    """Token ids that only grow; those that grew from one share their past.
+    """Token ids that only grow; all extensions of a context share it as their past.
 
     Args:
-        ids: how it begins.
-        by: who wrote that.
+        ids: the first token ids.
+        by: their author.
 
     Raises:
         UsageError: no ids.
@@ -70,12 +70,12 @@ class Context:
         self._ids: Ids | None = None if past else last.ids
 
     def extend(self, ids: Sequence[int], by: str = "game", logprobs: Sequence[float] = ()) -> Context:
-        """A longer context; this one stays as it is.
+        """A longer context; this one does not change.
 
         Args:
-            ids: what comes next.
-            by: who wrote it.
-            logprobs: of the ids, where a player chose them.
+            ids: the next token ids.
+            by: their author.
+            logprobs: of the ids, if a player chose them.
 
         Raises:
             UsageError: no ids.
@@ -93,11 +93,11 @@ class Context:
 
     @property
     def id(self) -> str:
-        """A name that follows from the ids: equal in every process, whoever wrote which of them."""
+        """A hash of the ids: the same in every process, whatever their authors."""
         return hashlib.blake2b(np.array(self.ids, "<i8").tobytes(), digest_size=16).hexdigest()
 
     def segments(self) -> Iterator[Segment]:
-        """Who wrote what, in order."""
+        """All segments, in order."""
         line: list[Segment] = []
         at: Context | None = self
         while at is not None:
@@ -113,17 +113,17 @@ class Context:
 
 
 class Choice(NamedTuple):
-    """One of C candidates: P(a) = softmax over them of (1/t) * sum of its tokens' log-probs. One log-prob in all.
+    """One of C candidates: P(a) = softmax over them of (1/t) * sum of its tokens' log-probs. A single log-prob.
 
     Attributes:
-        candidates: C different sequences of at least one token id; none begins another.
+        candidates: C different sequences of at least one token id; none is a prefix of another.
     """
 
     candidates: tuple[Ids, ...]
 
 
 class Trie(NamedTuple):
-    """One of C candidates, token by token among those that the trie of candidates allows. One log-prob a token.
+    """One of C candidates, sampled token by token within the trie of candidates. One log-prob per token.
 
     Attributes:
         candidates: as in ``Choice``.
@@ -133,11 +133,11 @@ class Trie(NamedTuple):
 
 
 class Free(NamedTuple):
-    """Any tokens. One log-prob a token.
+    """Any tokens. One log-prob per token.
 
     Attributes:
-        max_tokens: the answer ends there at the latest.
-        stop: tokens that end it.
+        max_tokens: the longest answer.
+        stop: tokens that end the answer.
     """
 
     max_tokens: int
@@ -146,7 +146,7 @@ class Free(NamedTuple):
 
 Form: TypeAlias = Choice | Trie | Free
 KINDS: dict[type, str] = {Choice: "choice", Trie: "constrained", Free: "free"}
-"""What the decodings are called where a person chooses one."""
+"""Form -> the name of its decoding in options and records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,12 +154,12 @@ class Ask:
     """One question to a model.
 
     Attributes:
-        context: what it is shown.
-        form: what may be answered.
-        player: whose adapter answers; None: the base model alone.
-        seed: every random number of the answer follows from it.
+        context: the tokens before the answer.
+        form: the allowed answers.
+        player: the player whose adapter answers; None: the base model alone.
+        seed: the source of all random numbers of the answer.
         temperature: > 0; divides the logits (choice: the candidates' log-probs).
-        greedy: the likeliest answer (free: the likeliest token each time) instead of a drawn one.
+        greedy: take the likeliest answer (free: the likeliest token each time) instead of sampling.
     """
 
     context: Context
@@ -172,7 +172,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a model said.
+    """A model's answer to an ask.
 
     Attributes:
         ids: token ids.
@@ -181,8 +181,8 @@ class Answer:
         stop: why a free answer ended: ``"stop"`` or ``"length"``; else ``""``.
         version: how often the player's weights had been updated.
         model: id of the base model.
-        text: the answer as text, where the engine is one that speaks text; else ``""``.
-        distribution: [C] log-probs of all candidates, where the engine knows them.
+        text: the answer as text, from engines that return text; else ``""``.
+        distribution: [C] log-probs of all candidates; None if the engine doesn't know them.
     """
 
     ids: Ids
@@ -197,13 +197,13 @@ class Answer:
 
 @dataclass(slots=True)
 class Datum:
-    """An ask and its answer, exactly: what a record keeps and a learner learns from.
+    """An ask and its exact answer, as saved with games and used by learners.
 
     Attributes:
         prompt: token ids the model was shown.
         completion: token ids that were chosen.
-        logprobs: natural-log probabilities of the sampling policy, at its temperature. One number a token for ``free``
-            and ``constrained``; one number in all for ``choice``, normalised over the candidates.
+        logprobs: natural-log probabilities of the sampling policy, at its temperature. One number per token for
+            ``free`` and ``constrained``; a single number for ``choice``, normalised over the candidates.
         kind: ``"choice"``, ``"constrained"`` or ``"free"``.
         candidates: token ids of every answer that was allowed (choice and constrained); else ``()``.
         chosen: index into ``candidates``, or -1 (free).
@@ -212,8 +212,9 @@ class Datum:
         version: how often that player's weights had been updated.
         model: id of the base model.
         stop: why a free answer ended: ``"stop"`` or ``"length"``; ``""`` otherwise.
-        explored: drawn uniformly from the candidates, to try it; ``logprobs`` are the policy's all the same.
-        taught: index among the candidates of what a teacher would have answered; -1: there was none.
+        explored: whether the answer was sampled uniformly from the candidates, to explore; ``logprobs`` are still the
+            policy's.
+        taught: index among the candidates of the teacher's answer; -1: no teacher was asked.
     """
 
     prompt: Ids
@@ -232,7 +233,7 @@ class Datum:
 
     @classmethod
     def of(cls, ask: Ask, answer: Answer, explored: bool = False) -> Datum:
-        """The record of an ask that was answered."""
+        """The datum of an ask and its answer."""
         return cls(
             prompt=ask.context.ids,
             completion=answer.ids,

@@ -1,6 +1,6 @@
-"""Many coroutines, few calls: what concurrent episodes ask is collected and answered together.
+"""Batches the asks of concurrent coroutines into few calls of an engine.
 
-An episode is a coroutine that asks and waits; any number of them run at once::
+An episode is a coroutine that asks and awaits the answer; any number of them run concurrently::
 
     async def episode(batcher, number):
         context = Context(prompt)
@@ -8,8 +8,8 @@ An episode is a coroutine that asks and waits; any number of them run at once::
             answer = await batcher.ask(Ask(context, form, "ann", Seed(stream(seed, number), turn)))
             context = context.extend(answer.ids, by="ann", logprobs=answer.logprobs)
 
-The engine is called once nobody can go on without it, or once so many have asked. An answer depends on its ask alone,
-so it doesn't matter who happened to ask together or who was first.
+The engine is called once all coroutines wait for answers, or once ``at_most`` asks have been collected. An answer
+depends on its ask alone, so the order and grouping of the asks don't matter.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from .protocol import Engine
 __all__ = ["Batcher"]
 
 PATIENCE = 2
-"""Rounds of the event loop without a new question, after which nobody is taken to be about to ask."""
+"""After this many rounds of the event loop without a new ask, no coroutine is assumed to be about to ask."""
 
 
 class Batcher:
-    """Collects asks for an engine. One event loop uses it; the engine runs in a thread, one call at a time.
+    """Collects asks for an engine, within one event loop. The engine runs in a thread, one call at a time.
 
     Args:
-        engine: who answers.
-        at_most: asks of one call.
+        engine: the engine that answers.
+        at_most: the most asks per call.
 
     Attributes:
-        sizes: asks of every call so far, in order.
+        sizes: the number of asks of every call so far, in order.
     """
 
     def __init__(self, engine: Engine, at_most: int = 1024) -> None:
@@ -46,7 +46,7 @@ class Batcher:
         """The answer to an ask.
 
         Raises:
-            Exception: whatever the engine raised in the call that held this ask; the others go on.
+            Exception: the engine's exception in the call with this ask; other calls are not affected.
         """
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((ask, future))
@@ -55,19 +55,19 @@ class Batcher:
         return await future
 
     async def _serve(self) -> None:
-        """Call the engine until nobody waits."""
+        """Call the engine until no asks are waiting."""
         try:
             while self._waiting:
                 await self._quiet()
                 part, self._waiting = self._waiting[: self.at_most], self._waiting[self.at_most :]
-                part = [(ask, future) for ask, future in part if not future.done()]  # cancelled ones want no answer
+                part = [(ask, future) for ask, future in part if not future.done()]  # drop cancelled asks
                 if part:
                     await self._call(part)
         finally:
             self._task = None
 
     async def _quiet(self) -> None:
-        """Return once no new ask has come for a while, or enough wait."""
+        """Return once no new ask has arrived for ``PATIENCE`` rounds, or ``at_most`` are waiting."""
         known, rounds = len(self._waiting), 0
         while rounds < PATIENCE and known < self.at_most:
             await asyncio.sleep(0)

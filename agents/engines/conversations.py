@@ -1,6 +1,6 @@
-"""Keys and values of conversations that go on: what was fed of a context need not be fed again.
+"""A cache of keys and values for growing conversations, so that no part of a context is fed twice.
 
-Kept for each player by the token ids that were fed, up to a number of bytes; what was not asked for longest goes first.
+Entries are stored per player by the token ids that were fed, up to a number of bytes; the least recently used go first.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class _Kept(NamedTuple):
 
 
 class Conversations:
-    """What was fed, by player.
+    """Keys and values of fed contexts, by player.
 
     Args:
-        limit: bytes of keys and values, at most.
+        limit: the most bytes of keys and values.
     """
 
     def __init__(self, limit: int) -> None:
@@ -36,11 +36,11 @@ class Conversations:
         return len(self._kept)
 
     def find(self, player: str, ids: tuple[int, ...]) -> Past | None:
-        """The longest beginning of a context that was fed for a player, less than all of it; None: nothing worth while.
+        """The longest proper prefix of a context that was fed for a player, or None.
 
-        It is where it pays: where more was fed than is left to feed.
+        A prefix is returned only if it is longer than the rest that is left to feed.
         """
-        at = bisect.bisect_left(self._sorted, (player, ids))  # who begins most alike is a neighbour
+        at = bisect.bisect_left(self._sorted, (player, ids))  # the entry with the longest common prefix is a neighbour
         near = [key for key in self._sorted[max(0, at - 1) : at + 1] if key[0] == player]
         if not near:
             return None
@@ -53,7 +53,7 @@ class Conversations:
         return Past(ids[:length], layers)
 
     def keep(self, player: str, past: Past, weights: Hashable) -> None:
-        """Keep what was fed for a player with these weights; what it goes on from is not needed any more."""
+        """Store what was fed for a player with these weights; an entry that it extends is dropped."""
         key = (player, past.ids)
         at = bisect.bisect_left(self._sorted, key)
         before = self._sorted[at - 1] if at else key
@@ -67,7 +67,7 @@ class Conversations:
             self._drop(next(iter(self._kept)))
 
     def only(self, weights: Mapping[str, Hashable]) -> None:
-        """Forget players that are gone or whose weights have changed."""
+        """Drop entries of players that are gone or whose weights have changed."""
         for key, kept in list(self._kept.items()):
             if key[0] not in weights or weights[key[0]] != kept.weights:
                 self._drop(key)

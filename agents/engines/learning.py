@@ -1,8 +1,8 @@
-"""What an engine learns from, and what it tells a learner.
+"""The inputs and results of an engine's learning calls.
 
-A learner hands over a ``Batch`` and an ``Objective``, then says who takes which step: two calls, as services for LoRA
-training have them. All players of a batch may be trained by one backward pass; each one's loss is over its own
-decisions, so a mixed batch gives each player the gradient that a batch of its own would.
+A learner passes a ``Batch`` and an ``Objective``, then the optimizer step of each player: two calls, as in services for
+LoRA training. One backward pass may train all players of a batch; each player's loss is over its own decisions, so it
+gets the same gradient from a mixed batch as from a batch with only its decisions.
 
 Letters: D decisions, B decisions of one player in one pack, T tokens of an answer, Q questions of a pack, C answers,
 H hidden size.
@@ -30,13 +30,13 @@ __all__ = ["AdamParams", "Batch", "Objective", "Passed", "Scored", "Terms", "Who
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Decisions to learn from. An engine may keep what it works out of them for as many passes as are wanted.
+    """Decisions to learn from. An engine may cache what it computes from a batch for further passes over it.
 
     Attributes:
         records: D decisions of the engine's players.
         advantages: [D].
         keep: [D], see ``Terms``.
-        weights: D times a factor for each log-prob, see ``Terms``; None: 1.
+        weights: for each of D decisions a factor per log-prob, see ``Terms``; None: 1.
     """
 
     records: Sequence[Datum]
@@ -46,12 +46,12 @@ class Batch:
 
     @cached_property
     def players(self) -> tuple[str, ...]:
-        """Who made the decisions, sorted."""
+        """Names of the players that made the decisions, sorted."""
         return tuple(sorted({r.lora for r in self.records}))
 
 
 class Scored(NamedTuple):
-    """What the model makes of a decision.
+    """A decision's score by the current model.
 
     Attributes:
         logprobs: natural logs, as many as the decision has.
@@ -63,10 +63,10 @@ class Scored(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """How much a player has in the whole batch, over all packs: what an objective divides by.
+    """A player's totals over the whole batch, all packs together: the denominators of an objective.
 
     Attributes:
-        rows: decisions. kept: of them, those that count in the policy gradient. tokens: of the kept ones.
+        rows: decisions. kept: those of them that count in the policy gradient. tokens: log-probs of the kept ones.
     """
 
     rows: int
@@ -76,23 +76,24 @@ class Whole(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What an objective sees: those decisions of one player that lie in one pack.
+    """The input of an objective: one player's decisions in one pack.
 
     Attributes:
-        logprobs: [B, T] of the policy that learns, with gradient, nats. T = 1 in choice decoding.
+        logprobs: [B, T] of the learning policy, with gradient, nats. T = 1 in choice decoding.
         mask: [B, T] 1 where a log-prob counts.
         entropies: [B] of the policy at each decision, with gradient, nats; see ``Scores.entropy``.
         old: [B, T] log-probs when the decisions were made.
         advantages: [B]; 0 where ``keep`` is False.
-        keep: [B] bool, whose group has variance; the others have no part in the policy gradient.
+        keep: [B] bool, True if the decision's group has variance; the others are left out of the policy gradient.
         question: [B] row of ``distributions``. chosen: [B] column of it.
         distributions: [Q, C] with gradient: log-probs of all answers of each question of the pack, -inf where there is
-            none. A distribution in choice and constrained decoding; in free decoding just what was said.
-        hidden: [Q, H] with gradient: the last hidden state behind each question's prompt, for a value head to read.
-        whole: sizes of the player's whole batch.
+            none. A distribution in choice and constrained decoding; only the sampled answers in free decoding.
+        hidden: [Q, H] with gradient: the last hidden state after each question's prompt, for a value head.
+        whole: totals of the player's whole batch.
         weights: [B, T] factors on the policy term, without gradient; None: 1.
-        taught: [B] column of ``distributions`` that a teacher would have chosen, -1 where nobody said; None: nowhere.
-        reference: gives [B, T] log-probs of the base model, without gradient; computed when first asked for.
+        taught: [B] column of ``distributions`` that a teacher would have chosen, -1 without a teacher's answer; None:
+            there are none at all.
+        reference: returns [B, T] log-probs of the base model, without gradient; computed by the first call.
     """
 
     logprobs: torch.Tensor
@@ -112,8 +113,9 @@ class Terms:
 
 
 Objective: TypeAlias = "Callable[[Terms], tuple[torch.Tensor, dict[str, float]]]"
-"""Terms -> ([] loss to descend, statistics). Both are shares of a sum: added up over a player's packs, they are the
-loss and the statistics of its whole batch, so divide by ``terms.whole``, not by B. ``CollapseError``: not finite."""
+"""Terms -> ([] loss to minimise, statistics). Both are parts of a sum: added up over a player's packs, they are the
+loss and the statistics of its whole batch, so divide by ``terms.whole``, not by B. Raises ``CollapseError`` if the loss
+is not finite."""
 
 
 class AdamParams(NamedTuple):
@@ -121,7 +123,7 @@ class AdamParams(NamedTuple):
 
     Attributes:
         learning_rate: of this step.
-        max_grad_norm: the gradient is shortened to it; infinity: not at all.
+        max_grad_norm: the norm to which the gradient is clipped; infinity: no clipping.
         betas, weight_decay: as in torch; the decay is decoupled.
     """
 
@@ -132,11 +134,11 @@ class AdamParams(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """What a pass over a batch showed.
+    """The result of a pass over a batch.
 
     Attributes:
         metrics: player -> the objective's statistics.
-        broken: player -> why its loss is of no use.
+        broken: player -> the error that its loss raised.
     """
 
     metrics: dict[str, dict[str, float]]

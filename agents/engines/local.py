@@ -1,6 +1,6 @@
-"""The engine on this machine: one base model, many LoRA adapters, all asks of a call in a few passes.
+"""The local engine: one base model, many LoRA adapters, all asks of a call in a few passes.
 
-Equal asks cost one pass, prompts that begin alike share their tokens, every row goes through its player's adapter.
+Equal asks are computed once, prompts with a common prefix share its tokens, every row uses its player's adapter.
 """
 
 from __future__ import annotations
@@ -45,17 +45,16 @@ class LocalEngine:
     Args:
         loaded: model and tokenizer.
         bank: the adapters; None: the base model alone.
-        batch_tokens: tokens of one forward pass, at most.
-        cache_bytes: of keys and values that are kept of free asks whose context has grown, for when it grows further.
-        gradient_checkpointing: keep no activations within the model's layers and compute them again in the backward
-            pass.
+        batch_tokens: the most tokens of one forward pass.
+        cache_bytes: the most bytes of keys and values that are cached for free asks whose context was extended.
+        gradient_checkpointing: keep no activations within the model's layers and recompute them in the backward pass.
 
     Raises:
-        ModelError: a model whose log-probs would be wrong, or whose layers can't be computed again.
+        ModelError: the model's log-probs would be wrong, or its layers don't support gradient checkpointing.
 
     Attributes:
-        forward_tokens: how many tokens went through the model for answers so far: what sharing saves shows here.
-        optimizer: of the bank.
+        forward_tokens: how many tokens have gone through the model for answers so far; sharing lowers it.
+        optimizer: of the bank; None without one.
         conversations: keys and values of free asks.
     """
 
@@ -79,7 +78,7 @@ class LocalEngine:
         self._packed: WeakKeyDictionary[Batch, list[Packed]] = WeakKeyDictionary()
 
     def describe(self) -> Description:
-        """Model, hash, dtype, device; versions of all players."""
+        """Model, hash, dtype and device; versions of all players."""
         weight = next(self.loaded.model.parameters())
         versions = tuple(self.bank.versions.items()) if self.bank else ()
         dtype = str(weight.dtype).removeprefix("torch.")
@@ -94,15 +93,15 @@ class LocalEngine:
         if player is None or self.bank is None:
             return -1
         if player not in self.bank.players:
-            known = ", ".join(self.bank.players) or "nobody"
+            known = ", ".join(self.bank.players) or "none"
             raise UsageError(f"The bank has no player {player!r}; it has: {known}. Add it first.")
         return self.bank.players[player]
 
     def sample(self, asks: Sequence[Ask]) -> list[Answer]:
-        """Answer every ask; those of one form (and temperature) go through the model together.
+        """Answer every ask; asks with the same form and temperature go through the model together.
 
         Raises:
-            UsageError: no candidates, a temperature that isn't above 0, an unknown player.
+            UsageError: no candidates, a temperature that isn't above 0, or an unknown player.
         """
         together: dict[object, list[int]] = {}
         for k, ask in enumerate(asks):
@@ -128,8 +127,8 @@ class LocalEngine:
             temperature: > 0.
 
         Returns:
-            [Q, C] log-probability of each whole answer (-inf: none there), and for each question its answers' log-probs
-            [C, T] a token.
+            [Q, C] log-probability of each whole answer (-inf: no such answer), and for each question [C, T] log-probs
+            of its answers: one per token, or for ``choice`` a single one of the whole answer (T = 1).
         """
         widest = max(len(q.answers) for q in questions)
         table = np.full((len(questions), widest), -np.inf)
@@ -201,7 +200,7 @@ class LocalEngine:
         return "" if self.bank is None else ask.player or ""
 
     def _weights(self) -> dict[str, tuple[int, ...]]:
-        """What changes whenever a player's weights do."""
+        """For each player a value that changes whenever its weights do."""
         bank = self.bank
         own = {} if bank is None else {n: (bank.births[n], bank.versions[n], bank.loads) for n in bank.players}
         return {"": (), **own}
@@ -210,7 +209,7 @@ class LocalEngine:
         return 0 if self.bank is None or not ask.player else self.bank.versions[ask.player]
 
     def _distinct(self, asks: Sequence[Ask]) -> tuple[list[Question], NDArray[np.int64]]:
-        """The different questions among those asked, and the number of each one's."""
+        """The distinct questions of some asks, and for each ask the number of its question."""
         numbers: dict[Question, int] = {}
         by_identity: dict[tuple[int, int, str | None], int] = {}  # equal ones are mostly one object; tuples hash slowly
         index = np.empty(len(asks), np.int64)
@@ -220,7 +219,7 @@ class LocalEngine:
             if at is None:
                 assert not isinstance(ask.form, Free)
                 if not ask.form.candidates:
-                    raise UsageError("An ask came without candidates; give it at least one, or ask in free form.")
+                    raise UsageError("An ask has no candidates; give it at least one, or ask in free form.")
                 question = Question(self.slot(ask.player), ask.context.ids, ask.form.candidates)
                 at = by_identity[key] = numbers.setdefault(question, len(numbers))
             index[k] = at
@@ -229,10 +228,10 @@ class LocalEngine:
     # -- learning -----------------------------------------------------------------------------------------------------
 
     def score(self, data: Sequence[Datum]) -> list[Scored]:
-        """Log-probs and entropy of decisions with the weights that are now in the bank.
+        """Log-probs and entropy of decisions with the current weights of the bank.
 
-        Where the model computes in half precision, a sampler that feeds token by token and a learner that feeds whole
-        sequences round differently: their ratio is not 1 before the first step.
+        In half precision, the sampler, which feeds token by token, and the learner, which feeds whole sequences, round
+        differently: their ratio is not 1 before the first step.
         """
         nothing = np.zeros(len(data))
         found: list[Scored] = [Scored((), 0.0)] * len(data)
@@ -247,7 +246,7 @@ class LocalEngine:
         return found
 
     def forward_backward(self, data: Batch, objective: Objective, *, backward: bool = True) -> Passed:
-        """Score all decisions and leave the gradients of their objective in the bank; see ``Engine``."""
+        """Score all decisions and store the gradients of their objective in the bank; see ``Engine``."""
         bank = self._learns().bank
         sums: dict[str, defaultdict[str, float]] = {player: defaultdict(float) for player in data.players}
         broken: dict[str, CollapseError] = {}
@@ -278,7 +277,7 @@ class LocalEngine:
         return Passed({player: dict(shown) for player, shown in sums.items() if player not in broken}, broken)
 
     def optim_step(self, steps: Mapping[str, AdamParams]) -> dict[str, float]:
-        """Each player named follows its gradient in the bank; see ``Engine``."""
+        """Update each named player by its gradient in the bank; see ``Engine``."""
         optimizer = self._learns()
         norms: dict[str, float] = {}
         for player, params in steps.items():
@@ -346,5 +345,5 @@ class LocalEngine:
         self._learns().bank.save_peft(name, folder)
 
     def load(self, name: str, folder: str | os.PathLike[str]) -> None:
-        """Overwrite a player (added where it isn't there) with a peft adapter."""
+        """Overwrite a player with a peft adapter; a new name adds a player."""
         self._learns().bank.load_peft(name, folder)

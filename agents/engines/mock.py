@@ -1,4 +1,4 @@
-"""An engine without a model, for tests and for trying out what asks engines: answers follow from the ask alone."""
+"""An engine without a model, for tests and for trying out code that uses engines."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["MockEngine"]
 
 
 class MockEngine:
-    """Answers at random, by the ask's seed, or as a function of yours says; what it is to learn it writes down.
+    """Answers at random by the ask's seed, or by a given function, and logs the calls that would make it learn.
 
     At random, every candidate is equally likely; in free form, every token below ``vocabulary``.
 
     Args:
-        answer: from an ask to an index among its candidates (choice and trie) or to token ids (free form). Whatever it
-            raises, ``sample`` raises.
-        vocabulary: how many tokens there are.
-        players: who learns.
+        answer: maps an ask to an index among its candidates (choice and trie) or to token ids (free form). Its
+            exceptions pass through ``sample``.
+        vocabulary: the number of tokens.
+        players: names of the players that learn.
 
     Attributes:
         batches: the asks of every call, in order.
-        passes: what it was to learn from, and whether backwards, in order. steps: of ``optim_step``, in order.
+        passes: (batch, backward) of every ``forward_backward``, in order. steps: those of ``optim_step``, in order.
         players: versions by name.
     """
 
@@ -54,7 +54,7 @@ class MockEngine:
         """Answer every ask.
 
         Raises:
-            UsageError: no candidates, or the function named one that there isn't.
+            UsageError: no candidates, or the function returned an invalid index.
         """
         self.batches.append(list(asks))
         return [self._free(ask, ask.form) if isinstance(ask.form, Free) else self._given(ask) for ask in asks]
@@ -64,7 +64,7 @@ class MockEngine:
         candidates = ask.form.candidates
         chosen = int(ask.seed.uniform() * len(candidates)) if self._answer is None else self._answer(ask)
         if not isinstance(chosen, int) or not 0 <= chosen < len(candidates):
-            raise UsageError(f"The mock answered {chosen!r} where one of {len(candidates)} candidates is asked for.")
+            raise UsageError(f"The mock answered {chosen!r}, which is no index of {len(candidates)} candidates.")
         shares = np.full(len(candidates), -math.log(len(candidates)))
         return Answer(candidates[chosen], (float(shares[chosen]),), chosen, model="mock", distribution=shares)
 
@@ -80,36 +80,36 @@ class MockEngine:
         return Answer(ids, (-math.log(self._vocabulary),) * len(ids), stop=stop, model="mock")
 
     def score(self, data: Sequence[Datum]) -> list[Scored]:
-        """Everything is as likely as when it was said."""
+        """The log-probs that the decisions already have."""
         return [Scored(r.logprobs, 0.0) for r in data]
 
     def forward_backward(self, data: Batch, objective: Objective, *, backward: bool = True) -> Passed:
-        """Write it down; the objective isn't called."""
+        """Log the call in ``passes``; the objective isn't called."""
         self.passes.append((data, backward))
         return Passed({player: {} for player in data.players}, {})
 
     def optim_step(self, steps: Mapping[str, AdamParams]) -> dict[str, float]:
-        """Write it down; gradients are 0, and versions rise."""
+        """Log the call in ``steps`` and raise the versions; all norms are 0."""
         self.steps.append(dict(steps))
         for player in steps:
             self.players[player] += 1
         return dict.fromkeys(steps, 0.0)
 
     def add(self, name: str, init_from: str | None = None) -> None:
-        """A new player, of version 0."""
+        """Add a player, of version 0."""
         self.players[name] = 0
 
     def remove(self, name: str) -> None:
-        """A player goes."""
+        """Remove a player."""
         del self.players[name]
 
     def copy(self, src: str, dst: str) -> None:
-        """A version more."""
+        """Raise the version of ``dst``."""
         self.players[dst] += 1
 
     def save(self, name: str, folder: str | os.PathLike[str]) -> None:
-        """There is nothing to write."""
+        """Do nothing: there are no weights."""
 
     def load(self, name: str, folder: str | os.PathLike[str]) -> None:
-        """A version more, whatever lies there."""
+        """Raise the player's version, or add it at version 0; nothing is read."""
         self.players[name] = self.players.get(name, -1) + 1

@@ -1,15 +1,15 @@
 """An engine behind a server that speaks OpenAI's chat completions: vLLM, llama.cpp, Ollama, a hosted model.
 
-Such servers speak text. A context goes there as messages, one a segment (the asked player's own as ``assistant``, all
-others as ``user``), and what comes back is written in tokens again. Hence
+Such servers work on text. A context is sent as messages (segments of the asked player as ``assistant``, all others as
+``user``; neighbours of the same role are joined), and the reply is tokenised again. Hence
 
-* free form is the server's own sampling; the log-probs are what the server says of *its* tokens, and none where it says
-  nothing. Learn from them only after scoring the text with the model that learns.
-* a choice is asked for in words and read from the reply. A reply that is none of the candidates has ``chosen`` -1 and
-  no ids, its log-probs are those of the words, and nobody knows the distribution.
-* a trie can't be followed: it is refused. So is everything about learning.
+* free form is the server's own sampling; the log-probs are the server's, for *its* tokens, and empty if it returns
+  none. Learn from such answers only after scoring the text with the model that learns.
+* a choice is requested in words and parsed from the reply. A reply that matches no candidate has ``chosen`` -1 and no
+  ids. The log-probs are those of the reply's tokens, and the distribution is unknown.
+* tries and all learning are refused.
 
-The ask's seed goes along; whether the server heeds it is its own affair.
+The request contains the ask's seed; the server may ignore it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from .protocol import Description
 __all__ = ["OpenAIEngine", "Spelling", "Utf8"]
 
 BUSY = (408, 409, 429, 500, 502, 503, 504)
-"""What a server answers that may do better a moment later."""
+"""HTTP status codes after which a request is retried."""
 
 
 class Spelling(Protocol):
-    """How text is written in tokens; tokenizers of transformers are such."""
+    """Converts between text and token ids; tokenizers of transformers fit."""
 
     def encode(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
         """Text to ids."""
@@ -45,7 +45,7 @@ class Spelling(Protocol):
 
 
 class Utf8:
-    """A token a byte: contexts for those who have no tokenizer."""
+    """One token per byte, for contexts without a tokenizer."""
 
     def encode(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
         """Text to bytes."""
@@ -60,14 +60,17 @@ class OpenAIEngine:
     """A server's model.
 
     Args:
-        url: of the API, up to and with the version: ``http://localhost:8000/v1``.
-        model: its name there.
+        url: of the API, including the version: ``http://localhost:8000/v1``.
+        model: its name on the server.
         key: sent as bearer token; ``""``: none.
-        spelling: how contexts are written.
-        seconds: how long one request may take.
-        retries: how often a request is made again where the server is busy or can't be reached.
-        pause: seconds before the first of them; each waits twice as long as the one before.
-        at_once: requests under way at the same time.
+        spelling: converts between text and the contexts' token ids; None: ``Utf8``.
+        seconds: the time limit of one request.
+        retries: how often a request is repeated if the server is busy or can't be reached.
+        pause: seconds before the first retry; each further pause is twice as long.
+        at_once: the most concurrent requests.
+
+    Raises:
+        UsageError: the url doesn't start with http:// or https://.
     """
 
     def __init__(
@@ -83,21 +86,21 @@ class OpenAIEngine:
         at_once: int = 8,
     ) -> None:
         if not url.startswith(("http://", "https://")):
-            raise UsageError(f"{url!r} is no server's address; it begins with http:// or https://.")
+            raise UsageError(f"{url!r} is no server address; it must start with http:// or https://.")
         self.url, self.model, self.spelling = url.rstrip("/"), model, spelling or Utf8()
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._seconds, self._retries, self._pause, self._at_once = seconds, retries, pause, at_once
 
     def describe(self) -> Description:
-        """The model's name; the rest is not known."""
+        """The model's name; the rest is unknown."""
         return Description(self.model)
 
     def sample(self, asks: Sequence[Ask]) -> list[Answer]:
-        """Answer every ask, a request each.
+        """Answer every ask, each by its own request.
 
         Raises:
-            UsageError: a trie.
-            EngineError: the server can't be reached, takes too long, refuses, or answers what can't be read.
+            UsageError: an ask whose form is a trie.
+            EngineError: the server can't be reached, takes too long, refuses, or sends an invalid reply.
         """
         if any(isinstance(ask.form, Trie) for ask in asks):
             raise UsageError("A chat server can't follow a trie of tokens: use choice or free decoding with it.")
@@ -106,7 +109,7 @@ class OpenAIEngine:
 
     def _only_answers(self, *_: object, **__: object) -> NoReturn:
         raise UsageError(
-            f"{self.url} only answers: it can't score, learn, or hold players of ours. Learn with a model on this "
+            f"{self.url} only answers: it can't score, learn, or hold our players. Learn with a model on this "
             "machine (LocalEngine)."
         )
 
@@ -156,7 +159,7 @@ class OpenAIEngine:
         if isinstance(ask.form, Free):
             return ask.form.max_tokens
         assert isinstance(ask.form, Choice)
-        return 8 + max(len(c) for c in ask.form.candidates)  # its tokens are not ours
+        return 8 + max(len(c) for c in ask.form.candidates)  # the server's tokens differ from ours
 
     def _encode(self, text: str) -> list[int]:
         return self.spelling.encode(text, add_special_tokens=False)
@@ -165,7 +168,7 @@ class OpenAIEngine:
         return self.spelling.decode(list(ids), skip_special_tokens=True)
 
     def _post(self, path: str, body: dict[str, object]) -> dict[str, Any]:
-        """The server's answer, after as many tries as are allowed."""
+        """The server's reply, after retries if necessary."""
         asked = urllib.request.Request(self.url + path, json.dumps(body).encode(), self._headers)
         for tried in range(self._retries + 1):
             try:
@@ -179,7 +182,7 @@ class OpenAIEngine:
                 if error.code not in BUSY:
                     break
             except json.JSONDecodeError as error:
-                raise EngineError(f"{self.url} answered what is no JSON ({error}): is that a chat server?") from None
+                raise EngineError(f"{self.url} sent a reply that is not JSON ({error}): is it a chat server?") from None
             except TimeoutError:
                 last = f"took longer than {self._seconds} seconds"
             except (urllib.error.URLError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Decisions that are learned from, as packs that go through the model: equal questions are scored once, whoever asked.
+"""Packs the decisions of a batch for the model: equal questions to the same adapter are scored once.
 
 Letters as in ``learning.py``.
 """
@@ -22,7 +22,10 @@ __all__ = ["Packed", "Part", "pack"]
 
 @dataclass
 class Part:
-    """One player's decisions within one pack, as in ``Terms``. answer, rows: [B] of the pack's, of the batch's."""
+    """One player's decisions within one pack, as in ``Terms``.
+
+    answer [B] are indices of the pack's answers, rows [B] indices of the batch's decisions.
+    """
 
     player: str
     question: torch.Tensor
@@ -39,12 +42,12 @@ class Part:
 
 
 class Packed(NamedTuple):
-    """Distinct questions of one form, and which decisions are about them.
+    """Distinct questions of one form, and the decisions about them.
 
     Attributes:
         pack: the questions.
         kind, temperature: of the decisions.
-        parts: the decisions, by player.
+        parts: the decisions, one part per player.
     """
 
     pack: Pack
@@ -54,13 +57,13 @@ class Packed(NamedTuple):
 
 
 def pack(batch: Batch, slot: Callable[[str], int], batch_tokens: int, device: torch.device) -> list[Packed]:
-    """Pack decisions for as many passes as are wanted.
+    """Pack decisions; the result serves any number of passes.
 
     Args:
         batch: the decisions.
-        slot: of a player.
-        batch_tokens: tokens of one pack, at most.
-        device: where the model is.
+        slot: maps a player's name to its slot.
+        batch_tokens: the most tokens in one pack.
+        device: the device of the model.
     """
     names, owner = np.unique(np.array([r.lora for r in batch.records], np.str_), return_inverse=True)
     old = _matrix([r.logprobs for r in batch.records])
@@ -109,7 +112,7 @@ def pack(batch: Batch, slot: Callable[[str], int], batch_tokens: int, device: to
 
 
 def _matrix(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:
-    """[D, longest], 0 behind the end."""
+    """[D, longest] float32, padded with 0."""
     lengths = np.array([len(row) for row in rows], np.int64)
     out = np.zeros((len(rows), int(lengths.max(initial=0))), np.float32)
     out[np.arange(out.shape[1]) < lengths[:, None]] = [x for row in rows for x in row]
@@ -117,17 +120,17 @@ def _matrix(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:
 
 
 def _columns(matrix: NDArray[np.float32], width: int) -> torch.Tensor:
-    """The first columns; there may be more than the matrix has, for answers that nobody gave may be the longest."""
+    """The first ``width`` columns, padded with 0: the longest answer of a pack may be one that was not chosen."""
     return torch.from_numpy(np.pad(matrix[:, :width], ((0, 0), (0, max(0, width - matrix.shape[1])))))
 
 
 def _questions(
     records: Sequence[Datum], slot: Callable[[str], int]
 ) -> tuple[list[Question], NDArray[np.int64], NDArray[np.int64]]:
-    """The different questions, and of each decision the number of its question and of its answer there."""
+    """The distinct questions, and for each decision the numbers of its question and of its answer in that question."""
     numbers: dict[Question, int] = {}
     seen: dict[tuple[int, int, str], int] = {}  # equal questions are mostly the same objects, and tuples hash slowly
-    said: list[dict[tuple[int, ...], int]] = []  # free decoding: a question's answers are whatever was sampled
+    said: list[dict[tuple[int, ...], int]] = []  # free decoding: a question's answers are those that were sampled
     question, answer = np.zeros(len(records), np.int64), np.zeros(len(records), np.int64)
     for d, r in enumerate(records):
         q = seen.get((id(r.prompt), id(r.candidates), r.lora))

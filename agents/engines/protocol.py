@@ -1,4 +1,4 @@
-"""Who runs a model: the protocol that local models, servers and stand-ins for tests follow."""
+"""The engine protocol, which local models, servers and mocks for tests follow."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["Description", "Engine"]
 
 @dataclass(frozen=True)
 class Description:
-    """Who answers.
+    """The model behind an engine.
 
     Attributes:
         model: id of the base model.
-        hash: of its weights; ``""`` where the engine can't know.
-        dtype, device: of the weights; ``""`` where the engine can't know.
-        players: versions of the players it has, by name: how often each was updated.
+        hash: of its weights; ``""`` if the engine doesn't know.
+        dtype, device: of the weights; ``""`` if the engine doesn't know.
+        players: (name, version) of each player; the version counts its updates.
     """
 
     model: str
@@ -32,44 +32,44 @@ class Description:
 
 
 class Engine(Protocol):
-    """Whoever answers asks, and may learn: a model on this machine, a server, a stand-in for tests.
+    """Answers asks, and may learn: a model on this machine, a server, a mock for tests.
 
     Engines that can't learn raise UsageError in everything but ``describe`` and ``sample``.
     """
 
     def describe(self) -> Description:
-        """Who answers."""
+        """The model behind this engine."""
         ...
 
     def sample(self, asks: Sequence[Ask]) -> list[Answer]:
         """Answer every ask.
 
         Raises:
-            UsageError: an ask that no engine, or not this one, can answer.
-            EngineError: the engine broke down.
+            UsageError: an invalid ask, or one that this engine can't answer.
+            EngineError: the engine failed.
         """
         ...
 
     def score(self, data: Sequence[Datum]) -> list[Scored]:
-        """What the model makes of decisions with the weights it now has, whoever's model made them. No gradients."""
+        """Score decisions with the current weights, whichever model made them. No gradients."""
         ...
 
     def forward_backward(self, data: Batch, objective: Objective, *, backward: bool = True) -> Passed:
-        """Leave the gradients of an objective with the players; what was there before is forgotten.
+        """Compute the players' gradients of an objective; they replace all earlier gradients.
 
         Args:
-            data: what is learned from.
-            objective: is called for each player in each pack; a player for whom it raises ``CollapseError`` is left out
-                of the backward pass from there on, and the others don't notice.
-            backward: False computes the statistics alone, and leaves the gradients as they are.
+            data: the decisions to learn from.
+            objective: called for each player in each pack; if it raises ``CollapseError`` for a player, that player is
+                left out of the backward pass from then on, and the others are not affected.
+            backward: False computes only the statistics, and leaves the gradients unchanged.
         """
         ...
 
     def optim_step(self, steps: Mapping[str, AdamParams]) -> dict[str, float]:
-        """Each player named follows its gradient and has a new version; then all gradients are forgotten.
+        """Update each named player by its gradient and raise its version; then clear all gradients.
 
         Returns:
-            Player -> norm of its gradient before it was shortened. Where that isn't finite, the player did not move.
+            Player -> norm of its gradient before clipping. If that isn't finite, the player was not updated.
         """
         ...
 
@@ -90,5 +90,5 @@ class Engine(Protocol):
         ...
 
     def load(self, name: str, folder: str | os.PathLike[str]) -> None:
-        """Overwrite a player (added where it isn't there) with a peft adapter."""
+        """Overwrite a player with a peft adapter; a new name adds a player."""
         ...

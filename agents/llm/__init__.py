@@ -1,4 +1,4 @@
-"""Language models as players: what they are shown, how they answer, and the built-in model."""
+"""Language models as players: their prompts, how they answer, and the built-in model."""
 
 from __future__ import annotations
 

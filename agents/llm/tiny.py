@@ -2,18 +2,18 @@
 
     python -m coterie.agents.llm.tiny --out agents/weights/tiny-v2 --threads 1
 
-A Llama of a third of a million parameters on bytes. It reads the text faces of every registered game, compact and
-described, and learns to answer every legal action with the same probability: the notation and which actions are legal,
-nothing of what is good. No result, no value, no order in time is in its corpus: positions come from uniformly random
-games, are shuffled, and each stands alone.
+A byte-level Llama with a third of a million parameters. It is trained on the text faces, compact and described, of
+every registered game with actions to choose from, to give every legal action the same probability: it learns the
+notation and which actions are legal, but not which are good. Its corpus has no results, values or sequences:
+positions come from uniformly random games, are shuffled, and each is a sample of its own.
 
-All legal answers of a position are learned at once, by the packed tries that decoding uses: the mean of what one
-uniformly drawn answer after another would teach, without its noise. Hidden matrices take Muon's steps, one of which was
-worth two of AdamW's here; the rest takes AdamW's.
+All legal answers of a position are learned at once, by the packed tries that decoding uses: the expected gradient of
+uniformly sampled answers, without its noise. Muon trains the hidden matrices, and one of its steps was worth two of
+AdamW's here; AdamW trains the rest.
 
-A retrained model gets a new id (``tiny-v3``, ...); runs record its hash. ``tiny-v0`` knows tic-tac-toe and
-highest_number alone, ``tiny-v1`` all games but the gridworld; their recipes are older versions of this file. What was
-left out: any other text. It can't talk.
+A retrained model gets a new id (``tiny-v3``, ...); runs save its hash. ``tiny-v0`` knows only tic-tac-toe and
+highest_number, ``tiny-v1`` all games but the gridworld; their recipes are older versions of this file. It was trained
+on no other text, and can't talk.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["PRESETS", "WEIGHTS", "Recipe", "Rehearsal", "answer_shares", "build", "corpus", "main", "save", "train"]
 
 WEIGHTS = {"chess": 16, "tictactoe": 12, "connect_four": 6, "go": 2, "hex": 2}
-"""How often a game is shown, by how hard and how long its notation is; all others 1, but for those of ``PRESETS``."""
+"""Sampling weights of games, by how hard and how long their notation is; 1 for all others except ``PRESETS``."""
 
 PRESETS = {
     "gridworld": {
@@ -59,22 +59,22 @@ PRESETS = {
         "bench_24_48x48": 2,
     }
 }
-"""Of games with presets: which are shown, and how often; above all those that small models are to learn in."""
+"""Sampling weights of the presets of a game; those in which small models will learn count most."""
 
 POOL = 256
-"""Games of each kind that run side by side; a batch takes its positions from a few of them."""
+"""Parallel games of each kind; a batch takes its positions from a few of them."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that the weights follow from.
+    """All settings that determine the weights.
 
     Attributes:
         width, layers, heads, inner: of the Llama.
         context: longest sequence in tokens (rotary positions).
-        steps: optimiser steps. lines: positions a step. described: which share of them as chat, the others compact.
-        rate: peak learning rate of AdamW, for embeddings and norms. muon: that of Muon, for all other weights. Both
-            fall by a cosine to a twenty-fifth after ``warmup`` steps.
+        steps: optimiser steps. lines: positions per step. described: the share of them as chat; the others are compact.
+        rate: peak learning rate of AdamW, for embeddings and norms. muon: that of Muon, for all other weights. After
+            ``warmup`` steps both decay by a cosine to a twenty-fifth.
         seed: of weights and corpus.
     """
 
@@ -119,11 +119,10 @@ def build(recipe: Recipe) -> LlamaForCausalLM:
 
 
 def corpus(recipe: Recipe) -> Iterator[list[Question]]:
-    """Endless batches of ``recipe.lines`` positions, each with all its legal answers, a stop token behind each.
+    """Endless batches of ``recipe.lines`` positions, each with all its legal answers, which end with a stop token.
 
-    Uniformly random games of every registered game run for ever, many of each; a batch takes a position of a few of
-    them, so that neighbours come from different games. All begin with an opening; games of different lengths soon
-    bring them out of step.
+    ``POOL`` uniformly random games of each kind run for ever; a batch takes positions from a few of them. All start at
+    the same time, but soon get out of step, since games differ in length.
     """
     rng = np.random.default_rng(recipe.seed)
     tokenizer = byte_tokenizer(recipe.context)
@@ -149,12 +148,12 @@ def corpus(recipe: Recipe) -> Iterator[list[Question]]:
 
 
 def _kinds() -> list[tuple[str, dict[str, Any], int]]:
-    """Id, arguments and weight of every kind of game that is shown."""
+    """Id, arguments and sampling weight of every kind of game in the corpus."""
     kinds: list[tuple[str, dict[str, Any], int]] = []
     for id in list_envs():
         name = spec(id).name
         if isinstance(make_game(id), TextGame):
-            continue  # nothing to choose among
+            continue  # no actions to choose from
         if name in PRESETS:
             kinds += [(id, {"preset": preset}, weight) for preset, weight in PRESETS[name].items()]
         else:
@@ -163,15 +162,15 @@ def _kinds() -> list[tuple[str, dict[str, Any], int]]:
 
 
 def _turn(vec: Any, row: int, rng: np.random.Generator) -> Turn:
-    """What one seat of a running game is asked."""
+    """The turn of a seat in a running game: the current player, or a random one in simultaneous games."""
     player = int(rng.integers(vec.game.info.players)) if vec.game.info.simultaneous else int(vec.player[row])
     return Turn(vec.game, vec.state, row, player, vec.game.legal_mask(vec.state, row, player), 0)
 
 
 def answer_shares(pack: Pack) -> torch.Tensor:
-    """[E] which share of its question's answers goes through each edge.
+    """[E] the share of its question's answers that go through each edge.
 
-    These are the weights of the edges' log-probabilities in that of an answer, where all answers are equally likely.
+    These are the weights of the edges' log-probabilities in the mean log-probability of a question's answers.
     """
     import torch
 
@@ -209,7 +208,7 @@ class Rehearsal:
         self.rates = [recipe.muon, recipe.rate]
 
     def step(self, number: int, lines: Sequence[Question]) -> float:
-        """One optimiser step; returns nats a line above those of a model that is indifferent among legal answers."""
+        """One optimiser step; returns the loss in nats per position, above that of a uniform model of legal answers."""
         import torch
 
         recipe = self.recipe
@@ -233,7 +232,7 @@ class Rehearsal:
 
 
 def train(recipe: Recipe, *, log_every: int = 100) -> LlamaForCausalLM:
-    """Train a model from nothing; prints one line every ``log_every`` steps."""
+    """Train a model from scratch; prints one line every ``log_every`` steps (0: none)."""
     rehearsal = Rehearsal(build(recipe), recipe)
     lines = corpus(recipe)
     started, shown = time.monotonic(), []
@@ -241,9 +240,7 @@ def train(recipe: Recipe, *, log_every: int = 100) -> LlamaForCausalLM:
         shown.append(rehearsal.step(step, next(lines)))
         if log_every and ((step + 1) % log_every == 0 or step == recipe.steps - 1):
             mean, shown = float(np.mean(shown)), []
-            print(
-                f"step {step + 1:5d}  {mean:.4f} nats a line too many  {time.monotonic() - started:.0f} s", flush=True
-            )
+            print(f"step {step + 1:5d}  {mean:.4f} nats above uniform  {time.monotonic() - started:.0f} s", flush=True)
     rehearsal.model.eval()
     return rehearsal.model
 
@@ -260,7 +257,7 @@ def save(model: LlamaForCausalLM, recipe: Recipe, folder: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Command line of the recipe."""
+    """The command line of this file."""
     import torch
 
     parser = argparse.ArgumentParser(prog="python -m coterie.agents.llm.tiny", description="Make the built-in model.")

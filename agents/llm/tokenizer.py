@@ -1,4 +1,4 @@
-"""The byte-level tokenizer of the built-in models: 256 bytes and a few specials. It never changes.
+"""The byte-level tokenizer of the built-in models: 256 bytes and a few special tokens. It never changes.
 
 Numbering::
 
@@ -6,8 +6,7 @@ Numbering::
     256 <pad>  257 <bos>  258 <eos>  259 <system>  260 <user>  261 <assistant>  262 <end>  263 <unused>
 
 Any text survives ``decode(encode(text))``. It is a plain ``tokenizer.json``, so ``AutoTokenizer`` loads it from a saved
-folder without remote code. Left out on purpose: merges. A move is then always spelt the same way, whatever stands
-before it.
+folder without remote code. There are no merges, so that a move always has the same tokens, whatever precedes it.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ BYTES = 256
 """Ids below this one are bytes."""
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<system>", "<user>", "<assistant>", "<end>", "<unused>")
-"""The specials, in order of their ids, from ``BYTES`` on."""
+"""The special tokens; their ids start at ``BYTES``, in this order."""
 
 PAD, BOS, EOS, SYSTEM, USER, ASSISTANT, END, UNUSED = range(BYTES, BYTES + len(SPECIALS))
 
@@ -50,15 +49,15 @@ CHAT_TEMPLATE = (
     "{{ '<' + message['role'] + '>' + message['content'] + '<end>' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<assistant>' }}{% endif %}"
 )
-"""``<bos><user>...<end><assistant>...<end>``: prefix-preserving, no spaces or newlines of its own."""
+"""``<bos><user>...<end><assistant>...<end>``: prefix-preserving, adds no spaces or newlines."""
 
-# A byte-level tokenizer.json writes each byte as one printable character: the printable Latin-1 ones as themselves, the
+# A byte-level tokenizer.json writes each byte as one printable character: printable Latin-1 bytes as themselves, all
 # others as the characters from U+0100 on, in order of the byte.
 _PRINTABLE = (range(0x21, 0x7F), range(0xA1, 0xAD), range(0xAE, 0x100))
 
 
 def _byte_characters() -> list[str]:
-    """256 characters: the one that stands for each byte in tokenizer.json."""
+    """256 characters: the one that represents each byte in tokenizer.json."""
     others = iter(range(0x100, 0x200))
     return [chr(b) if any(b in block for block in _PRINTABLE) else chr(next(others)) for b in range(BYTES)]
 
@@ -66,11 +65,11 @@ def _byte_characters() -> list[str]:
 def byte_tokenizer(model_max_length: int = 2048) -> PreTrainedTokenizerFast:
     """Build the tokenizer.
 
-    ``encode`` adds no specials of its own. A special that is written out in a text becomes its id (and decodes to the
+    ``encode`` adds no special tokens. A special token that is spelt out in a text becomes its id (and decodes to the
     same text again), as with every Hugging Face tokenizer.
 
     Args:
-        model_max_length: tokens; only a hint for users of the tokenizer.
+        model_max_length: in tokens; only a hint for users of the tokenizer.
 
     Raises:
         MissingExtra: transformers isn't installed.

@@ -76,7 +76,7 @@ class InformationTree:
         return len(self.owners)
 
     def find(self, state: State, i: int, player: Player) -> int:
-        """The number of the information set in which ``player`` is at row i.
+        """The number of the information set of ``player`` in row i.
 
         Raises:
             StateError: the player never decides there: the game is over, another player is to move, or the state is of
@@ -127,7 +127,7 @@ _TREES: dict[tuple[Any, ...], InformationTree] = {}
 
 
 def information_tree(game: Game, limit: int = LIMIT) -> InformationTree:
-    """The whole tree of a small game. Kept for the process, by game and configuration.
+    """The whole tree of a small game. Cached for the process, by game and configuration.
 
     Raises:
         UsageError: more than ``limit`` nodes; chance that ``Game.deals`` does not list; imperfect recall.
@@ -251,7 +251,7 @@ class _Grower:
         return d
 
     def _next(self, pair: State, asked: tuple[Player, ...]) -> Player | None:
-        """The next seat of this tick that has a choice; in turn-based games the mover alone."""
+        """The next seat of this tick that has a choice, or None; in turn-based games only the mover."""
         game = self.game
         if not game.info.simultaneous:
             return None if asked else game.mover(pair, 0)

@@ -216,7 +216,7 @@ class Engine:
                     "process was ended; give it more time with timeout=SECONDS, or check that it is a UCI engine."
                 ) from None
             if line is None:
-                self._lines.put(None)  # the end stays the end
+                self._lines.put(None)  # later calls must see the end too
                 raise self._dead(failing)
             if line.strip():
                 self._said.append(line)

@@ -1,16 +1,16 @@
-"""Rows of token ids that go through the model together, a token at a time: with a cache, or whole every time.
+"""Batches of rows for sampling token by token: with a key-value cache, or feeding whole sequences every time.
 
-Rows are sorted by player. What is the same is computed once, whatever its length: prompts go through packed trees, and
-every row begins with a copy of the keys and values along its own path::
+Rows are sorted by player. Common prefixes are computed once, whatever their length: prompts go through packed trees,
+and every row starts with a copy of the keys and values along its path::
 
     rows          ann: "ab c"  "ab c"  "ab d"     bob: "xy"
     trees         ann: "ab " -> "c", "d"          bob: "xy"      every shared token once
-    sampling           row  row  row                   row       one row an answer, padded on the left
+    sampling           row  row  row                   row       one row per answer, padded on the left
 
-A row may also begin with the keys and values that an earlier one left behind (``Past``); only what follows is fed::
+A row may also start with the keys and values of an earlier row (``Past``); only the rest of its prompt is then fed::
 
     past          . . a b        padded on the left, as long as the longest
-    fed           . c d          padded on the left too: positions count tokens, not places
+    fed           . c d          padded on the left too: positions count tokens, not padding
 
 Letters: B rows, P tokens of a path, T tokens, H hidden size, L tokens of a packed row.
 """
@@ -35,11 +35,11 @@ __all__ = ["Cached", "Past", "Whole", "caches"]
 
 
 class Past(NamedTuple):
-    """What a row leaves behind.
+    """The keys and values of a row, to continue from later.
 
     Attributes:
         ids: T token ids that were fed.
-        layers: of each layer [heads, T, size] keys and values.
+        layers: for each layer [heads, T, size] keys and values.
     """
 
     ids: tuple[int, ...]
@@ -52,7 +52,7 @@ class Past(NamedTuple):
 
 
 class _RoomyLayer(DynamicLayer):
-    """A key-value cache that grows into spare room, where transformers' own copies everything for each new token."""
+    """A key-value cache with spare room to grow; transformers' own copies everything for each new token."""
 
     ROOM = 64
 
@@ -65,7 +65,7 @@ class _RoomyLayer(DynamicLayer):
         return self.keys, self.values
 
     def take(self, rows: torch.Tensor, count: int, path: torch.Tensor, theirs: Any) -> None:
-        """Fill some of ``count`` rows with the keys and values that lie along a path [P] of a tree's cache."""
+        """Fill some of ``count`` rows with the keys and values along a path [P] in a tree's cache."""
         if not self.is_initialized:
             self.lazy_initialization(theirs.keys, theirs.values)
             shape = (count, theirs.keys.shape[1], len(path) + self.ROOM)
@@ -86,10 +86,10 @@ class _RoomyLayer(DynamicLayer):
 
 
 def _appended(old: Any, new: torch.Tensor, room: int) -> torch.Tensor:
-    """[B, heads, T, size] old (or nothing) and new along T, in place where old is a view with spare room behind it."""
+    """Append new to old (or nothing) along T, both [B, heads, T, size]; in place if old is a view with spare room."""
     rows, heads, more, size = new.shape
     length = old.shape[-2] if old.numel() else 0
-    # A view of a roomy tensor has that tensor's strides: the room is what lies between this head and the next.
+    # A view of a roomy tensor has that tensor's strides, so the stride between heads shows the room.
     there = old.stride(1) // size if length and old.stride(-2) == size else 0
     if length and there >= length + more and old.stride(0) == heads * there * size:
         whole: torch.Tensor = old.as_strided((rows, heads, length + more, size), old.stride(), old.storage_offset())
@@ -102,20 +102,20 @@ def _appended(old: Any, new: torch.Tensor, room: int) -> torch.Tensor:
 
 
 class Cached:
-    """Rows that go through the model together: their cache, mask and positions."""
+    """A batch of rows with a key-value cache, its mask and positions."""
 
     def __init__(self, model: Any, bank: Router | None, prompts: list[list[int]], slots: list[int]) -> None:
         self.model, self.bank = model, bank
         self.prompts, self.slots = prompts, slots
         self.device = next(model.parameters()).device
         self.cache = DynamicCache(config=model.config)
-        # Given a mask of its own shape, transformers packs query heads that share keys into one product: for one new
-        # token in bfloat16 on a CPU that is four times as fast as what it does without a mask.
+        # With a four-dimensional mask, transformers packs query heads that share keys into one product: for one new
+        # token in bfloat16 on a CPU that is four times as fast as without one.
         config = model.config.get_text_config()
         shares = getattr(config, "num_key_value_heads", None) not in (None, config.num_attention_heads)
         full = all(type(layer) is DynamicLayer for layer in self.cache.layers)
         self.packs = full and shares and config._attn_implementation == "sdpa"
-        # A layer that forgets what leaves its window would forget by place, and places differ by padding.
+        # A sliding-window layer would drop entries by index, but with left padding indices are not positions.
         roomy: Any = _RoomyLayer
         kinds = (DynamicLayer, DynamicSlidingWindowLayer)
         self.cache.layers = [roomy() if type(layer) in kinds else layer for layer in self.cache.layers]
@@ -125,22 +125,22 @@ class Cached:
         self._context = ExitStack()
 
     def __enter__(self) -> Cached:
-        """The route is entered by the first pass."""
+        """Do nothing yet: the first pass enters the route."""
         return self
 
     def __exit__(self, *error: object) -> None:
         self._context.close()
 
     def prefill(self, share: bool, pasts: Sequence[Past] = ()) -> torch.Tensor:
-        """Feed all prompts, behind what was fed before if there are B of that; returns the states [B, H] behind them.
+        """Feed all prompts, after their pasts if there are any; returns the states [B, H] after the last tokens.
 
-        Each past begins its prompt and is shorter.
+        ``pasts`` has B entries or none; each is a proper prefix of its prompt.
         """
         if not share:
             return self._padded(self.prompts, self.slots)
         if not pasts and max(map(len, self.prompts)) <= serving(self.model).reach:
             return self._through_trees()
-        # Rows are sorted, so that equal ones are neighbours.
+        # Rows are sorted, so equal ones are neighbours.
         rows = list(zip(self.slots, self.prompts, strict=True))
         first = [b for b in range(len(rows)) if not b or rows[b] != rows[b - 1]]
         copies = torch.tensor(np.searchsorted(first, np.arange(len(rows)), side="right") - 1, device=self.device)
@@ -150,7 +150,7 @@ class Cached:
         return states[copies]
 
     def feed(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Feed one token [B] a row; returns the states [B, H] behind them."""
+        """Feed one token per row [B]; returns the states [B, H] after them."""
         self.fed += len(tokens)
         return self._forward(tokens[:, None], torch.ones_like(tokens)[:, None])
 
@@ -162,7 +162,7 @@ class Cached:
         self.slots = [self.slots[k] for k in keep.tolist()]
 
     def _through_trees(self) -> torch.Tensor:
-        """Feed every shared token once; keys and values along each row's path become its cache."""
+        """Feed every shared token once; the keys and values along each row's path become its cache."""
         numbers: dict[Question, int] = {}
         asked = zip(self.slots, self.prompts, strict=True)
         of = torch.tensor([numbers.setdefault(Question(s, tuple(p), ((0,),)), len(numbers)) for s, p in asked])
@@ -186,12 +186,12 @@ class Cached:
         return states
 
     def past(self, row: int, ids: tuple[int, ...]) -> Past:
-        """What a row leaves behind that was fed these ids."""
+        """The keys and values of a row that was fed these ids."""
         layers: Any = self.cache.layers
         return Past(ids, [tuple(x[row, :, self.mask[row] > 0] for x in (each.keys, each.values)) for each in layers])
 
     def _padded(self, sequences: list[list[int]], slots: list[int], pasts: Sequence[Past] = ()) -> torch.Tensor:
-        """Feed whole sequences, padded on the left; of those with a past what follows it."""
+        """Feed whole sequences, padded on the left; for those with a past only the rest."""
         self.slots = slots
         begun = torch.tensor([len(past.ids) for past in pasts] or [0] * len(slots), device=self.device)[:, None]
         if pasts:
@@ -211,7 +211,7 @@ class Cached:
         self.mask = torch.cat([self.mask, own], 1)
         positions = (self.mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
         if self.bank is not None and self.slots != self._routed:
-            # One route for as many steps as it lasts: the bank keeps what it prepared for it.
+            # One route serves all steps with the same rows: the bank caches what it prepares for a route.
             self._context.close()
             self._context.enter_context(self.bank.route(self.slots))
             self._routed = self.slots
@@ -225,13 +225,13 @@ class Cached:
             past_key_values=self.cache,
             use_cache=True,
         ).last_hidden_state
-        # The last position is a strided slice, and products over those are far slower.
+        # The slice of the last position is strided, and products with strided tensors are far slower.
         states: torch.Tensor = hidden[:, -1].contiguous()
         return states
 
 
 class Whole:
-    """Rows without a cache: every sequence goes through the model again for each token, as the loss would feed it."""
+    """A batch of rows without a cache: every whole sequence is fed again for each token, as the loss would feed it."""
 
     def __init__(self, model: Any, bank: Router | None, prompts: list[list[int]], slots: list[int]) -> None:
         self.model, self.bank = model, bank
@@ -245,7 +245,7 @@ class Whole:
         pass
 
     def prefill(self, share: bool, pasts: Sequence[Past] = ()) -> torch.Tensor:
-        """States [B, H] behind all prompts; what was fed before is no help."""
+        """Feed all sequences; returns the states [B, H] after them. ``share`` and ``pasts`` are ignored."""
         asked = zip(self.slots, self.sequences, strict=True)
         questions = [Question(slot, tuple(sequence), ((0,),)) for slot, sequence in asked]
         numbers = {question: k for k, question in enumerate(dict.fromkeys(questions))}
@@ -258,13 +258,13 @@ class Whole:
         return torch.stack([found[numbers[question]] for question in questions])
 
     def feed(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Append one token [B] a row; returns the states [B, H] behind them."""
+        """Append one token per row [B] and feed all sequences; returns the states [B, H] after them."""
         for sequence, token in zip(self.sequences, tokens.tolist(), strict=True):
             sequence.append(token)
         return self.prefill(share=True)
 
     def past(self, row: int, ids: tuple[int, ...]) -> Past:
-        """There is nothing to leave behind."""
+        """An empty past: there are no keys and values."""
         return Past((), [])
 
     def select(self, keep: torch.Tensor) -> None:
@@ -274,9 +274,9 @@ class Whole:
 
 
 def _prompt_paths(pack: Pack, width: int) -> list[tuple[int, torch.Tensor]]:
-    """For each question of a pack, whose one answer has one token: its edge, and the path of its prompt.
+    """For each question of a pack, all with one answer of one token: its edge, and the path of its prompt.
 
-    Paths are [width] places in the flattened [R * L], padded on the left with 0.
+    Paths are [width] indices into the flattened [R * L], padded on the left with 0.
     """
     edges = pack.answer_edges[pack.question_answers[:, 0], 0]
     row = pack.parents[pack.edge_parent[edges]] // pack.ids.shape[1]
@@ -292,7 +292,7 @@ _cached: weakref.WeakKeyDictionary[Any, dict[object, bool]] = weakref.WeakKeyDic
 
 
 def caches(model: Any) -> bool:
-    """Whether left padding and caches give what whole sequences give; each model is asked once."""
+    """Whether left padding with a cache gives the same states as whole sequences; each model is tested once."""
     config = model.config.get_text_config()
     known = _cached.setdefault(model, {})
     if config._attn_implementation not in known:
@@ -308,7 +308,7 @@ def caches(model: Any) -> bool:
                 batch.select(torch.tensor([1, 0], device=model.device))
             random = random.to(model.device)
             steps += [[batch.feed(random[:, length + t]) for batch in every] for t in range(2)]
-        except Exception:  # whatever a model does with a cache that it doesn't expect
+        except Exception:  # models fail in many ways on a cache that they don't expect
             apart = float("inf")
         else:
             for mine, want in steps:

@@ -3,17 +3,16 @@
 With p the model's next-token distribution, t a temperature and L the set of legal answers, an answer a = a_1 ... a_n
 gets
 
-* ``choice``:       P(a) = softmax over L of (1/t) * sum_j log p(a_j | prompt, a_<j). No illegal answer can happen; one
-  log-prob a decision.
-* ``constrained``:  P(a) = prod_j softmax over the children of a_<j in the trie of L of (logits / t). What masked
-  sampling draws.
-* ``free``:         P(a) = prod_j softmax over the whole vocabulary of (logits / t). Reason first, answer last; may be
-  illegal.
+* ``choice``:       P(a) = softmax over L of (1/t) * sum_j log p(a_j | prompt, a_<j). No illegal answers; one log-prob
+  per decision.
+* ``constrained``:  P(a) = prod_j softmax over the children of a_<j in the trie of L of (logits / t). The distribution
+  of masked sampling.
+* ``free``:         P(a) = prod_j softmax over the whole vocabulary of (logits / t). Allows reasoning before the answer;
+  the answer may be illegal.
 
-They differ as soon as an answer is longer than a token: ``choice`` weighs whole answers against each other,
-``constrained`` decides token by token and cannot see that a branch leads to unlikely ends. The loss scores with
-``score``, and so does the sampler (free: ``generation.generate``, held to it by a test): the ratio of a fresh decision
-is 1.
+They differ as soon as an answer is longer than one token: ``choice`` compares whole answers, ``constrained`` decides
+token by token and cannot see that a branch leads to unlikely ends. The loss uses ``score``, and so does the sampler
+(free: ``generation.generate``; a test checks that they agree): the ratio of a new decision is 1.
 
 Letters: Q questions, C answers of a question, K answers in all, T tokens of the longest answer, E edges, U parents,
 V vocabulary, H hidden size.
@@ -39,16 +38,16 @@ NEVER = float("-inf")
 
 @dataclass
 class Scores:
-    """What one pass says about every answer of a pack.
+    """The scores of every answer of a pack.
 
     Attributes:
-        logprobs: [K, T] one column a token (``choice``: [K, 1], the whole answer), natural log, 0 where there is no
+        logprobs: [K, T] one column per token (``choice``: [K, 1], the whole answer), natural log, 0 where there is no
             token.
         mask: [K, T] float, 1 where a log-prob counts.
         by_question: [Q, C] log-probability of the whole answer, -inf where there is no answer.
-        entropy: [K] nats. ``choice`` and ``constrained``: of the distribution over the answers of its question, alike
+        entropy: [K] nats. ``choice`` and ``constrained``: of the distribution over its question's answers, the same
             for all of them. ``free``: mean entropy of the next-token distributions along the answer.
-        hidden: [Q, H] the model's last hidden state behind each question's prompt, in the model's dtype.
+        hidden: [Q, H] the model's last hidden state after each question's prompt, in the model's dtype.
     """
 
     logprobs: torch.Tensor
@@ -82,10 +81,10 @@ def score(
         kind: one of ``KINDS``.
         bank: adapters; None scores the base model.
         temperature: > 0.
-        base: score all rows with the base model although there is a bank (the reference policy).
+        base: score all rows with the base model even if there is a bank (the reference policy).
 
     Raises:
-        ModelError: a model that can't be served (``passes.serving``).
+        ModelError: neither packed trees nor plain rows are right for the model (``passes.serving``).
     """
     check_kind(kind)
     hidden, head = parent_states(model, pack, bank=bank, base=base), Head(model)
@@ -100,14 +99,14 @@ def score(
 
 
 def _paths(edge: torch.Tensor, pack: Pack) -> tuple[torch.Tensor, torch.Tensor]:
-    """Edge values [E] along every answer: values [K, T] (0 where none) and mask [K, T]."""
+    """Edge values [E] gathered along every answer: values [K, T] (0 where there is no token) and mask [K, T]."""
     index = pack.answer_edges.to(edge.device)
     mask = (index >= 0).to(edge.dtype)
     return edge[index.clamp(min=0)] * mask, mask
 
 
 def _spread(values: torch.Tensor, pack: Pack) -> torch.Tensor:
-    """[K] values of answers as [Q, C], -inf where there is none."""
+    """[K] values of answers as [Q, C], -inf where there is no answer."""
     index = pack.question_answers.to(values.device)
     return values[index.clamp(min=0)].masked_fill(index < 0, NEVER)
 
@@ -130,15 +129,14 @@ def _choice(edge: torch.Tensor, pack: Pack, temperature: float, behind: torch.Te
 
 
 def _constrained(edge_logits: torch.Tensor, pack: Pack, behind: torch.Tensor) -> Scores:
-    # A trie node is a parent *of this question*: two questions may share a parent token and yet allow different
-    # children there.
+    # A trie node is a pair of question and parent: two questions may share a parent token but allow different children.
     index = pack.answer_edges.to(edge_logits.device)
     owner = torch.empty(index.shape[0], dtype=torch.int64, device=index.device)
     present = pack.question_answers.to(index.device) >= 0
     owner[pack.question_answers.to(index.device)[present]] = present.nonzero()[:, 0]
     taken = index >= 0
     edges = edge_logits.shape[0]
-    pairs = (owner[:, None] * edges + index)[taken]  # one id a (question, edge)
+    pairs = (owner[:, None] * edges + index)[taken]  # one id per (question, edge)
     distinct, back = torch.unique(pairs, return_inverse=True)
     edge_of, question_of = distinct % edges, distinct // edges
     nodes = question_of * (int(pack.edge_parent.max()) + 1) + pack.edge_parent.to(index.device)[edge_of]

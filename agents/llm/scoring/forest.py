@@ -1,10 +1,10 @@
-"""Many token sequences as few packed trees, so that a shared prefix is computed once.
+"""Packs many token sequences into few trees, so that a shared prefix is computed once.
 
-A *question* is a prompt with the answers that are to be scored (choice and constrained decoding: every legal answer;
-free decoding: the completions that were sampled). All answers of a question form a trie below the prompt; questions
-whose prompts begin alike share those tokens too, however many they are. One packed row holds one forest, numbered
-depth-first, so that the descendants of token j are the tokens ``j <= i < ends[j]``: two ints a token say what attends
-to what (``*`` = attends), and positions equal depth::
+A *question* is a prompt with the answers to score (choice and constrained decoding: every legal answer; free decoding:
+the completions that were sampled). All answers of a question form a trie below the prompt; questions also share the
+common prefix of their prompts, however short. One packed row holds one forest, numbered depth-first, so that the
+descendants of token j are the tokens ``j <= i < ends[j]``: these two ints per token define the attention mask (``*`` =
+attends), and positions equal depth::
 
     question "ab" with answers "c", "de"; question "af" with answer "g"      (last tokens of answers are never fed)
 
@@ -15,10 +15,10 @@ to what (``*`` = attends), and positions equal depth::
               d * * *
               f *     *            edges: b->c, b->d, d->e, f->g
 
-The probability of every answer is the product over its edges; what an edge's probability is normalised over is the
-decoder's business (``decoding.py``). Rollouts and losses use the same packing, with and without gradients.
+The probability of every answer is the product over its edges; the decoding (``decoding.py``) decides over which tokens
+an edge's probability is normalised. Rollouts and losses use the same packing, without and with gradients.
 
-Letters: R packed rows, L tokens a row, U distinct parents (tokens whose logits are needed), E edges, K answers,
+Letters: R packed rows, L tokens per row, U distinct parents (tokens whose logits are needed), E edges, K answers,
 Q questions, T longest answer, S sequences, D longest sequence.
 """
 
@@ -42,20 +42,21 @@ Ids = tuple[int, ...]
 Ints = NDArray[np.int64]
 
 ROW_TOKENS = 4096
-"""No row holds more, unless one answer's path alone is longer: masks grow with the square of a row."""
+"""The most tokens in a row, unless one answer's path alone is longer: masks grow with the square of a row."""
 
 MASK_BYTES = 1 << 26
-"""The dense masks of one batch, at one byte a pair of tokens, unless one row alone takes more."""
+"""The most bytes of the dense masks of one batch, at one per pair of tokens, unless one row alone takes more."""
 
 ATTENTION = 512
-"""Attending to so many tokens is taken to cost what one token costs in all other products: 500 to 700 at a hidden size
-of 128, and more in larger models (by count of operations it is six times the hidden size)."""
+"""Cost model: attending to this many tokens costs as much as one token in all other products. Measured: 500 to 700 at a
+hidden size of 128, and more in larger models (by count of operations it is six times the hidden size)."""
 
 WORTH = 1024
 """A batch of fewer tokens is not closed because of its padding: another forward pass would cost more."""
 
 PADDING = 0.15
-"""Padding that a batch may hold, over the tokens in it: short and long questions are fed apart."""
+"""The most padding in a batch, as a share of its tokens; beyond it, short and long questions go into separate batches.
+"""
 
 
 class Question(NamedTuple):
@@ -74,18 +75,18 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class Pack:
-    """Packed trees of one forward pass, and where their edges and answers lie.
+    """The packed trees of one forward pass, with their edges and answers.
 
     Attributes:
         ids, positions: [R, L] int64.
         ends: [R, L] int64, token i descends from token j of its row where ``j <= i < ends[j]``; 0 marks padding.
         slots: [R] int64, the bank's slot of each row.
-        parents: [U] int64 into the flattened [R * L], the tokens whose logits are needed; rising.
-        edge_parent: [E] int64 into ``parents``, rising. edge_token: [E] int64 token ids.
-        answer_edges: [K, T] int64 into edges, -1 padded; the path of each answer.
-        question_answers: [Q, C] int64 into answers, -1 padded; in the question's order.
+        parents: [U] int64 into the flattened [R * L], the tokens whose logits are needed; ascending.
+        edge_parent: [E] int64 into ``parents``, ascending. edge_token: [E] int64 token ids.
+        answer_edges: [K, T] int64 into edges, padded with -1; the path of each answer.
+        question_answers: [Q, C] int64 into answers, padded with -1; in the question's order.
         questions: [Q] int64, indices into the sequence that was packed.
-        tokens: how many tokens are fed, padding left out.
+        tokens: the number of tokens fed, without padding.
     """
 
     ids: torch.Tensor
@@ -102,7 +103,7 @@ class Pack:
 
     @property
     def mask(self) -> torch.Tensor:
-        """[R, 1, L, L] bool, True = attends. Padding sees itself: a softmax over nothing is NaN."""
+        """[R, 1, L, L] bool, True = attends. Padding attends to itself, since a softmax over nothing is NaN."""
         at = torch.arange(self.ids.shape[1], device=self.ids.device)
         seen = (at[:, None] >= at) & (at[:, None] < self.ends[:, None, :])
         seen |= at[:, None] == at
@@ -110,10 +111,10 @@ class Pack:
 
 
 class _Part(NamedTuple):
-    """What of a question goes into one row: nearly always all of it.
+    """The part of a question in one row: nearly always all of it.
 
     Attributes:
-        question: its number. first, last: its answers from the one to before the other.
+        question: its number. first, last: its answers first to last - 1.
     """
 
     question: int
@@ -125,7 +126,7 @@ class _Row(NamedTuple):
     """The questions of one tree.
 
     Attributes:
-        slot: whose. parts: what it holds. tokens: an upper bound, since answers may share tokens too.
+        slot: the bank's slot. parts: its questions. tokens: an upper bound, since answers may share tokens too.
     """
 
     slot: int
@@ -139,14 +140,14 @@ def pack_questions(
     """Pack questions into trees, and trees into batches.
 
     Args:
-        questions: distinct questions (equal ones waste work, but are scored right).
-        row_tokens: a row is closed before it would hold more tokens. None lets rows grow beyond the longest question
-            where sharing prefixes saves more than the attention to longer rows costs, and splits the answers of a
-            question that doesn't fit into ``ROW_TOKENS`` over several rows.
-        batch_tokens: R * L of one batch stays below this where a single question allows it.
+        questions: distinct questions (equal ones waste work, but are scored correctly).
+        row_tokens: the most tokens in a row. None lets rows grow beyond the longest question where sharing prefixes
+            saves more than attention in longer rows costs, and splits the answers of a question that doesn't fit into
+            ``ROW_TOKENS`` over several rows.
+        batch_tokens: the most tokens R * L in a batch, unless a single question has more.
 
     Returns:
-        Batches that together hold every question once.
+        Batches that together contain every question once.
     """
     if not questions:
         return []
@@ -170,7 +171,7 @@ def pack_questions(
 
 
 def _bundles(questions: Sequence[Question], row_tokens: int | None, most: int) -> list[list[_Row]]:
-    """Rows, in lists of those that share a question, which one batch must hold."""
+    """Lists of rows; the rows of one list belong to the same question, or are a single row, and go into one batch."""
     whole = [len(prompt) - len(answers) + sum(map(len, answers)) for _, prompt, answers in questions]
     bundles: list[list[_Row]] = []
     fitting: dict[int, list[int]] = defaultdict(list)
@@ -191,7 +192,7 @@ def _bundles(questions: Sequence[Question], row_tokens: int | None, most: int) -
 
 
 def _split(q: int, question: Question) -> list[_Row]:
-    """Rows for the answers of a question that one row can't hold."""
+    """Split a question that is too large for one row: rows with some of its answers each."""
     slot, prompt, answers = question
     rows, first, tokens = [], 0, len(prompt)
     for k, answer in enumerate(answers):
@@ -203,12 +204,12 @@ def _split(q: int, question: Question) -> list[_Row]:
 
 
 def _even(held: Sequence[int], grown: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Rows of the length that costs least, then as short as so many rows can be: the longest pads all others.
+    """Rows of the cheapest length, then the shortest that keep this number of rows, since the longest pads all others.
 
     Args:
         held: tokens of each question.
-        grown: of each question, how many a single row from the first question to it would have.
-        most: no row holds more.
+        grown: for each question, the tokens of a single row from the first question up to it.
+        most: the most tokens in a row.
 
     Returns:
         (first question, last question + 1) of each row.
@@ -235,7 +236,7 @@ def _even(held: Sequence[int], grown: Sequence[int], most: int) -> list[tuple[in
 
 
 def _fill(held: Sequence[int], grown: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """As many questions a row as ``limit`` tokens take, and at least one; see ``_even``."""
+    """As many questions per row as fit into ``limit`` tokens, and at least one; see ``_even``."""
     rows, first = [], 0
     while first < len(held):
         last = max(first + 1, bisect_right(grown, limit - held[first] + grown[first]))
@@ -245,12 +246,12 @@ def _fill(held: Sequence[int], grown: Sequence[int], limit: int) -> list[tuple[i
 
 
 def _tokens(held: Sequence[int], grown: Sequence[int], first: int, last: int) -> int:
-    """Tokens of a row, at most."""
+    """An upper bound of the tokens in a row."""
     return held[first] + grown[last - 1] - grown[first]
 
 
 def alike(a: Ids, b: Ids) -> int:
-    """How many tokens two prompts begin with alike."""
+    """The length of the longest common prefix of two token sequences."""
     length = min(len(a), len(b))
     if a[:length] == b[:length]:
         return length
@@ -274,7 +275,7 @@ def _finish(rows: Sequence[_Row], questions: Sequence[Question]) -> Pack:
     tokens = np.fromiter(chain.from_iterable(answers), np.int64, len(owner))
     sequences[owner, starts[owner] + within] = tokens
     last = np.zeros(len(answers), np.int64)
-    last[owner] = tokens  # the last of each answer is what stays: it is an edge, not a node
+    last[owner] = tokens  # the last token of each answer remains: it is an edge, not a node
     row_of = np.repeat(np.array([r for r, _ in parts]), counts)
     fed = starts + lengths - 1
     sequences[np.arange(len(answers)), fed] = 0
@@ -305,7 +306,7 @@ def _finish(rows: Sequence[_Row], questions: Sequence[Question]) -> Pack:
 
 
 def _unify(flat: Ints, parts: Sequence[tuple[int, _Part]], answers: Sequence[Ids], begin: Ints) -> None:
-    """Let the answers of a question that was split over rows meet in the same parents, in place."""
+    """Give the answers of a question that was split over rows the same parents, in place."""
     split = {part.question for _, part in parts if part.first}
     known: dict[tuple[int, Ids], int] = {}
     owners = (part.question for _, part in parts for _ in range(part.first, part.last)) if split else ()
@@ -315,18 +316,18 @@ def _unify(flat: Ints, parts: Sequence[tuple[int, _Part]], answers: Sequence[Ids
 
 
 class _Tree:
-    """[S, D] sequences as depth-first numbered forests, one a row.
+    """[S, D] sequences as depth-first numbered forests, one per row.
 
-    Sorted sequences visit a trie depth-first: each brings the nodes beyond what it shares with the one before it, and a
-    node ends where a later sequence shares less than its depth.
+    Sorted sequences visit a trie depth-first: each adds the nodes after its common prefix with the one before it, and a
+    node ends at the first later sequence whose common prefix is too short to include it.
 
     Attributes:
-        ids, depth, ends: [R, L] int64 as in ``Pack``. tokens: how many nodes.
+        ids, depth, ends: [R, L] int64 as in ``Pack``; depth are the positions. tokens: the number of nodes.
     """
 
     def __init__(self, sequences: NDArray[np.int32], lengths: Ints, row_of: Ints, rows: int) -> None:
         count, wide = sequences.shape
-        key = np.empty((count, wide + 1), ">i4")  # big-endian bytes sort like numbers; 0 stands behind the end
+        key = np.empty((count, wide + 1), ">i4")  # big-endian bytes sort like numbers; 0 marks padding
         key[:, 0] = row_of + 1
         key[:, 1:] = np.where(np.arange(wide) < lengths[:, None], sequences + 1, 0)
         order = key.view(f"S{4 * (wide + 1)}")[:, 0].argsort(kind="stable")
@@ -356,7 +357,7 @@ class _Tree:
         self.ends.flat[self._place] = after[new] - offset[row]
 
     def place(self, sequence: Ints, depth: Ints) -> Ints:
-        """Where in the flattened [R * L] the node of a sequence at a depth lies."""
+        """The index in the flattened [R * L] of a sequence's node at a depth."""
         return np.asarray(self._place[self._node[self._rank[sequence], depth]], np.int64)
 
 

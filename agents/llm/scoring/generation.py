@@ -1,16 +1,16 @@
 """Sampling token by token from many players at once, with their exact log-probabilities.
 
-One call takes B prompts and the player of each. What is the same is computed once, whatever its length
-(``batches.py``). Models that packed trees can't serve get their prompts padded on the left, each distinct one once;
-those that caches can't serve either (a check at the first call says so) are fed every sequence whole for every token.
+One call takes B prompts and the player of each. Common prefixes are computed once, whatever their length
+(``batches.py``). For models that packed trees don't suit, prompts are padded on the left, and each distinct one is fed
+once; models that a cache doesn't suit either (the first call checks this) are fed every whole sequence for every token.
 
-Rows are sorted by player, so that the LoRA bank sees segments. Every row draws from numbers of its own, hence an
-answer doesn't depend on the order of the rows (beyond rounding). Only the logits behind a row's last token are ever
-computed, by the same float32 head as the loss's (``logprobs.Head``).
+Rows are sorted by player, so that the LoRA bank sees segments. Every row has its own random numbers, so an answer
+doesn't depend on the order of the rows (beyond rounding). Logits are computed only after a row's last token, by the
+same float32 head as the loss's (``logprobs.Head``).
 
-What remains between sampler and loss in bfloat16 is the rounding of hidden states, which depends on the shapes of the
-products: 0.008 nats a token on a small random model. The learner takes its own log-probabilities as the old ones and
-weighs tokens by the truncated ratio (``LocalEngine.score``).
+In bfloat16, sampler and loss still differ by the rounding of hidden states, which depends on the shapes of the
+products: 0.008 nats per token on a small random model. The learner takes its own log-probabilities as the old ones and
+weights tokens by the truncated ratio (``LocalEngine.score``).
 
 Letters: B answers, P tokens of the longest prompt, T tokens, H hidden size, V vocabulary.
 """
@@ -43,9 +43,9 @@ class Generated:
     Attributes:
         tokens: the sampled ids of each answer, a stop token included.
         logprobs: natural log-probability of each of them under the policy that was sampled, at its temperature.
-        stop: ``"stop"`` where a stop token ended the answer, else ``"length"``.
-        fed: how many tokens went through the model, padding left out: what prompt sharing saves shows here.
-        pasts: by answer, what its row left behind, where it was to be kept.
+        stop: ``"stop"`` if a stop token ended the answer, else ``"length"``.
+        fed: how many tokens went through the model, without padding; prompt sharing lowers it.
+        pasts: answer -> keys and values of its row, for the answers in ``keep``.
     """
 
     tokens: list[list[int]]
@@ -78,31 +78,31 @@ def generate(
         bank: adapters; None asks the base model.
         prompts: B sequences of at least one token id.
         index: [B] the bank's slot of each row; -1 is the base model.
-        max_new_tokens: an answer ends there at the latest.
+        max_new_tokens: the longest answer.
         stop_ids: tokens that end an answer.
         temperature: > 0; divides the logits, and the log-probabilities are of that distribution.
-        seeds: B, one a row, that its draws follow from; without any, rows are numbered.
-        greedy: take the most likely token instead of drawing one; log-probabilities stay those of the distribution.
-        share: compute equal prompts and shared prefixes once. Off, every prompt is padded and computed in full, and no
-            check is made (for measurements).
-        pasts: B, or none: what was fed of each prompt before, less than all of it, to the same player.
-        keep: answers of which the past is wanted. Both only for models with ``batches.caches``.
+        seeds: B, one per row, for its random numbers; if empty, row b gets ``Seed(0, b)``.
+        greedy: take the most likely token instead of sampling; log-probabilities stay those of the distribution.
+        share: compute equal prompts and shared prefixes once. If False, every prompt is padded and computed in full,
+            and no check is made (for measurements).
+        pasts: B, or none: keys and values of a proper prefix of each prompt, fed before through the same adapter.
+        keep: answers whose past to return. Use pasts and keep only if ``batches.caches`` is True for the model.
 
     Raises:
-        UsageError: an empty prompt, a temperature that isn't above 0, numbers of rows that differ.
+        UsageError: an empty prompt, a temperature that isn't above 0, or prompts, index and seeds of different lengths.
     """
     slots = [int(s) for s in index]
     if len(slots) != len(prompts):
-        raise UsageError(f"{len(prompts)} prompts came with the players of {len(slots)}: give one index a prompt.")
+        raise UsageError(f"There are {len(prompts)} prompts but {len(slots)} slots: give one slot per prompt.")
     if not temperature > 0:
         raise UsageError(f"A temperature of {temperature} can't divide logits: use one above 0, or greedy=True.")
     if not all(len(p) for p in prompts):
-        raise UsageError("An empty prompt can't be continued: begin it with the tokenizer's first token.")
+        raise UsageError("An empty prompt can't be continued: start it with the tokenizer's first token.")
     if not prompts or max_new_tokens < 1:
         return Generated([[] for _ in prompts], [[] for _ in prompts], ["length"] * len(prompts), 0)
     seeds = seeds or [Seed(0, b) for b in range(len(prompts))]
     if len(seeds) != len(prompts):
-        raise UsageError(f"{len(prompts)} prompts came with {len(seeds)} seeds: give one a prompt.")
+        raise UsageError(f"There are {len(prompts)} prompts but {len(seeds)} seeds: give one seed per prompt.")
     order = sorted(range(len(prompts)), key=lambda b: (slots[b], tuple(prompts[b]) if share else ()))
     out = Generated([[] for _ in prompts], [[] for _ in prompts], ["length"] * len(prompts), 0)
     kind = Cached if not share or caches(model) else Whole
@@ -117,7 +117,7 @@ def generate(
 
 
 def _draws(seeds: Sequence[Seed], count: int, device: torch.device) -> torch.Tensor:
-    """[B, count] in [0, 1). Where a device has no float64 (mps), they stay on the host, and tokens are drawn there."""
+    """[B, count] in [0, 1). For a device without float64 (mps), they stay on the host, and tokens are sampled there."""
     return torch.from_numpy(uniforms(seeds, count)).to("cpu" if device.type == "mps" else device)
 
 
@@ -133,7 +133,7 @@ def _sample(
     draws: torch.Tensor | None,
     keep: Mapping[int, Ids],
 ) -> None:
-    """Write answers into ``out``; ``rows`` says which answer each row of the batch is, -1 once it has ended."""
+    """Write answers into ``out``; ``rows`` is the answer's number of each row of the batch, -1 once it has ended."""
     rows = list(rows)
     for t in range(steps):
         chosen, chance = _choose(logits / temperature, None if draws is None else draws[:, t])
@@ -150,7 +150,7 @@ def _sample(
         alive = [k for k, b in enumerate(rows) if b >= 0]
         if not alive or t + 1 == steps:
             return
-        if len(alive) <= 0.75 * len(rows):  # ended rows are carried along until dropping them pays
+        if len(alive) <= 0.75 * len(rows):  # ended rows stay in the batch until dropping them pays
             going = torch.tensor(alive, device=logits.device)
             batch.select(going)
             chosen, draws, rows = chosen[going], None if draws is None else draws[alive], [rows[k] for k in alive]
@@ -159,7 +159,7 @@ def _sample(
 
 
 def _choose(logits: torch.Tensor, draws: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw a token a row, or take the most likely one.
+    """Sample one token per row, or take the most likely one.
 
     Args:
         logits: [B, V] float32, divided by the temperature.
@@ -177,10 +177,10 @@ def _choose(logits: torch.Tensor, draws: torch.Tensor | None) -> tuple[torch.Ten
 
 
 def _inverse(chances: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
-    """[B] where each draw falls in the cumulative distribution of [B, V] chances.
+    """[B] the index where each draw falls in the cumulative distribution of [B, V] chances.
 
-    In two levels, blocks and then within the block: a running sum over a whole vocabulary would round, and be slow in
-        float64.
+    It works in two levels, blocks and then within the block: a running sum over a whole vocabulary would round, and be
+    slow in float64.
     """
     block = 256
     blocks = F.pad(chances, (0, -chances.shape[1] % block)).view(chances.shape[0], -1, block)
@@ -189,7 +189,7 @@ def _inverse(chances: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
     which = torch.searchsorted(sums, targets, right=True).clamp(max=sums.shape[1] - 1)
     before = torch.where(which > 0, sums.gather(1, (which - 1).clamp(min=0)), 0.0)
     inside = blocks[torch.arange(len(blocks), device=blocks.device), which[:, 0]].double().cumsum(1)
-    # Rounding may leave a target at or beyond the block's own sum: take the last token that has any chance there.
+    # By rounding, a target may be at or beyond the block's sum: take the last token with any chance in the block.
     inside_target = torch.minimum(targets - before, inside[:, -1:] * (1 - 1e-12))
     at = torch.searchsorted(inside, inside_target, right=True).clamp(max=block - 1)
     return (which * block + at)[:, 0].clamp(max=chances.shape[1] - 1)

@@ -1,8 +1,8 @@
-"""From hidden states to log-probabilities: a model's output head in float32, and never the whole vocabulary at once.
+"""From hidden states to log-probabilities: a model's output head in float32, a few rows of logits at a time.
 
-Bfloat16 logits lie 0.1 nats apart, too coarse for a ratio of policies; so sampler and loss both take this head, which
-does its product in float32 whatever the base's dtype. Logits [M, V] are made for a few rows at a time and, where
-gradients are wanted, made again in the backward pass.
+Bfloat16 logits are 0.1 nats apart, too coarse for a ratio of policies; so sampler and loss both use this head, which
+computes its product in float32 whatever the base's dtype. Logits [M, V] are computed for a few rows at a time and, if
+gradients are on, recomputed in the backward pass.
 
 Letters: M rows, H hidden size, V vocabulary, U parents, E edges.
 """
@@ -18,13 +18,13 @@ from torch.utils.checkpoint import checkpoint
 __all__ = ["LOGIT_BYTES", "Head", "edge_logprobs", "entropy"]
 
 LOGIT_BYTES = 1 << 26
-"""The float32 logits that are held at once, at most (a few temporary copies of them come on top)."""
+"""The most bytes of float32 logits in memory at once (not counting a few temporary copies)."""
 
 
 class Head:
-    """The output head of a model: the product with its output embedding, scaled and capped as its configuration says.
+    """The output head of a model: the product with its output embedding, scaled and capped by its configuration.
 
-    A copy of the weights in float32 is held as long as the object lives, where they are of another dtype.
+    If the weights have another dtype, the object keeps a float32 copy of them.
 
     Args:
         model: a causal language model of transformers.
@@ -47,7 +47,7 @@ class Head:
         return logits if self.cap is None else torch.tanh(logits / self.cap) * self.cap
 
     def at(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """[M] float32: of each row [M, H] the logit of its token [M] alone."""
+        """[M] float32: for each row [M, H] only the logit of its token [M]."""
         logits = (hidden.float() * self.weight[tokens]).sum(-1)
         if self.bias is not None:
             logits = logits + self.bias[tokens]
@@ -73,10 +73,10 @@ def edge_logprobs(
     Args:
         head: the model's.
         hidden: [U, H] hidden states of the parents.
-        edge_parent: [E] rows of ``hidden``, rising.
+        edge_parent: [E] rows of ``hidden``, ascending.
         edge_token: [E] token ids.
         temperature: divides the logits.
-        spread: compute entropies too.
+        spread: also compute entropies.
 
     Returns:
         [E] float32 natural log-probabilities and [U] entropies in nats (empty without ``spread``).
@@ -107,6 +107,6 @@ def _chunk(
 
 
 def entropy(logps: torch.Tensor) -> torch.Tensor:
-    """Entropy [...] of [..., C] log-probabilities in which -inf marks what is not there."""
+    """Entropy [...] of [..., C] log-probabilities, in nats; entries of -inf are ignored."""
     safe = logps.masked_fill(torch.isinf(logps), 0.0)
     return -(logps.exp() * safe).sum(-1)

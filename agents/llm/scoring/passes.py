@@ -1,12 +1,12 @@
 """A pack's hidden states, through packed trees or along plain paths, whichever is right for the model.
 
-Packed trees rest on a mask of four dimensions and on positions that differ from places. Not every model takes them:
-convolutions see neighbours whatever the mask says, sliding windows are not applied to a mask that comes ready-made.
-``serving`` therefore asks each model once, with two branches behind one prompt, whether its trees say what separate
-forward passes say. Where they don't, every path of a tree becomes a row of its own, padded on the right, which is
-right for whatever is causal. A model for which that fails too is refused.
+Packed trees need a four-dimensional mask, and positions that differ from indices. Not every model supports this:
+convolutions see neighbours whatever the mask says, and sliding windows are not applied to a mask that the caller
+passes. ``serving`` therefore tests each model once, with two branches after one prompt, for whether its trees give the
+same as separate forward passes. If they don't, every path of a tree becomes a separate row, padded on the right, which
+is right for any causal model. A model for which that fails too is refused.
 
-Letters: R rows, L tokens a row, U parents, S paths, D longest path, H hidden size.
+Letters: R rows, L tokens per row, U parents, S paths, D longest path, H hidden size.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from .logprobs import Head
 __all__ = ["Router", "Serving", "checkpointed", "checkpointed_layers", "parent_states", "serving", "tree_states"]
 
 PLAIN_TOKENS = 16384
-"""Rows times tokens of one plain forward pass, where a single path allows it."""
+"""The most rows times tokens of one plain forward pass, unless a single path is longer."""
 
 PROBE = 12
-"""Tokens of the longest path that a model is asked with."""
+"""Tokens of the longest path in the test of a model."""
 
 WINDOWS = ("attention_chunk_size", "window_size", "attention_window", "local_attention_window")
-"""Names of attention spans other than ``sliding_window``, which are counted in ways of their own."""
+"""Config fields of attention spans other than ``sliding_window``, which each model counts differently."""
 
 TOLERANCE = {torch.float32: 1e-3, torch.float64: 1e-6, torch.float16: 2e-2, torch.bfloat16: 6e-2}
-"""How far hidden states of two ways to compute them may lie apart, over their norm: rounding through dozens of layers.
-A leak between branches is ten times as large."""
+"""The largest relative distance (over the norm) between hidden states computed in two ways, to allow for rounding
+through dozens of layers. A leak between branches is ten times as large."""
 
 
 class Router(Protocol):
@@ -52,11 +52,11 @@ class Router(Protocol):
 
 @dataclass(frozen=True)
 class Serving:
-    """What is known to be right for a model.
+    """How a model can be run correctly.
 
     Attributes:
-        reach: the longest path (in tokens) that packed trees may hold; 0 where the model takes the plain path.
-        reason: why it is not unbounded, in words; empty where it is.
+        reach: the longest path, in tokens, in packed trees; 0 if the model needs plain rows.
+        reason: why ``reach`` is bounded, in words; empty if it is not.
     """
 
     reach: int
@@ -67,14 +67,15 @@ _known: weakref.WeakKeyDictionary[Any, dict[object, Serving]] = weakref.WeakKeyD
 
 
 def serving(model: Any, name: str = "") -> Serving:
-    """Ask a model, once, what may be done with it.
+    """Test a model, once, for how it can be run; later calls return the same result.
 
     Args:
         model: a causal language model of transformers.
-        name: what to call it in errors.
+        name: the model's name in errors.
 
     Raises:
-        ModelError: neither packed trees nor plain rows give what the model itself says of a sequence alone.
+        ModelError: plain rows give other states than each sequence alone, or ``logprobs.Head`` other logits than the
+            model.
     """
     config = model.config.get_text_config()
     known = _known.setdefault(model, {})
@@ -90,16 +91,16 @@ def serving(model: Any, name: str = "") -> Serving:
 
 
 def parent_states(model: Any, pack: Pack, *, bank: Router | None = None, base: bool = False) -> torch.Tensor:
-    """[U, H] hidden states behind every parent token, in the model's dtype; differentiable.
+    """[U, H] hidden states after every parent token, in the model's dtype; differentiable.
 
     Args:
         model: a causal language model of transformers.
         pack: packed questions.
-        bank: adapters; None asks the base model.
-        base: send all rows through the base model although there is a bank.
+        bank: adapters; None uses the base model.
+        base: use the base model for all rows even if there is a bank.
 
     Raises:
-        ModelError: a model that can't be served (``serving``).
+        ModelError: neither packed trees nor plain rows are right for the model (``serving``).
     """
     if int(pack.positions.max()) < serving(model).reach:
         return tree_states(model, pack, bank=bank, base=base)
@@ -109,14 +110,14 @@ def parent_states(model: Any, pack: Pack, *, bank: Router | None = None, base: b
 def tree_states(
     model: Any, pack: Pack, *, bank: Router | None = None, base: bool = False, cache: Any = None
 ) -> torch.Tensor:
-    """``parent_states`` through packed trees, whether that is right for the model or not.
+    """``parent_states`` through packed trees, without the check of ``serving``.
 
     Args:
-        model: as there.
-        pack: as there.
-        bank: as there.
-        base: as there.
-        cache: an empty cache of transformers, to be filled with [R, heads, L, size] keys and values.
+        model: as in ``parent_states``.
+        pack: as in ``parent_states``.
+        bank: as in ``parent_states``.
+        base: as in ``parent_states``.
+        cache: an empty cache of transformers, to fill with [R, heads, L, size] keys and values.
     """
     slots = torch.full_like(pack.slots, -1) if base else pack.slots
     device = next(model.parameters()).device
@@ -137,15 +138,15 @@ def tree_states(
 
 
 def checkpointed_layers(model: Any) -> list[Any]:
-    """The layers of a model that can be computed again in the backward pass."""
+    """The layers of a model that support gradient checkpointing."""
     return [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
 
 
 @contextmanager
 def checkpointed(model: Any, context: Callable[[], tuple[Any, Any]]) -> Iterator[None]:
-    """Forward and backward passes within keep what enters a layer, and compute the rest of it again.
+    """Context in which passes keep only the inputs of each layer, and recompute the rest in the backward pass.
 
-    Transformers' own switch also needs the model in training mode, where its layers drop out.
+    Transformers' own switch also needs the model in training mode, which enables dropout.
 
     Args:
         model: see ``checkpointed_layers``.
@@ -163,7 +164,7 @@ def checkpointed(model: Any, context: Callable[[], tuple[Any, Any]]) -> Iterator
 
 
 def _path_states(model: Any, pack: Pack, *, bank: Router | None = None, base: bool = False) -> torch.Tensor:
-    """``parent_states`` with a row for every path from a root to a leaf."""
+    """``parent_states`` with one row for every path from a root to a leaf."""
     ids, slots, lengths, path = _paths(pack)
     device = next(model.parameters()).device
     if base:
@@ -173,7 +174,7 @@ def _path_states(model: Any, pack: Pack, *, bank: Router | None = None, base: bo
     place = torch.empty_like(path)
     first = done = 0
     while first < len(ids):
-        # Paths of a tree follow each other, so that parents are asked for in the order of their paths.
+        # Each pass takes as many successive paths as fit; at the end, parents are put back into their own order.
         widths = torch.cummax(lengths[first:], 0).values
         fit = int((widths * torch.arange(1, len(widths) + 1) <= PLAIN_TOKENS).sum())
         last = first + max(1, fit)
@@ -194,7 +195,7 @@ def _paths(pack: Pack) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.
     """The trees of a pack as separate rows.
 
     Returns:
-        ids [S, D] padded on the right with 0, slots [S], lengths [S], and for each parent [U] a path it lies on.
+        ids [S, D] padded on the right with 0, slots [S], lengths [S], and for each parent [U] a path that contains it.
     """
     width = pack.ids.shape[1]
     at = torch.arange(width)
@@ -230,34 +231,34 @@ def _examine(model: Any, name: str) -> Serving:
     tolerance = TOLERANCE.get(plain.dtype, 1e-3)
     if not _apart(pack, plain, alone, len(prompt)) < tolerance:
         raise ModelError(
-            f"The model {name!r} can't be scored: what it says of a token changes with the tokens behind it, so it is "
-            "no causal language model. Choose one that generates text from left to right."
+            f"The model {name!r} can't be scored: its output at a token changes with the tokens after it, so it is no "
+            "causal language model. Choose one that generates text from left to right."
         )
     wrong = (Head(model).logits(alone[0][: len(prompt)].contiguous()) - said).abs().max() / said.abs().max()
     if not float(wrong) < tolerance:
         raise ModelError(
-            f"The model {name!r} can't be scored: its logits are more than the product of its last hidden state "
-            "and its output embedding, in a way that coterie doesn't know. Choose another, such as smollm2."
+            f"The model {name!r} can't be scored: its logits are not the product of its last hidden state and its "
+            "output embedding, nor a variant that coterie supports. Choose another, such as smollm2."
         )
     if any(getattr(config, other, None) for other in WINDOWS):
-        return Serving(0, "its attention spans are counted in a way of their own")
+        return Serving(0, "its attention spans are not a plain sliding window")
     try:
         apart = _apart(pack, tree_states(model, pack), alone, len(prompt))
-    except Exception as error:  # whatever a model does with a mask that it doesn't expect
-        return Serving(0, f"it doesn't take a mask of its own: {type(error).__name__}")
+    except Exception as error:  # models fail in many ways on a mask that they don't expect
+        return Serving(0, f"it doesn't accept a custom mask: {type(error).__name__}")
     if not apart < tolerance:
-        return Serving(0, "packed trees are not what it says of separate sequences")
+        return Serving(0, "packed trees give other states than separate sequences")
     return Serving(reach, f"its attention slides over {reach} tokens" if reach < 1 << 62 else "")
 
 
 def _alone(model: Any, sequence: Sequence[int]) -> dict[str, Any]:
-    """What feeds one sequence by itself."""
+    """The model's arguments for a single sequence."""
     ids = torch.tensor([sequence], device=next(model.parameters()).device)
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False}
 
 
 def _apart(pack: Pack, states: torch.Tensor, alone: Sequence[torch.Tensor], begin: int) -> float:
-    """The largest distance of a hidden state [U, H] from what it is alone [D, H], over its norm."""
+    """The largest distance between hidden states [U, H] and those of each sequence alone [D, H], over their norm."""
     worst = 0.0
     for edges, hidden in zip(pack.answer_edges, alone, strict=True):
         mine = states[pack.edge_parent[edges[edges >= 0]]].float()

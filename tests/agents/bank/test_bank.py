@@ -298,9 +298,9 @@ def test_wrong_routes_say_what_is_wrong() -> None:
         with pytest.raises(UsageError, match="No player has slot"), bank.route(bad):
             pass
     for shape in (torch.zeros(2, 3, dtype=torch.long), torch.zeros(2), torch.tensor(1)):
-        with pytest.raises(UsageError, match="one a row"), bank.route(shape):
+        with pytest.raises(UsageError, match="one per row"), bank.route(shape):
             pass
-    with pytest.raises(UsageError, match="not one name"), bank.route("ann"):
+    with pytest.raises(UsageError, match="not a single name"), bank.route("ann"):
         pass
     with torch.no_grad():  # and afterwards nothing is in force
         assert torch.equal(logits(model), logits(tiny_llama()))

@@ -90,7 +90,7 @@ def test_the_mock_answers_by_seed_or_by_function():
     told = MockEngine(lambda ask: (5, 7, 8) if isinstance(ask.form, Free) else 2)
     said, chosen = told.sample([free, Ask(Context((1,)), FORM, None, Seed(0, 0))])
     assert (said.ids, said.stop, chosen.ids) == ((5, 7), "stop", (3,))
-    with pytest.raises(UsageError, match="answered 3 where one of 3 candidates"):
+    with pytest.raises(UsageError, match="answered 3, which is no index of 3 candidates"):
         MockEngine(lambda ask: 3).sample([Ask(Context((1,)), FORM, None, Seed(0, 0))])
 
 

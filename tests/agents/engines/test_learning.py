@@ -157,7 +157,7 @@ def test_players_come_go_and_are_kept(engine, tmp_path):
     ],
 )
 def test_engines_that_cannot_learn_say_so(mini, name, arguments):
-    with pytest.raises(UsageError, match="only answers: it can't score, learn, or hold players of ours"):
+    with pytest.raises(UsageError, match="only answers: it can't score, learn, or hold our players"):
         getattr(OpenAIEngine("http://localhost:1/v1", "m"), name)(*arguments)
     if name != "score":  # the base model alone can be asked what it makes of decisions
         with pytest.raises(UsageError, match="without a bank has nothing to train"):

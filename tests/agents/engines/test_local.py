@@ -98,7 +98,7 @@ def test_who_answers_and_what_cannot_be_asked(engine):
         engine.sample([Ask(Context((1,)), Free(1), "eve", Seed(0, 0))])
     with pytest.raises(UsageError, match="A temperature of 0 can't divide logits"):
         engine.sample([Ask(Context((1,)), Free(1), None, Seed(0, 0), temperature=0)])
-    with pytest.raises(UsageError, match="without candidates"):
+    with pytest.raises(UsageError, match="no candidates"):
         engine.sample([Ask(Context((1,)), Choice(()), None, Seed(0, 0))])
 
 

@@ -120,7 +120,7 @@ def test_busy_servers_are_asked_again(server):
     [
         ((503, "busy"), 3, r"answered 503: busy\. Check the address, the key and that the model 'm' is there"),
         ((401, "no such key"), 1, "answered 401: no such key"),
-        (b"<html>", 1, "answered what is no JSON"),
+        (b"<html>", 1, "sent a reply that is not JSON"),
         (b"[1]", 1, r"answered '\[1\]', which is no chat completion"),
         (b'{"choices": []}', 1, "which is no chat completion"),
     ],
@@ -140,5 +140,5 @@ def test_servers_that_are_slow_or_away(server):
     gate.set()
     with pytest.raises(EngineError, match="can't be reached"):
         OpenAIEngine("http://127.0.0.1:1/v1", "m", retries=0).sample([ask()])
-    with pytest.raises(UsageError, match="'localhost' is no server's address"):
+    with pytest.raises(UsageError, match="'localhost' is no server address"):
         OpenAIEngine("localhost", "m")

@@ -203,5 +203,5 @@ def test_bad_settings_are_named(mini):
     policy = make_policy(mini)
     with pytest.raises(UsageError, match="no player 'eve'; it has: ann, bob"):
         LLMAgent(policy, "eve")
-    with pytest.raises(UsageError, match="Free decoding has no distribution"):
+    with pytest.raises(UsageError, match="Free decoding has no exact distribution"):
         LLMAgent(make_policy(mini, decode="free"), "ann").policy(turns_of("tictactoe", 1))

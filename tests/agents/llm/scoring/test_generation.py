@@ -207,7 +207,7 @@ def test_without_a_bank_the_base_model_answers(bank: LoraBank) -> None:
 
 
 def test_wrong_arguments(bank: LoraBank) -> None:
-    with pytest.raises(UsageError, match="one index a prompt"):
+    with pytest.raises(UsageError, match="one slot per prompt"):
         generate(bank.model, bank, [[1]], [0, 0], 2)
     with pytest.raises(UsageError, match="temperature of 0"):
         generate(bank.model, bank, [[1]], [0], 2, temperature=0)

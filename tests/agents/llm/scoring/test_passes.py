@@ -115,11 +115,11 @@ class Both(torch.nn.Module):
 def test_what_cannot_be_served_is_refused_by_name():
     model = build("llama")
     model.model = Both(model.model)
-    with pytest.raises(ModelError, match="'seer' can't be scored: what it says of a token changes"):
+    with pytest.raises(ModelError, match="'seer' can't be scored: its output at a token changes"):
         serving(model, "seer")
     model = build("llama")
     model.lm_head.register_forward_hook(lambda module, args, out: out * 1.5)
-    with pytest.raises(ModelError, match="'loud' can't be scored: its logits are more than"):
+    with pytest.raises(ModelError, match="'loud' can't be scored: its logits are not"):
         serving(model, "loud")
 
 
