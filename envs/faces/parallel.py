@@ -6,7 +6,8 @@ mover.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ class ParallelGame(ParallelEnv):
         self.render_mode = render_mode
         self.possible_agents = game.info.agents
         self.agents: list[str] = []
-        self._nobody: dict[str, bool] = {}
+        self._nobody: dict[str, Any] = {}  # ``agents``, each with False
         self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
         self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
@@ -125,7 +126,7 @@ class ParallelGame(ParallelEnv):
             raise UsageError("step() came before reset(). Call reset() first.")
         if not self.agents:
             raise IllegalAction(f"Actions {actions!r} came after the end of the game. Call reset().")
-        if not isinstance(actions, Mapping):
+        if type(actions) is not dict and not isinstance(actions, Mapping):
             raise InvalidAction(
                 f"{type(actions).__name__} came; the parallel face takes a dictionary from agent to action."
             )
@@ -135,7 +136,8 @@ class ParallelGame(ParallelEnv):
         else:
             self._refuse_unknown(actions)
             table.turn(self._action(actions, self.possible_agents[table.mover]))
-        rewards = dict(zip(played, self._of_those(table.rewards), strict=True))
+        rewards: dict[str, Any] = self._nobody.copy()  # copied and filled: faster than made of pairs
+        rewards.update(zip(played, self._of_those(table.rewards), strict=True))
         observations, infos = self._seen()
         ended, cut = self._nobody.copy(), self._nobody.copy()
         if table.any_ended():
@@ -167,16 +169,16 @@ class ParallelGame(ParallelEnv):
             self._refuse_unknown(actions)
             return [self._action(actions, agent) for agent in agents]
         try:
-            given: list[Any] | None = [actions[agent] for agent in agents]
+            given: Iterable[Any] | None = self._given(actions)
         except KeyError:
             given = None
         if given is None or len(actions) != len(agents):
             self._refuse_unknown(actions)
-        chosen: Any = self.table.numbers(given) if given is not None else None
+        chosen: Any = self.table.numbers(list(given)) if given is not None else None
         if chosen is None:
             chosen = [self._action(actions, agent) for agent in agents]
         if self._seats is None:
-            return np.asarray(chosen, np.int64)
+            return chosen
         every = np.full(self.table.players, NO_ANSWER, np.int64)
         every[self._seats] = chosen
         return every
@@ -185,7 +187,12 @@ class ParallelGame(ParallelEnv):
         """Who plays from now on."""
         self.agents = agents
         self._nobody = dict.fromkeys(agents, False)
+        self._given: Callable[[Any], Iterable[Any]] = itemgetter(*agents) if len(agents) > 1 else self._alone
         self._seats = None if len(agents) == len(self._seat) else [self._seat[agent] for agent in agents]
+
+    def _alone(self, actions: Mapping[str, Any]) -> list[Any]:
+        """What itemgetter makes of several names, of one or none."""
+        return [actions[agent] for agent in self.agents]
 
     def _of_those(self, each: Any) -> Any:
         """Of what all seats have, what belongs to ``agents``; of an array, its rows."""

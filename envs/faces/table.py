@@ -188,7 +188,7 @@ class Table:
         if self.limits.illegal == RAISE:
             for p in ticks.wrong(actions):
                 raise IllegalAction(self._complaint(actions[p], p, ticks.mask[p]))
-        ticks.tick(np.asarray(actions, np.int64))
+        ticks.tick(actions)
         self.rewards, self.faults, self.status = ticks.rewards, ticks.faults, ticks.status
         self.cycles += 1
 
@@ -301,13 +301,12 @@ class Table:
         if seats is not None:
             boards, masks = [boards[p] for p in seats], [masks[p] for p in seats]
             told, faults = [told[p] for p in seats], [faults[p] for p in seats]
-        for info, mask, illegal in zip(told, masks, faults, strict=True):
+        seen: list[Any] = []
+        for info, board, mask, illegal in zip(told, boards, masks, faults, strict=True):
             info["action_mask"] = mask
             info["illegal"] = illegal
-        if self.text:
-            return [self.describe(p) for p in players], told
-        both = zip(boards, masks, strict=True)
-        return [{"observation": board, "action_mask": mask} for board, mask in both], told
+            seen.append({"observation": board, "action_mask": mask})
+        return ([self.describe(p) for p in players] if self.text else seen), told
 
     def seen(self, player: Player, asked: bool) -> Any:
         """A player's observation in new arrays, or a text. The mask is zeros for who isn't asked."""

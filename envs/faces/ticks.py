@@ -7,7 +7,7 @@ faces may hand out views of them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from ...aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Sta
 from ..core import Game
 from ..stepping.buffers import Arrays, Limits, new_arrays
 from ..stepping.drivers import drivers
+from ..stepping.jit import compiled
 
 __all__ = ["Ticks", "ends"]
 
@@ -47,7 +48,7 @@ class Ticks:
         self.game, self.limits = game, limits
         arrays = new_arrays(game, 1)
         self._arrays: Arrays = arrays._replace(final_observation=arrays.observation, final_mask=arrays.mask)
-        self._tick = drivers(game).tick
+        self._tick: Callable[..., int] | None = None  # made for ``state`` and ``_arrays``
         self._keep(state)
 
     def _keep(self, state: State) -> None:
@@ -98,12 +99,14 @@ class Ticks:
         asked: list[bool] = self.mask.max(1).tolist()
         return [p for p, a in enumerate(actions) if asked[p] and not (0 <= a < count and self._arrays.mask[0, p, a])]
 
-    def tick(self, actions: NDArray[np.int64]) -> None:
+    def tick(self, actions: Sequence[Action] | NDArray[Any]) -> None:
         """Everybody's action [P]. Under the policy ``raise`` they are legal."""
-        b = self._arrays
-        old, mask = self.observation, self.mask
+        b, old, mask = self._arrays, self.observation, self.mask
         self.observation, self.mask = np.empty(old.shape, old.dtype), np.empty(mask.shape, np.int8)
-        code = self._tick(self.state, b, actions, self.observation, self.mask, self.limits)
+        given = (self.state, b, np.ascontiguousarray(actions, np.int64), self.observation, self.mask, self.limits)
+        if self._tick is None:
+            self._tick = compiled(drivers(self.game).tick, *given)
+        code = self._tick(*given)
         self.rewards = b.rewards[0].tolist()
         self.status = code & 3
         if code & _ILLEGAL:
@@ -118,13 +121,14 @@ class Ticks:
 
     def join(self, game: Game, state: State) -> None:
         """After unpickling: the rules and the row again."""
-        self.game, self.state, self._tick = game, state, drivers(game).tick
+        self.game, self.state, self._tick = game, state, None
 
     def twin(self, state: State) -> Ticks:
         """An independent copy on a copied row."""
         other = copy.copy(self)
         other.__dict__.update(self.__dict__)
         other.state = state
+        other._tick = None
         other._arrays = Arrays(*[cast("Any", part.copy()) for part in self._arrays])
         for name in ("observation", "mask", "alive", "terminated", "truncated", "rewards", "faults"):
             setattr(other, name, copy.copy(getattr(self, name)))

@@ -17,23 +17,13 @@ from .rules.key import key
 from .rules.legal import alive, legal
 from .rules.reset import reset, reset_open
 from .rules.tick import step
+from .seen.infos import Tell
 from .seen.planes import observe_planes
 from .seen.text import action_to_text, compact, describe, parse_action, rules
 from .seen.tokens import observe_tokens
 from .seen.whole import whole
-from .state import World
 
 __all__ = ["gridworld"]
-
-
-def tell(world: World, i: int) -> list[dict[str, Any]]:
-    """[S] who each agent is, and whether its last action succeeded."""
-    agents = world.agents[i]
-    columns = [agents[name].tolist() for name in ("id", "label", "mother", "father", "succeeded")]
-    return [
-        {"id": id, "label": label, "mother": mother, "father": father, "succeeded": succeeded != 0}
-        for id, label, mother, father, succeeded in zip(*columns, strict=True)
-    ]
 
 
 def gridworld(
@@ -123,5 +113,5 @@ def gridworld(
         options={"map": put_map(complete)},
         verbs=verbs(complete) if complete.actions.space == "verbs" else (),
         whole=whole(complete),
-        tell=tell,
+        tell=Tell(),
     )

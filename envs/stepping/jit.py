@@ -32,7 +32,7 @@ import numba
 import numpy as np
 from numba.core.caching import IndexDataCacheFile
 
-__all__ = ["bind", "disabled", "kernel", "part", "source_hash"]
+__all__ = ["bind", "compiled", "disabled", "kernel", "part", "source_hash"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -73,6 +73,17 @@ def kernel(function: Function, **options: Any) -> Function:
             own: Any = _OwnFiles
             cache._cache_file = own(cache.cache_path, cache._impl.filename_base, stamp)
     return compiled  # type: ignore[no-any-return]
+
+
+def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """A kernel's code for arguments of these types, to be called with such arguments alone.
+
+    At each call of a kernel numba looks up the types of all arguments, which takes 4.5 µs for two tuples of 17 arrays:
+    ten times as long as the call. This looks them up once; nobody checks the types afterwards.
+    """
+    if disabled():
+        return function
+    return function.compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined, no-any-return]
 
 
 class _OwnFiles(IndexDataCacheFile):

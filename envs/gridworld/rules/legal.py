@@ -9,7 +9,7 @@ import numpy as np
 from ....aliases import Mask
 from ...stepping.jit import part
 from ..state import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
-from .may import attackable, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
+from .may import attackable, attacked, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
 
 __all__ = ["alive", "legal"]
 
@@ -31,18 +31,17 @@ def legal(world: World, i: Any, player: Any, mask: Mask) -> None:
     mask[NOOP] = 1
     if now <= agent["frozen_until"]:
         return
-    mask[FORWARD] = may_move(world, i, player, 1)
-    mask[BACK] = may_move(world, i, player, -1)
+    here, ahead, left = steps(world, i, player)
+    mask[FORWARD] = may_move(world, i, player, here + ahead)
+    mask[BACK] = may_move(world, i, player, here - ahead)
     turn = may_rotate(world, i, player)
     for k in range(4):
         mask[ROTATE + k] = turn
-    mask[USE] = may_use(world, i, player, now)
+    mask[USE] = may_use(world, i, player, here + ahead, now)
     if may_attack(world, i, player):
-        here, ahead, left = steps(world, i, player)
         for k in range(9):
-            target = here + (1 + k // 3) * ahead + (1 - k % 3) * left
-            mask[ATTACK + k] = attackable(world, i, target)
+            mask[ATTACK + k] = attackable(world, i, attacked(here, ahead, left, k))
     mask[SHIELD] = may_shield(world, i, player)
-    mask[SWAP] = may_swap(world, i, player, now)
+    mask[SWAP] = may_swap(world, i, player, here + ahead, now)
     for j in range(world.items.shape[2]):
-        mask[GIFT + j] = may_gift(world, i, player, j)
+        mask[GIFT + j] = may_gift(world, i, player, here + ahead, j)

@@ -2,7 +2,8 @@
 
 Every kernel here asks about one verb of the agent in slot s of world i, which is alive and not frozen, in tick
 ``now``. None of them changes anything. Numbers come as int64, so that each is compiled once; cells come by their number
-in ``kind`` and ``which``, counted through all axes, which spares the arithmetic of three indices.
+in ``kind`` and ``which``, counted through all axes, which spares the arithmetic of three indices. The caller has looked
+ahead once, with ``steps``; ``there`` is the cell that the verb is about.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..state import AGENT_KIND, DOWN, EMPTY, LEFT, OBJECT_KIND, OUTSIDE, PAD, UP
 
 __all__ = [
     "attackable",
+    "attacked",
     "cell",
     "may_attack",
     "may_gift",
@@ -51,10 +53,9 @@ def steps(world: World, i: Any, s: Any) -> Any:
 
 
 @part
-def may_move(world: World, i: Any, s: Any, way: Any) -> bool:
-    """Forward (way 1) or back (-1)."""
-    here, ahead, _ = steps(world, i, s)
-    free = get(world.kind, here + way * ahead) == EMPTY
+def may_move(world: World, i: Any, s: Any, there: Any) -> bool:
+    """Into that cell."""
+    free = get(world.kind, there) == EMPTY
     return bool(free and world.agents[i, s]["energy"] >= world.rules[i]["move_cost"])
 
 
@@ -88,14 +89,13 @@ def _gains(world: World, i: Any, s: Any, t: Any, energy: Any) -> bool:
 
 
 @part
-def may_use(world: World, i: Any, s: Any, now: Any) -> bool:
-    """The object ahead; or, where looting is a use, the frozen agent ahead."""
-    here, ahead, _ = steps(world, i, s)
-    found = np.int64(get(world.kind, here + ahead))
+def may_use(world: World, i: Any, s: Any, there: Any, now: Any) -> bool:
+    """The object there; or, where looting is a use, the frozen agent there."""
+    found = np.int64(get(world.kind, there))
     if not EMPTY < found < OUTSIDE:
         return False
     rules, energy = world.rules[i], np.int64(world.agents[i, s]["energy"])
-    other = np.int64(get(world.which, here + ahead))
+    other = np.int64(get(world.which, there))
     if found == AGENT_KIND:
         if not rules["loot_by_use"] or energy < rules["use_cost"] or now > world.agents[i, other]["frozen_until"]:
             return False
@@ -111,6 +111,12 @@ def may_use(world: World, i: Any, s: Any, now: Any) -> bool:
         if world.items[i, s, j] < world.recipes[i, t, 0, j]:
             return False
     return _gains(world, i, s, t, left)
+
+
+@part
+def attacked(here: Any, ahead: Any, left: Any, k: Any) -> Any:
+    """The cell that attack k, 0..8, hits: the block ahead from left to right, nearest row first."""
+    return here + (1 + k // 3) * ahead + (1 - k % 3) * left
 
 
 @part
@@ -137,25 +143,23 @@ def may_shield(world: World, i: Any, s: Any) -> bool:
 
 
 @part
-def may_swap(world: World, i: Any, s: Any, now: Any) -> bool:
-    """With the frozen agent ahead."""
+def may_swap(world: World, i: Any, s: Any, there: Any, now: Any) -> bool:
+    """With the frozen agent there."""
     rules = world.rules[i]
-    here, ahead, _ = steps(world, i, s)
-    if get(world.kind, here + ahead) != AGENT_KIND:
+    if get(world.kind, there) != AGENT_KIND:
         return False
     if not rules["swap"] or world.agents[i, s]["energy"] < rules["swap_cost"]:
         return False
-    return bool(now <= world.agents[i, np.int64(get(world.which, here + ahead))]["frozen_until"])
+    return bool(now <= world.agents[i, np.int64(get(world.which, there))]["frozen_until"])
 
 
 @part
-def may_gift(world: World, i: Any, s: Any, j: Any) -> bool:
-    """Item j to the agent ahead."""
+def may_gift(world: World, i: Any, s: Any, there: Any, j: Any) -> bool:
+    """Item j to the agent there."""
     rules = world.rules[i]
-    here, ahead, _ = steps(world, i, s)
-    if get(world.kind, here + ahead) != AGENT_KIND:
+    if get(world.kind, there) != AGENT_KIND:
         return False
     if not rules["gift"] or world.agents[i, s]["energy"] < rules["gift_cost"] or world.items[i, s, j] <= 0:
         return False
-    other = np.int64(get(world.which, here + ahead))
+    other = np.int64(get(world.which, there))
     return bool(world.items[i, other, j] < world.agents[i, other]["max_items"])

@@ -30,7 +30,19 @@ from ..state import (
     USE,
     World,
 )
-from .may import attackable, cell, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
+from .may import (
+    attackable,
+    attacked,
+    cell,
+    may_attack,
+    may_gift,
+    may_move,
+    may_rotate,
+    may_shield,
+    may_swap,
+    may_use,
+    steps,
+)
 
 __all__ = ["draw", "step"]
 
@@ -63,15 +75,6 @@ def die(world: World, i: Any, s: Any) -> None:
 
 
 @part
-def go(world: World, i: Any, s: Any, row: Any, column: Any) -> None:
-    """Agent s stands in that cell of the map now; the one it leaves is not touched."""
-    agent, there = world.agents[i, s], cell(world, i, row, column)
-    put(world.kind, there, AGENT_KIND)
-    put(world.which, there, s)
-    agent["row"], agent["col"] = row, column
-
-
-@part
 def loot(world: World, i: Any, s: Any, target: Any) -> None:
     """Agent s takes of each item as many as it can hold."""
     limit = world.agents[i, s]["max_items"]
@@ -101,19 +104,21 @@ def hit(world: World, i: Any, s: Any, target: Any) -> None:
             die(world, i, target)
 
 
-# -- verbs: each returns whether it succeeded --------------------------------------------------------------------------
+# -- verbs: each returns whether it succeeded; ``here`` is the agent's cell, ``there`` the one it is about -------------
 
 
 @part
-def move(world: World, i: Any, s: Any, way: Any) -> bool:
-    """One cell forward or back."""
-    if not may_move(world, i, s, way):
+def move(world: World, i: Any, s: Any, here: Any, there: Any, way: Any) -> bool:
+    """One cell forward (way 1) or back (-1)."""
+    if not may_move(world, i, s, there):
         return False
     agent = world.agents[i, s]
-    row, column, facing = np.int64(agent["row"]), np.int64(agent["col"]), agent["facing"]
     agent["energy"] -= world.rules[i]["move_cost"]
-    put(world.kind, cell(world, i, row, column), EMPTY)
-    go(world, i, s, row + way * ROW_STEP[facing], column + way * COLUMN_STEP[facing])
+    agent["row"] += way * ROW_STEP[agent["facing"]]
+    agent["col"] += way * COLUMN_STEP[agent["facing"]]
+    put(world.kind, here, EMPTY)
+    put(world.kind, there, AGENT_KIND)
+    put(world.which, there, s)
     return True
 
 
@@ -129,13 +134,12 @@ def rotate(world: World, i: Any, s: Any, direction: Any) -> bool:
 
 
 @part
-def use(world: World, i: Any, s: Any, rewards: Rewards) -> bool:
-    """Use the object ahead, or loot the frozen agent ahead."""
+def use(world: World, i: Any, s: Any, there: Any, rewards: Rewards) -> bool:
+    """Use the object there, or loot the frozen agent there."""
     rules, agent = world.rules[i], world.agents[i, s]
-    if not may_use(world, i, s, np.int64(rules["clock"])):
+    if not may_use(world, i, s, there, np.int64(rules["clock"])):
         return False
-    here, ahead, _ = steps(world, i, s)
-    found, other = np.int64(get(world.kind, here + ahead)), np.int64(get(world.which, here + ahead))
+    found, other = np.int64(get(world.kind, there)), np.int64(get(world.which, there))
     agent["energy"] -= rules["use_cost"]
     if found == AGENT_KIND:
         loot(world, i, s, other)
@@ -159,22 +163,20 @@ def use(world: World, i: Any, s: Any, rewards: Rewards) -> bool:
 
 
 @part
-def attack(world: World, i: Any, s: Any, k: Any) -> bool:
-    """Attack k, 1..9: an agent or an object in the block ahead."""
-    here, ahead, left = steps(world, i, s)
-    target = here + (1 + (k - 1) // 3) * ahead + (1 - (k - 1) % 3) * left
-    if not may_attack(world, i, s) or not attackable(world, i, target):
+def attack(world: World, i: Any, s: Any, there: Any) -> bool:
+    """Attack what is in that cell: an agent or an object."""
+    if not may_attack(world, i, s) or not attackable(world, i, there):
         return False
-    other = np.int64(get(world.which, target))
+    other = np.int64(get(world.which, there))
     world.agents[i, s]["energy"] -= world.rules[i]["attack_cost"]
-    if get(world.kind, target) == AGENT_KIND:
+    if get(world.kind, there) == AGENT_KIND:
         hit(world, i, s, other)
         return True
     thing = world.objects[i, other]
     thing["hp"] -= 1
     if thing["hp"] <= 0:
         thing["type"] = GONE
-        put(world.kind, target, EMPTY)
+        put(world.kind, there, EMPTY)
     return True
 
 
@@ -190,29 +192,29 @@ def shield(world: World, i: Any, s: Any) -> bool:
 
 
 @part
-def swap(world: World, i: Any, s: Any) -> bool:
-    """Change places with the frozen agent ahead."""
+def swap(world: World, i: Any, s: Any, here: Any, there: Any) -> bool:
+    """Change places with the frozen agent there."""
     rules, agent = world.rules[i], world.agents[i, s]
-    if not may_swap(world, i, s, np.int64(rules["clock"])):
+    if not may_swap(world, i, s, there, np.int64(rules["clock"])):
         return False
-    here, ahead, _ = steps(world, i, s)
-    other = np.int64(get(world.which, here + ahead))
-    row, column = np.int64(world.agents[i, other]["row"]), np.int64(world.agents[i, other]["col"])
+    slot = np.int64(get(world.which, there))
+    other = world.agents[i, slot]
     agent["energy"] -= rules["swap_cost"]
-    go(world, i, other, np.int64(agent["row"]), np.int64(agent["col"]))
-    go(world, i, s, row, column)
+    agent["row"], other["row"] = other["row"], agent["row"]
+    agent["col"], other["col"] = other["col"], agent["col"]
+    put(world.which, here, slot)
+    put(world.which, there, s)
     return True
 
 
 @part
-def gift(world: World, i: Any, s: Any, j: Any) -> bool:
-    """One item j to the agent ahead."""
-    if not may_gift(world, i, s, j):
+def gift(world: World, i: Any, s: Any, there: Any, j: Any) -> bool:
+    """One item j to the agent there."""
+    if not may_gift(world, i, s, there, j):
         return False
-    here, ahead, _ = steps(world, i, s)
     world.agents[i, s]["energy"] -= world.rules[i]["gift_cost"]
     world.items[i, s, j] -= 1
-    world.items[i, np.int64(get(world.which, here + ahead)), j] += 1
+    world.items[i, np.int64(get(world.which, there)), j] += 1
     return True
 
 
@@ -221,19 +223,21 @@ def act(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> bool:
     """One action, 0..A-1, of an agent that isn't frozen."""
     if action == NOOP:
         return True
+    here, ahead, left = steps(world, i, s)
     if action < ROTATE:
-        return move(world, i, s, 1 if action == FORWARD else -1)
+        way = 1 if action == FORWARD else -1
+        return move(world, i, s, here, here + way * ahead, way)
     if action < USE:
         return rotate(world, i, s, action - ROTATE)
     if action == USE:
-        return use(world, i, s, rewards)
+        return use(world, i, s, here + ahead, rewards)
     if action < SHIELD:
-        return attack(world, i, s, action - ATTACK + 1)
+        return attack(world, i, s, attacked(here, ahead, left, action - ATTACK))
     if action == SHIELD:
         return shield(world, i, s)
     if action == SWAP:
-        return swap(world, i, s)
-    return gift(world, i, s, action - GIFT)
+        return swap(world, i, s, here, here + ahead)
+    return gift(world, i, s, here + ahead, action - GIFT)
 
 
 # -- the tick ----------------------------------------------------------------------------------------------------------

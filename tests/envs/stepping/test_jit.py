@@ -278,3 +278,15 @@ def test_bound_copies_do_not_share_names():
     one, two = jit.bind(template, {"VALUE": 1}, "one"), jit.bind(template, {"VALUE": 2}, "two")
     assert (one(), two()) == (1, 2)
     assert one.__qualname__ != two.__qualname__
+
+
+def test_compiled_code_is_called_without_looking_at_types() -> None:
+    import numpy as np
+
+    from coterie.envs.stepping.jit import compiled
+    from coterie.envs.stepping.templates import first_outside
+
+    numbers = np.array([0, 3, 7, 2])
+    code = compiled(first_outside, numbers, 0, 4)
+    assert code(numbers, 0, 4) == first_outside(numbers, 0, 4) == 2
+    assert code(numbers[:2].copy(), 0, 4) == -1
