@@ -75,28 +75,27 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     words = -(-actions // 64) if packed else 0
     links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows, "IDLE": idle, "WORDS": words}
 
-    def add(name: str, template: Callable[..., Any]) -> None:
-        links[name] = bind(template, links, tag, inline=True)
+    def add(name: str, template: Callable[..., Any], apart: bool = False) -> None:
+        links[name] = bind(template, links, tag, inline=not apart, within=apart)
+
+    worlds = not players  # their kernels are large: what several loops share is compiled once and called
 
     pick = templates.pick_wide if actions >= WIDE else templates.pick_legal
     add("pick", templates.pick_plain if disabled() else pick)
     add("seats", templates.seats_fixed if players else templates.seats_counted)
     add("flag", templates.flag_each if mortal else templates.flag_all)
     add("wake", templates.wake_each if mortal else templates.wake_all)
-    add("begin", templates.begin_row)
-    if players:
-        add("look", templates.look_ticks)
-    else:
-        links["look"] = bind(templates.look_ticks, links, tag)
+    add("begin", templates.begin_row, apart=worlds)
+    add("look", templates.look_ticks, apart=worlds)
     add("pack", templates.pack_mask if packed else templates.pack_nothing)
     add("unpack", templates.unpack_mask)
     add("choose", templates.choose_packed if packed else templates.choose_plain)
     add("act", templates.act_packed if packed else templates.act_plain)
     add("view", templates.view_ticks if ticks else templates.view_turns)
     add("finish", templates.finish_ticks if ticks else templates.finish_turns)
-    add("advance", templates.advance_ticks if ticks else templates.advance_turns)
+    add("advance", templates.advance_ticks if ticks else templates.advance_turns, apart=worlds)
     add("sample", templates.sample_ticks if ticks else templates.sample_turns)
-    add("row", templates.step_row)
+    add("row", templates.step_row, apart=worlds)
     if ticks:
         add("play", unseen.play_ticks)
     else:

@@ -32,7 +32,7 @@ import numba
 import numpy as np
 from numba.core.caching import IndexDataCacheFile
 
-__all__ = ["bind", "compiled", "disabled", "kernel", "part", "source_hash"]
+__all__ = ["bind", "compiled", "disabled", "entry", "inner", "kernel", "part", "source_hash"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -42,18 +42,40 @@ def disabled() -> bool:
     return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 """No reference counts: kernels allocate nothing, and counting the arrays that they pass on costs five times what
-they do.
+they do. Nor is a way in from C compiled, which nobody uses.
 """
 
 
 def part(function: Function) -> Function:
-    """A kernel that always becomes a part of the kernels that call it.
+    """A kernel that always becomes a part of the kernels that call it, and that Python cannot call.
 
     For small ones that take a state of many arrays: to hand them over costs more than what it does with them.
     """
+    return inner(function, forceinline=True)
+
+
+def entry(function: Function) -> Function:
+    """A part that Python calls as well."""
     return kernel(function, forceinline=True)
+
+
+def inner(function: Function, **options: Any) -> Function:
+    """A kernel that only kernels call.
+
+    A way in from Python, which unpacks every array of a state, would take as long to compile as a small kernel itself.
+    """
+    made: Any = kernel(function, no_cpython_wrapper=True, **options)
+    if not disabled():
+
+        def refuse(*_: Any, **__: Any) -> Any:
+            raise TypeError(
+                f"{function.__name__} is called by kernels alone; @kernel and @entry can be called by Python."
+            )
+
+        made._insert, made._compile_for_args = (lambda *_: None), refuse  # else a call would jump to address 0
+    return made  # type: ignore[no-any-return]
 
 
 def kernel(function: Function, **options: Any) -> Function:
@@ -167,7 +189,9 @@ def source_hash(functions: Iterable[Callable[..., Any] | None], *constants: int)
     return hashlib.sha256(f"{digests}{names}{constants}".encode()).hexdigest()[:12]
 
 
-def bind(template: Callable[..., Any], links: dict[str, Any], tag: str, inline: bool = False) -> Callable[..., Any]:
+def bind(
+    template: Callable[..., Any], links: dict[str, Any], tag: str, inline: bool = False, within: bool = False
+) -> Callable[..., Any]:
     """Compile a copy of ``template`` whose globals ``links`` name a game's kernels.
 
     Args:
@@ -175,6 +199,7 @@ def bind(template: Callable[..., Any], links: dict[str, Any], tag: str, inline: 
         links: what those names mean, for this copy: kernels, and numbers that become constants.
         tag: makes the copy's name unique; holds ``source_hash`` so that the disk cache notices edits.
         inline: the copy is only called by other templates, and is to become part of them.
+        within: the copy is only called by other templates, and is compiled once for all of them.
     """
     assert isinstance(template, FunctionType)
     copy = FunctionType(template.__code__, template.__globals__ | links, template.__name__)
@@ -183,4 +208,4 @@ def bind(template: Callable[..., Any], links: dict[str, Any], tag: str, inline: 
     copy.__doc__ = template.__doc__
     if inline:
         return numba.njit(inline="always", **_OPTIONS)(copy)  # type: ignore[no-any-return]
-    return kernel(copy)
+    return inner(copy) if within else kernel(copy)

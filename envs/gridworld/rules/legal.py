@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from ....aliases import Mask
-from ...stepping.jit import part
+from ...stepping.jit import entry
 from ..state import ATTACK, BACK, FORWARD, GIFT, NOOP, ROTATE, SHIELD, SWAP, USE, World
 from .may import attackable, attacked, may_attack, may_gift, may_move, may_rotate, may_shield, may_swap, may_use, steps
 
 __all__ = ["alive", "legal"]
 
 
-@part
+@entry
 def alive(world: World, i: Any, player: Any) -> bool:
     """Whether that slot holds a living agent."""
     return bool(world.agents[i, player]["alive"])
 
 
-@part
+@entry
 def legal(world: World, i: Any, player: Any, mask: Mask) -> None:
     """Writes the whole mask [A]. After the last tick nobody has a choice."""
     mask[:] = 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...kinship.kernels import partition
-from ...stepping.jit import kernel, part
+from ...stepping.jit import inner, kernel, part
 from ...stepping.rng import Word, below
 from ..config import RANGES, Sharing
 from ..maps import build, connect
@@ -67,7 +67,7 @@ def _draw_trait(world: World, i: Any, s: Any, code: Any, value: Any) -> None:
         agent["colour"] = value
 
 
-@kernel
+@inner
 def draw_ranges(world: World, i: Any) -> None:
     """Draws what the configuration leaves to chance, one range after the other."""
     rules = world.rules[i]
@@ -92,7 +92,7 @@ def draw_ranges(world: World, i: Any) -> None:
                 _draw_trait(world, i, s, code, value)
 
 
-@kernel
+@inner
 def clear(world: World, i: Any) -> None:
     """A map with nothing but its border."""
     rules = world.rules[i]
@@ -104,7 +104,7 @@ def clear(world: World, i: Any) -> None:
             world.which[i, row + PAD, column + PAD] = 0
 
 
-@kernel
+@inner
 def forget(world: World, i: Any) -> None:
     """No objects, nobody alive; traits stay."""
     for number in range(world.objects.shape[1]):
@@ -139,7 +139,7 @@ def _ours(world: World, i: Any, g: Any, row: Any, column: Any) -> bool:
     return True
 
 
-@kernel
+@inner
 def _kth(world: World, i: Any, g: Any, k: Any) -> Any:
     """The k-th empty cell of region g (-1: of the whole map), as ``_find`` has it; k = -1: how many there are."""
     rules = world.rules[i]
@@ -191,7 +191,7 @@ def _begin(world: World, i: Any, s: Any, row: Any, column: Any) -> None:
     world.which[i, row + PAD, column + PAD] = s
 
 
-@kernel
+@inner
 def begin_drawn(world: World, i: Any) -> int:
     """Agents that the map shows begin, row by row; returns how many."""
     rules, living = world.rules[i], 0
@@ -206,7 +206,7 @@ def begin_drawn(world: World, i: Any) -> int:
     return living
 
 
-@kernel
+@inner
 def place_all(world: World, i: Any, living: Any) -> int:
     """What the regions ask for, in random empty cells: all agents first, then objects. Returns how many live.
 
@@ -230,7 +230,7 @@ def place_all(world: World, i: Any, living: Any) -> int:
     return int(living)
 
 
-@kernel
+@inner
 def number_objects(world: World, i: Any) -> None:
     """Objects that the map shows get their places, row by row; neighbours lie close in memory."""
     rules, number = world.rules[i], 0
@@ -253,7 +253,7 @@ def number_objects(world: World, i: Any) -> None:
 # -- kin ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def label(world: World, i: Any, living: Any) -> None:
     """Teams by slot, families by lot; full siblings where relatedness has no pedigree."""
     rules = world.rules[i]
@@ -277,7 +277,7 @@ def label(world: World, i: Any, living: Any) -> None:
                 world.related[i, s, other] = 1.0 if s == other else (0.5 if siblings else 0.0)
 
 
-@kernel
+@inner
 def _fill(world: World, i: Any) -> None:
     """All that the regions ask for, the objects' numbers, and kin."""
     rules = world.rules[i]
@@ -288,7 +288,7 @@ def _fill(world: World, i: Any) -> None:
     label(world, i, living)
 
 
-@kernel
+@inner
 def _bare(world: World, i: Any, seed: Word) -> None:
     """Ranges drawn, and a map with nothing but its border."""
     rules = world.rules[i]

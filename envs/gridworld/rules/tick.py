@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ....aliases import RUNNING, TERMINATED, TRUNCATED, Rewards, Status
 from ...kinship.kernels import prestige, share_labels, share_matrix, share_relatives
-from ...stepping.jit import kernel, part
+from ...stepping.jit import inner, kernel, part
 from ...stepping.machine import get, put
 from ...stepping.rng import Word, below, word
 from ..config import Sharing
@@ -269,7 +269,7 @@ def events(world: World, i: Any) -> int:
     return living
 
 
-@kernel
+@inner
 def shuffle(world: World, i: Any, living: Any) -> None:
     """Put the first places of ``order`` into random order."""
     for k in range(living - 1, 0, -1):
@@ -279,7 +279,7 @@ def shuffle(world: World, i: Any, living: Any) -> None:
         world.order[i, other] = slot
 
 
-@kernel
+@inner
 def turn(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> None:
     """One agent's turn; the dead do nothing."""
     agent = world.agents[i, s]
@@ -290,7 +290,7 @@ def turn(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> None:
     agent["succeeded"] = known and world.rules[i]["clock"] > agent["frozen_until"] and act(world, i, s, action, rewards)
 
 
-@kernel
+@inner
 def share(world: World, i: Any, rewards: Rewards) -> None:
     """Kinship: what the tick has earned, among those who live; then prestige."""
     rules = world.rules[i]

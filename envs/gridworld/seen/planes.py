@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...stepping.jit import part
+from ...stepping.jit import entry, part
 from ...stepping.machine import first_bit, get, positive_bytes, put, zero
 from ..config import Sharing
 from ..state import AGENT_KIND, DOWN, LEFT, OBJECT_KIND, PAD, RIGHT, UP, World
@@ -43,7 +43,7 @@ def orientation(world: World, i: Any, observer: Any, other: Any, up: Any) -> Any
     return facing if observer == other else TURNED[up, facing]
 
 
-@part
+@entry
 def relatedness(world: World, i: Any, observer: Any, other: Any) -> Any:
     """What ``other`` is to the observer, 0 to 1: 1 to itself, R or K, or whether labels are equal."""
     if observer == other:
@@ -113,7 +113,7 @@ def _everywhere(out: NDArray[np.uint8], first: Any, area: Any, value: Any) -> No
         put(out, first + k, value)
 
 
-@part
+@entry
 def observe_planes(world: World, i: Any, player: Any, out: NDArray[np.uint8]) -> None:
     """Writes the player's window, [C, height, width]; the dead see zeros."""
     zero(out)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....aliases import Player
-from ...stepping.jit import part
+from ...stepping.jit import entry, part
 from ...stepping.machine import first_bit, put
 from ..state import AGENT_KIND, COLUMN_STEP, LEFT, OBJECT_KIND, PAD, ROW_STEP, World
 from .planes import FIRST_ITEM, kin, occupied, orientation, turned
@@ -133,7 +133,7 @@ def _cells(world: World, i: int, player: Player, bits: Any, first: int, out: NDA
     return n
 
 
-@part
+@entry
 def observe_tokens(world: World, i: int, player: Player, out: NDArray[np.uint8]) -> None:
     """Writes [T, 3] rows (place, plane, value), the rest UNUSED; the dead see nothing."""
     rules, me = world.rules[i], world.agents[i, player]

@@ -290,3 +290,17 @@ def test_compiled_code_is_called_without_looking_at_types() -> None:
     code = compiled(first_outside, numbers, 0, 4)
     assert code(numbers, 0, 4) == first_outside(numbers, 0, 4) == 2
     assert code(numbers[:2].copy(), 0, 4) == -1
+
+
+def test_inner_kernels_refuse_python() -> None:
+    import numpy as np
+
+    from coterie.envs.gridworld.rules.may import cell
+    from coterie.envs.stepping.jit import disabled
+
+    world = make_game("gridworld-v0", preset="a5_25x25").new_state(1)
+    if disabled():
+        assert cell(world, 0, 1, 1) > 0
+        return
+    with pytest.raises(TypeError, match="cell is called by kernels alone"):
+        cell(world, np.int64(0), np.int64(1), np.int64(1))
