@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class PairTable(Table):
         found = self.verbs.numbers([action])
         return NO_ANSWER if found is None or found.ndim != 1 else int(found[0])
 
-    def numbers(self, given: list[Any]) -> NDArray[Any] | None:
+    def numbers(self, given: Sequence[Any]) -> NDArray[Any] | None:
         """The numbers of plain pairs, all at once; None where one of them needs a closer look, or an error."""
         found = None if self.text else self.verbs.numbers(given)
         return found if found is not None and found.ndim == 1 else None

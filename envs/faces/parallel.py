@@ -169,12 +169,12 @@ class ParallelGame(ParallelEnv):
             self._refuse_unknown(actions)
             return [self._action(actions, agent) for agent in agents]
         try:
-            given: Iterable[Any] | None = self._given(actions)
+            given: Any = self._given(actions)
         except KeyError:
             given = None
         if given is None or len(actions) != len(agents):
             self._refuse_unknown(actions)
-        chosen: Any = self.table.numbers(list(given)) if given is not None else None
+        chosen: Any = self.table.numbers(given) if given is not None else None
         if chosen is None:
             chosen = [self._action(actions, agent) for agent in agents]
         if self._seats is None:
@@ -205,7 +205,10 @@ class ParallelGame(ParallelEnv):
         if not table.simultaneous:
             for info in infos:
                 info["active_agent"] = self.possible_agents[table.mover]
-        return dict(zip(agents, observations, strict=True)), dict(zip(agents, infos, strict=True))
+        seen, told = self._nobody.copy(), self._nobody.copy()
+        seen.update(zip(agents, observations, strict=True))
+        told.update(zip(agents, infos, strict=True))
+        return seen, told
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The world as a whole, in new arrays.

@@ -244,7 +244,7 @@ class Table:
         number: Action = action
         return number
 
-    def numbers(self, given: list[Any]) -> NDArray[Any] | None:
+    def numbers(self, given: Sequence[Any]) -> NDArray[Any] | None:
         """Plain actions, checked all at once; None where one of them needs a closer look, or an error of its own."""
         if self.text or not _NUMBERS.issuperset(map(type, given)):
             return None
