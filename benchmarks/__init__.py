@@ -1,8 +1,8 @@
-"""Benchmarks, one file a room: ``benchmarks/envs.py``, ``policy.py``, ``train.py``.
+"""Benchmarks, one file per room: ``benchmarks/envs.py``, ``policy.py``, ``train.py``, ...
 
 Each defines ``measurements() -> Iterator[Measurement]``; ``coterie bench ROOM [--json]`` imports it, runs it and prints
-a line for each measurement as it comes. A peer (another library that does the same work) is measured in the same run
-where it is installed: a ratio taken in one run says more than two rates taken on two days.
+a line for each measurement at once. If a peer (another library that does the same work) is installed, it is measured
+in the same run: a ratio from one run says more than two rates from different days.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Measurement:
     """One figure.
 
     Attributes:
-        name: what was done, e.g. ``"tictactoe batched"``.
-        rate: how often a second (or another number, as ``unit`` says).
+        name: of the workload, e.g. ``"tictactoe batched"``.
+        rate: the figure, in ``unit``.
         unit: e.g. ``"steps/s"``.
-        threads: how many threads worked.
+        threads: number of threads used.
         peer: the library that did the same work in the same run, or ``""``.
-        peer_rate: its rate, or None.
-        more: anything else worth a column: workload, sizes, version; plain data.
+        peer_rate: its figure, or None.
+        more: further columns: workload, sizes, version; plain data.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Measurement:
         return self.rate / self.peer_rate if self.peer_rate else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for one JSON line: the fields, ``ratio``, then what ``more`` holds."""
+        """Plain data for one JSON line: the fields, ``ratio``, then the items of ``more``."""
         row = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "more"}
         return {**row, "ratio": self.ratio, **self.more}
 
@@ -85,7 +85,7 @@ print(time.perf_counter() - start)
 
 
 def starting(id: str, games: int = 64) -> Iterator[Measurement]:
-    """Seconds of a new process from import to the first moves of both faces, with an empty and a full cache of code."""
+    """Seconds of a new process from import to the first moves of both faces, with an empty and a full numba cache."""
     with tempfile.TemporaryDirectory() as folder:
         for cache in ("cold", "warm"):
             done = subprocess.run(
@@ -100,7 +100,7 @@ def starting(id: str, games: int = 64) -> Iterator[Measurement]:
 
 
 def median_rate(work: Callable[[], int], repeats: int = 5) -> float:
-    """Median over ``repeats`` calls of (units of work that ``work()`` says it did) / seconds; one call warms up."""
+    """Median over ``repeats`` calls of (units of work that ``work()`` returns) / seconds, after one warm-up call."""
     work()
     rates = []
     for _ in range(repeats):
@@ -111,7 +111,7 @@ def median_rate(work: Callable[[], int], repeats: int = 5) -> float:
 
 
 def measurements(room: str) -> Iterator[Measurement]:
-    """The measurements of a room, one by one as they are taken.
+    """Take and yield the measurements of a room, one by one.
 
     Raises:
         UnknownName: there is no such room.

@@ -1,7 +1,7 @@
 """How fast the board games run: ``coterie bench boards``.
 
-Random legal play of many games side by side, with observation, mask and restart in every step. pgx (JAX, on the
-processor) does the same work in the same process, turn and turn about, where it is installed.
+Random legal play of many games in parallel, with observation, mask and restart in every step. If pgx (JAX, on the CPU)
+is installed, it does the same work in the same process, in alternation.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ WORK = "observation, mask, restart, random legal action"
 
 
 def measurements() -> Iterator[Measurement]:
-    """Every figure of this room, one by one as it is taken."""
+    """All figures of this room, one by one."""
     yield from _connect_four()
     yield from _hex()
     yield from _go()
 
 
 def _rollout(id: str, steps: int, games: int = GAMES, **config: Any) -> Callable[[], int]:
-    """``steps`` random steps in each of many games, by one thread."""
+    """``steps`` random steps in each of many games, on one thread."""
     vec = make_vec(id, games, seed=0, **config)
     vec.reset()
     return lambda: vec.random_rollout(steps).steps
 
 
 def _pgx(name: str, steps: int, games: int = GAMES) -> Callable[[], int] | None:
-    """The same by pgx: legal actions drawn from its mask, step with restart, in one compiled loop."""
+    """The same with pgx: legal actions sampled from its mask, step with restart, in one compiled loop."""
     if not (find_spec("pgx") and find_spec("jax")):
         return None
     jax, pgx = import_module("jax"), import_module("pgx")
@@ -123,7 +123,7 @@ def _go() -> Iterator[Measurement]:
 
 
 def _open_spiel(size: int) -> Callable[[], int]:
-    """Random games by OpenSpiel, with observation and legal actions in every step, called from Python."""
+    """Random games of OpenSpiel, with observation and legal actions in every step, called from Python."""
     game = import_module("pyspiel").load_game("go", {"board_size": size})
     random = np.random.default_rng(0)
 
@@ -145,7 +145,7 @@ def _open_spiel(size: int) -> Callable[[], int]:
 
 
 def _hex() -> Iterator[Measurement]:
-    """The standard board against pgx, both with the swap; a small one beside it."""
+    """The standard board against pgx, both with the swap rule; then a small board."""
     theirs = _pgx("hex", 4)
     ours, other = _duel(_rollout("hex-v0", 100, swap=True), theirs)
     more = {"games": GAMES, "work": WORK}

@@ -1,7 +1,7 @@
 """How fast chess runs: ``coterie bench chess``.
 
-Peers are measured in the same process, turn and turn about, where they are installed: python-chess for perft,
-PettingZoo's chess_v6 for single games, pgx and OpenSpiel for many. Random legal play throughout.
+Installed peers are measured in the same process, in alternation: python-chess for perft, PettingZoo's chess_v6 for
+single games, pgx and OpenSpiel for many. Random legal play throughout.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = ["measurements"]
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 SETTLE = 300
-"""Plies played before batched play is measured: games begin alike, and end at different times."""
+"""Plies to play before measuring batched play: all games begin alike, and end at different times."""
 
 
 def measurements() -> Iterator[Measurement]:
-    """Every figure of this room, one by one as it is taken."""
+    """All figures of this room, one by one."""
     yield from _perft()
     yield from _batched()
     yield _threads()
@@ -48,7 +48,7 @@ def measurements() -> Iterator[Measurement]:
 
 
 def _perft() -> Iterator[Measurement]:
-    """Leaves a second; both programs count the last ply without making its moves."""
+    """Leaves per second; both programs count the last ply without making its moves."""
     peer = f"python-chess {version('chess')}" if find_spec("chess") else ""
     for name, fen, depth, theirs in (("start position", START, 6, 4), ("Kiwipete", KIWIPETE, 5, 3)):
         ours, other = _duel(partial(perft, fen, depth), _python_chess(fen, theirs), 3)
@@ -107,7 +107,7 @@ def _batched() -> Iterator[Measurement]:
 
 
 def _open_spiel(observe: bool = False) -> Callable[[], int]:
-    """Random games one after the other, in C++ but for the loop."""
+    """Random games one after the other, in C++ except for the loop."""
     game = import_module("pyspiel").load_game("chess")
     rng = np.random.default_rng(0)
 
@@ -129,7 +129,7 @@ def _open_spiel(observe: bool = False) -> Callable[[], int]:
 
 @kernel
 def _arithmetic(count: int, out: NDArray[np.uint64]) -> None:
-    """Registers only, and enough of them to keep a core busy: what two threads can gain at best."""
+    """Arithmetic in registers that keeps a core busy: its gain from two threads is the most that can be expected."""
     a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     for _ in range(count):
         a, b, c, d = mix64(a), mix64(b), mix64(c), mix64(d)
@@ -137,7 +137,7 @@ def _arithmetic(count: int, out: NDArray[np.uint64]) -> None:
 
 
 def _threads(rounds: int = 25) -> Measurement:
-    """Two threads over one, beside the same of bare arithmetic; all four turn and turn about, the best of each."""
+    """The speed-up of two threads over one, for chess and for bare arithmetic; all four alternate, best times count."""
     one, two = _vec(1), _vec(2)
     sinks = np.zeros((2, 64), np.uint64)
     count = 10_000_000

@@ -1,10 +1,10 @@
 """Chess against python-chess, position by position in random play: ``python -m coterie.benchmarks.chess_differential``.
 
-Every position of every game is compared: FEN, the legal moves (from the action mask, as UCI and in SAN), check, how
-often the position has occurred, what can be claimed and how the game ends. ``+`` and ``#`` of all moves are compared in
-every fourth position, those of the move that is played in all. Games differ in ``claim``: of ten,
-seven are played under ``"chess_v6"``, two under ``"reached"`` and one under ``"never"``, which lasts until 75 moves or
-the fifth repetition. Prints what was compared; stops with an AssertionError at the first difference.
+Compares every position of every game: FEN, the legal moves (from the action mask, in UCI and in SAN), check, how often
+the position has occurred, which draws can be claimed and how the game ends. ``+`` and ``#`` are compared for all moves
+in every fourth position, and for the move played in every position. Games differ in ``claim``: of ten, seven are played
+under ``"chess_v6"``, two under ``"reached"`` and one under ``"never"``, which lasts until 75 moves or the fifth
+repetition. Prints what was compared; stops with an AssertionError at the first difference.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CLAIMS = ("chess_v6",) * 7 + ("reached",) * 2 + ("never",)
 
 
 def ending_there(board: Any, claim: str) -> str:
-    """What python-chess says of a position: one of our ``ENDINGS``."""
+    """The ending of a position according to python-chess: one of our ``ENDINGS``."""
     outcome = board.outcome(claim_draw=False)
     if outcome is not None:
         name: str = outcome.termination.name.lower().replace("_", " ")
@@ -50,8 +50,8 @@ def ending_there(board: Any, claim: str) -> str:
 
 
 def compare_sans(position: Any, board: Any, names: dict[str, Any], marks: bool, seen: Counter[str]) -> None:
-    """All moves of a position in SAN, with or without marks; ``names`` are python-chess's by UCI."""
-    bare = getattr(board, "_algebraic_without_suffix", None)  # spares it to play every move
+    """Compare all moves of a position in SAN, with or without marks; ``names`` are python-chess's moves by UCI."""
+    bare = getattr(board, "_algebraic_without_suffix", None)  # faster: does not play every move
     for move, san in zip(*moves_and_sans(position), strict=True):
         other = names[_fen.uci(move)]
         if marks:
@@ -66,7 +66,7 @@ def compare_sans(position: Any, board: Any, names: dict[str, Any], marks: bool, 
 
 
 def compare_position(game: Game, state: Any, board: Any, mask: Any, seen: Counter[str]) -> None:
-    """One position: everything but its end."""
+    """Compare one position: everything except the ending."""
     position = state["position"][0]
     fen = board.fen()
     assert _fen.write(position) == fen, (_fen.write(position), fen)
@@ -93,7 +93,7 @@ def compare_position(game: Game, state: Any, board: Any, mask: Any, seen: Counte
 
 
 def compare_game(number: int, seen: Counter[str]) -> None:
-    """Random game number ``number``, both programs side by side.
+    """Play random game number ``number`` in both programs and compare them.
 
     Raises:
         AssertionError: they differ; names the position.
@@ -127,7 +127,7 @@ def compare_game(number: int, seen: Counter[str]) -> None:
 
 
 def run(games: range, tell: Callable[[str], None] = print, every: int = 500) -> Counter[str]:
-    """Compare some games and say how far it is every so often."""
+    """Compare some games and report progress after every ``every`` games."""
     seen: Counter[str] = Counter()
     start = time.perf_counter()
     for number in games:
@@ -138,10 +138,10 @@ def run(games: range, tell: Callable[[str], None] = print, every: int = 500) -> 
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=int, default=200, help="how many")
-    parser.add_argument("--first", type=int, default=0, help="number of the first; a game follows from its number")
+    parser.add_argument("--games", type=int, default=200, help="number of games")
+    parser.add_argument("--first", type=int, default=0, help="number of the first game; a game's number is its seed")
     arguments = parser.parse_args(argv)
     seen = run(range(arguments.first, arguments.first + arguments.games))
     print("no difference")

@@ -1,7 +1,7 @@
 """How fast the games run: ``coterie bench envs``.
 
-Random legal play throughout. Peers are measured in the same process, turn and turn about, where they are installed:
-PettingZoo's own tic-tac-toe for the single-game faces, pgx (JAX, on the processor) for the batched one.
+Random legal play throughout. Installed peers are measured in the same process, in alternation: PettingZoo's own
+tic-tac-toe for the single-game faces, pgx (JAX, on the CPU) for the batched one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GAMES = 4096
 
 
 def measurements() -> Iterator[Measurement]:
-    """Every figure of this room, one by one as it is taken."""
+    """All figures of this room, one by one."""
     yield from _batched()
     yield from _single()
     yield from _states()
@@ -37,7 +37,7 @@ def measurements() -> Iterator[Measurement]:
 
 
 def _duel(ours: Callable[[], int], theirs: Callable[[], int] | None, repeats: int = 5) -> tuple[float, float | None]:
-    """Median rates of two works that take turns, so that a busy machine slows both."""
+    """Median rates of two workloads that alternate, so that a busy machine slows both."""
     if theirs is None:
         return median_rate(ours, repeats), None
     rates: tuple[list[float], list[float]] = ([], [])
@@ -81,7 +81,7 @@ def _batched() -> Iterator[Measurement]:
 
 
 def _step_only() -> float:
-    """``step`` alone: the actions were drawn beforehand, on a twin that plays the same games."""
+    """``step`` alone: the actions were sampled beforehand, on a copy that plays the same games."""
     start = make_vec("tictactoe-v0", GAMES, seed=1)
     start.reset()
     twin, actions = start.clone(), []
@@ -99,7 +99,7 @@ def _step_only() -> float:
 
 
 def _pgx() -> Callable[[], int] | None:
-    """The same work by pgx: legal actions drawn from its mask, step with restart, in one compiled loop."""
+    """The same work with pgx: legal actions sampled from its mask, step with restart, in one compiled loop."""
     if not (find_spec("pgx") and find_spec("jax")):
         return None
     jax, pgx = import_module("jax"), import_module("pgx")
@@ -130,7 +130,7 @@ def _pgx() -> Callable[[], int] | None:
 
 
 def _documented(env: Any, games: int) -> Callable[[], int]:
-    """PettingZoo's documented loop; counts turns, closing ones included."""
+    """PettingZoo's documented loop; counts turns, including the final ones with action None."""
 
     def work() -> int:
         turns = 0
@@ -147,7 +147,7 @@ def _documented(env: Any, games: int) -> Callable[[], int]:
 
 
 def _bare(env: Any, games: int) -> Callable[[], int]:
-    """reset, last and step only: the actions are shuffled cells, drawn beforehand."""
+    """reset, last and step only: the actions are cells, shuffled beforehand."""
     rng = np.random.default_rng(0)
     orders = [rng.permutation(9).tolist() for _ in range(games)]
 
@@ -189,7 +189,7 @@ def _pettingzoo() -> Any:
 
 
 def _states() -> Iterator[Measurement]:
-    """What it costs to copy a game."""
+    """The cost of copying games."""
     vec = make_vec("tictactoe-v0", GAMES, seed=0)
     vec.reset()
     vec.random_rollout(3)

@@ -1,11 +1,11 @@
 """Go against OpenSpiel and pgx in random play: ``python -m coterie.benchmarks.go_differential``.
 
-Every position is compared: the board, the legal moves, and at the end the count and who won; against pgx the eight
-positions of the observation too. Both peers let a move be played that brings an earlier position back and end the game
-there (OpenSpiel as a draw, pgx as a loss), while here the mask forbids it. So at each position the other program's
-legal moves that we lack are played on a copy of its game, which must end just so; and the moves we have must not end it
-so (the one that is played always, all of them in one position of ten). Whichever of the two is installed is compared.
-Stops with an AssertionError at the first difference.
+Compares every position: the board, the legal moves, and at the end the score and the winner; with pgx also the eight
+boards of the observation. Both peers allow a move that repeats an earlier position and end the game there (OpenSpiel as
+a draw, pgx as a loss), while here the mask forbids it. So in each position the moves that only the peer allows are
+played on a copy of its game, which must end that way; the moves allowed here must not end it that way (checked for the
+move played, and for all of them in one position of ten). Uses whichever peers are installed. Stops with an
+AssertionError at the first difference.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ PEERS = {"open_spiel": "pyspiel", "pgx": "pgx"}
 """Name -> module."""
 
 HANDICAPS = (0, 0, 2, 0, 5, 0, 9)
-"""Of game number g on a 19x19 board against OpenSpiel, which knows handicaps there alone: ``HANDICAPS[g % 7]``."""
+"""Game number g against OpenSpiel has ``HANDICAPS[g % 7]`` on 19x19, the only size where OpenSpiel has handicaps."""
 
 
 # -- OpenSpiel ---------------------------------------------------------------------------------------------------------
 
 
 def _there(size: int, action: int) -> int:
-    """Our action as OpenSpiel numbers it, whose rows begin at the bottom; the other way round it is the same."""
+    """Our action in OpenSpiel's numbering, whose rows begin at the bottom; also converts back."""
     return action if action == size * size else (size - 1 - action // size) * size + action % size
 
 
 def _drawn_by_superko(state: Any, size: int, action: int) -> bool:
-    """Whether a move ends OpenSpiel's game as a repetition does: at once, without a winner."""
+    """Whether a move ends OpenSpiel's game as a repetition: at once, without a winner."""
     child = state.child(_there(size, action))
     return bool(child.is_terminal()) and child.returns() == [0, 0]
 
 
 def open_spiel_game(size: int, number: int, seen: Counter[str]) -> None:
-    """Random game number ``number``, both programs side by side.
+    """Play random game number ``number`` in both programs and compare them.
 
     Raises:
         AssertionError: they differ.
@@ -56,8 +56,8 @@ def open_spiel_game(size: int, number: int, seen: Counter[str]) -> None:
     pyspiel = import_module("pyspiel")
     handicap = HANDICAPS[number % 7] if size == 19 else 0
     length, pass_ = 2 * size * size, size * size
-    # With half a point of komi no count is a draw: a drawn game is a repetition.
-    # It gives white a point more for each handicap stone.
+    # With half a point of komi no score is a draw, so a drawn game is a repetition.
+    # OpenSpiel gives white an extra point for each handicap stone.
     terms = {"board_size": size, "komi": 0.5 - handicap, "handicap": handicap, "max_game_length": length}
     theirs = pyspiel.load_game("go", terms).new_initial_state()
     game = make_game("go-v0", size=size, komi=0.5, handicap=handicap, max_moves=length)
@@ -77,7 +77,7 @@ def open_spiel_game(size: int, number: int, seen: Counter[str]) -> None:
             assert not any(_drawn_by_superko(theirs, size, a) for a in legal), played
         seen["positions"] += 1
         seen["moves"] += len(legal)
-        # Few passes in two games of three: these last longer, and repeat positions.
+        # Fewer passes in two games of three, which last longer and repeat positions.
         few = number % 3 > 0 and len(legal) > 1 and int(word(np.uint64(number), 4 * turn + 1)) % 16
         choice = legal[:-1] if few else legal
         action = choice[below(np.uint64(word(np.uint64(number), 4 * turn)), len(choice))]
@@ -94,7 +94,7 @@ def open_spiel_game(size: int, number: int, seen: Counter[str]) -> None:
     assert theirs.returns() == rewards.tolist(), (played, theirs.returns(), rewards)
     seen["ended by passes" if played[-2:] == [pass_, pass_] else "ended by the limit"] += 1
     seen["games"] += 1
-    # The count itself: with komi equal to the margin it is a draw, half a point off it is won by either.
+    # The score itself: komi equal to the margin makes a draw, half a point more or less a win for one side.
     margin = score(state, 0).margin + 0.5
     for off, result in ((0.0, [0, 0]), (-0.5, [1, -1]), (0.5, [-1, 1])):
         again = pyspiel.load_game("go", terms | {"komi": margin + off - handicap}).new_initial_state()
@@ -108,7 +108,7 @@ def open_spiel_game(size: int, number: int, seen: Counter[str]) -> None:
 
 @cache
 def _pgx(size: int) -> tuple[Any, ...]:
-    """How pgx begins and steps many games, step of one, counts of many."""
+    """Functions of pgx: init and step of many games, step of one, scores of many."""
     jax, pgx = import_module("jax"), import_module("pgx")
     rules = import_module("pgx._src.games.go")
     env = pgx.make(f"go_{size}x{size}") if size in (9, 19) else import_module("pgx.go").Go(size=size)
@@ -117,7 +117,7 @@ def _pgx(size: int) -> tuple[Any, ...]:
 
 
 def pgx_games(size: int, games: int, seed: int, seen: Counter[str]) -> None:
-    """``games`` random games side by side, each until its end, in both programs.
+    """Play ``games`` random games to their ends in both programs and compare them.
 
     Raises:
         AssertionError: they differ.
@@ -127,7 +127,7 @@ def pgx_games(size: int, games: int, seed: int, seen: Counter[str]) -> None:
     theirs = init(jax.random.split(jax.random.PRNGKey(seed), games))
     vec = make_vec("go-v0", games, seed=seed, size=size, autoreset_mode="Disabled")
     vec.reset()
-    seat = np.asarray(theirs._player_order)  # [N, 2] which of pgx's players has black, which white
+    seat = np.asarray(theirs._player_order)  # [N, 2] pgx's players of black and of white
     running, rows = np.ones(games, bool), np.arange(games)
     for turn in range(2 * size * size):
         observation, mask = np.asarray(theirs.observation), np.asarray(theirs.legal_action_mask)
@@ -145,7 +145,7 @@ def pgx_games(size: int, games: int, seed: int, seen: Counter[str]) -> None:
         seen["moves"] += int(vec.action_mask[running].sum())
         actions = vec.sample_actions().copy()
         few = running & (rows % 3 > 0) & (vec.action_mask.sum(1) > 1) & (actions == size * size)
-        for i in np.flatnonzero(few):  # fewer passes: one of the points instead
+        for i in np.flatnonzero(few):  # fewer passes: play a point instead
             points = np.flatnonzero(vec.action_mask[i, :-1])
             actions[i] = points[below(np.uint64(word(np.uint64(seed), turn * games + int(i))), len(points))]
         theirs = step(theirs, jax.numpy.asarray(actions))
@@ -159,7 +159,7 @@ def pgx_games(size: int, games: int, seed: int, seen: Counter[str]) -> None:
                 count = score(vec.state, int(i))
                 if stones(vec.state, int(i)).strip("."):
                     assert (count.black, count.white) == tuple(areas[i].tolist())
-                else:  # two passes at once: pgx gives every point of the empty board to both
+                else:  # two passes on the empty board: pgx gives every point to both
                     assert (count.black, count.white) == (0, 0)
                     assert areas[i].tolist() == [size * size] * 2
                 assert paid[i][seat[i]].tolist() == rewards[i].tolist()
@@ -169,7 +169,7 @@ def pgx_games(size: int, games: int, seed: int, seen: Counter[str]) -> None:
         running &= ~terminated
         if not running.any():
             return
-    raise AssertionError(f"{running.sum()} games go on after {2 * size * size} moves")
+    raise AssertionError(f"{running.sum()} games have not ended after {2 * size * size} moves")
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
@@ -181,12 +181,12 @@ def _told(peer: str, size: int, seen: Counter[str], seconds: float) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=int, default=200, help="for each size and peer; of 19x19 a tenth")
+    parser.add_argument("--games", type=int, default=200, help="games per size and peer; a tenth of it on 19x19")
     parser.add_argument("--sizes", type=int, nargs="+", default=[5, 7, 9, 19])
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=[name for name in PEERS if find_spec(PEERS[name])])
-    parser.add_argument("--first", type=int, default=0, help="number of the first; a game follows from its number")
+    parser.add_argument("--first", type=int, default=0, help="number of the first game; a game's number is its seed")
     arguments = parser.parse_args(argv)
     if not arguments.peers:
         parser.error("neither open_spiel nor pgx is installed")

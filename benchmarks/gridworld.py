@@ -1,9 +1,9 @@
 """How fast the gridworld runs: ``coterie bench gridworld``.
 
-Random legal play in ``bench_24_48x48`` (24 agents, 48x48 cells, windows of 11x11), rebuilding of ended episodes
-included. An agent-step is one agent's action with its next observation and mask. mettagrid (C++) plays a map of the
-same size with as many agents, walls and windows in the same process, turn and turn about, where it is installed; it
-emits tokens, not planes, has no mask, and its rules are of another year.
+Random legal play in ``bench_24_48x48`` (24 agents, 48x48 cells, windows of 11x11), including the rebuilding of ended
+episodes. An agent-step is one agent's action with its next observation and mask. If mettagrid (C++) is installed, it
+plays a map of the same size with the same number of agents, walls and windows in the same process, in alternation; it
+emits tokens, not planes, has no mask, and its rules differ.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ WORLDS, AGENTS = 32, 24
 
 
 def measurements() -> Iterator[Measurement]:
-    """Every figure of this room, one by one as it is taken."""
-    yield from _soak()  # first: what takes more room later would hide what it adds
+    """All figures of this room, one by one."""
+    yield from _soak()  # first, since later measurements need more memory and would hide the growth
     yield from _batched()
     yield from _parallel()
     yield from _sizes()
@@ -51,7 +51,10 @@ def _rollout(worlds: int, ticks: int, threads: int = 1, **config: Any) -> Callab
 
 
 def _metta(ticks: int) -> Any:
-    """A running simulation of mettagrid with random actions, or None: (agent-steps of one call, its adapter's)."""
+    """Functions that step mettagrid and its PettingZoo adapter with random actions, or None if it is missing.
+
+    Each plays ``ticks`` ticks and returns the number of agent-steps.
+    """
     if not find_spec("mettagrid"):
         return None
     config = import_module("mettagrid.builder.envs").make_arena(
@@ -116,7 +119,7 @@ def _batched() -> Iterator[Measurement]:
 
 
 def _parallel() -> Iterator[Measurement]:
-    """The documented loop of PettingZoo's parallel API; actions are drawn beforehand."""
+    """The documented loop of PettingZoo's parallel API; actions are sampled beforehand."""
     env: Any = make("gridworld-v0", api="parallel")
     env.reset(seed=0)
     rng = np.random.default_rng(0)
@@ -135,7 +138,7 @@ def _parallel() -> Iterator[Measurement]:
 
 
 def _sizes() -> Iterator[Measurement]:
-    """What an agent-step costs from 5 to 1,990 agents and from 25x25 to 500x500, at one density, beside 5 agents'."""
+    """The cost of an agent-step relative to 5 agents', at equal density: 5 to 1,990 agents on 25x25 to 500x500."""
     rates: dict[int, float] = {}
     for agents, side in ((5, 25), (24, 55), (100, 112), (1000, 354), (1990, 500)):
         cells = side * side
@@ -159,13 +162,13 @@ def _memory() -> Iterator[Measurement]:
 
 
 def _peak() -> float:
-    """Megabytes that this process has held at most."""
+    """Peak memory of this process in MiB."""
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return held / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def _soak() -> Iterator[Measurement]:
-    """By how much a million ticks of one world, and 60,000 of the parallel face, raise what the process holds."""
+    """By how much a million ticks of one world, and 60,000 of the parallel face, raise the process's peak memory."""
     play = _rollout(1, 10_000)
     env: Any = make("gridworld-v0", api="parallel", max_steps=500)
     waits = dict.fromkeys(env.possible_agents, 0)
@@ -194,7 +197,7 @@ def _arithmetic(rounds: int) -> int:  # pragma: no cover
 
 
 def _threads() -> Iterator[Measurement]:
-    """Two threads over many worlds beside a loop of arithmetic alone, alternately."""
+    """The speed-up of two threads over many worlds and over a loop of bare arithmetic, in alternation."""
     one, two = _rollout(1024, 16), _rollout(1024, 16, threads=2)
     rounds = 60_000_000
     _arithmetic(10)

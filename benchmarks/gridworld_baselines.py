@@ -1,15 +1,15 @@
-"""What the gridworld's scripted players earn, beside an upper bound on what anybody could.
+"""Rewards of the gridworld's scripted players, compared with an upper bound for any player.
 
     python -m coterie.benchmarks.gridworld_baselines --worlds 8 --presets a5_25x25_simple a20_40x40
 
-The bound, of one world and all its agents together: every reward is paid with energy at an altar; energy is what the
-agents start with and what converters give for items; items come from generators. So
+The bound holds for one world and all its agents together: every reward is bought with energy at an altar; agents start
+with energy and get more from converters for items; items come from generators. So
 
-    rewards <= (start + gain * items) / cost,    items <= sum over generators of min(stock, uses in the time there is),
-    rewards <= sum over altars of the uses in the time there is,
+    rewards <= (start + gain * items) / cost,    items <= sum over generators of min(stock, uses within the episode),
+    rewards <= sum over altars of the uses within the episode,
 
-where an object with cooldown c can be used once in c + 1 ticks. Walking, turning, crowding and what is not known yet
-cost nothing in it: nobody reaches it.
+where an object with cooldown c can be used once in c + 1 ticks. Walking, turning, crowding and unseen parts of the map
+cost nothing in the bound, so no player reaches it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["bounds", "main"]
 
 
 def _uses(world: Any, i: int, types: NDArray[np.bool_], ticks: int) -> int:
-    """How often all objects of some types can be used in so many ticks."""
+    """How often all objects of some types together can be used in ``ticks`` ticks."""
     total = 0
     for t in np.flatnonzero(types):
         there = world.objects[i][world.objects[i]["type"] == t]
@@ -41,7 +41,7 @@ def _uses(world: Any, i: int, types: NDArray[np.bool_], ticks: int) -> int:
 
 
 def bounds(world: Any, ticks: int) -> NDArray[np.float64]:
-    """[N] most reward that an agent of each world can earn on average, in worlds just reset.
+    """[N] upper bound of the mean reward of an agent in each world, for worlds that were just reset.
 
     Args:
         world: classic worlds: one kind of item becomes energy, energy becomes reward.
@@ -69,7 +69,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--presets", nargs="+", default=["a5_25x25_simple"])
     parser.add_argument("--players", nargs="+", default=["random", "forager", "raider", "altruist"])
     parser.add_argument("--worlds", type=int, default=8)
-    parser.add_argument("--ticks", type=int, default=0, help="of each episode; 0: as the preset says")
+    parser.add_argument("--ticks", type=int, default=0, help="ticks of each episode; 0: the preset's")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args(words)
     print("| world | bound | " + " | ".join(asked.players) + " |")

@@ -1,10 +1,10 @@
 """The gridworld's kernels against its plain-Python rules: ``python -m coterie.benchmarks.gridworld_differential``.
 
-Worlds of all presets, and of variations that draw every option of the rules (``gridworld_worlds``), are played by
-scripted players; in every second episode the agents begin with some items. After every tick all arrays that the rules
-define are compared, with rewards and status, and of two agents also masks and observations. A world lasts ``--ticks``
-ticks, over as many episodes as that takes. Prints what was done and how often each action succeeded and failed; stops
-with an AssertionError at the first difference.
+Scripted players play worlds of all presets, and variations that sample every option of the rules
+(``gridworld_worlds``); in every second episode the agents begin with some items. After every tick it compares all
+arrays that the rules define, rewards and status, and the masks and observations of two agents. A world lasts
+``--ticks`` ticks, over as many episodes as that takes. Prints what was compared and how often each action succeeded and
+failed; stops with an AssertionError at the first difference.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ EXPECTED = (
     *("shield on", "shield off", "loot by use"),
     *(f"use {name}" for name in USES),
 )
-"""What has to succeed and to fail."""
+"""What must have succeeded and must have failed."""
 SUCCEEDED = (
     *("attack: hit", "attack: hit and looted", "attack: shielded", "attack: through the shield", "attack: killed"),
     *("attack: object", "attack: object destroyed"),
 )
-"""What has to happen."""
+"""What must have happened."""
 
 
 def outcomes(reference: Reference) -> Counter[tuple[str, str]]:
-    """What the last tick's actions came to: (name, "succeeded" or why not) -> how often."""
+    """Outcomes of the last tick's actions: (name, "succeeded" or why not) -> count."""
     seen: Counter[tuple[str, str]] = Counter()
     for _, action, why, met in reference.log:
         if not 0 <= action < len(NAMES):
@@ -63,7 +63,7 @@ def outcomes(reference: Reference) -> Counter[tuple[str, str]]:
 
 
 def lacking(seen: Counter[tuple[str, str]], least: int) -> list[str]:
-    """What happened fewer times than ``least``."""
+    """Outcomes that happened fewer than ``least`` times."""
     worked: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for (name, why), count in seen.items():
@@ -73,7 +73,7 @@ def lacking(seen: Counter[tuple[str, str]], least: int) -> list[str]:
 
 
 def compare_agent(game: Game, config: GridworldConfig, reference: Reference, state: World, i: int, slot: int) -> None:
-    """Mask and observation of one agent.
+    """Compare the mask and observation of one agent.
 
     Raises:
         AssertionError: they differ.
@@ -93,7 +93,7 @@ def compare_agent(game: Game, config: GridworldConfig, reference: Reference, sta
 
 
 def give(state: World, i: int, number: int) -> None:
-    """Items for the founders, so that there is something to give, to take and to make from the first tick on."""
+    """Give the founders items, so that they have something to give, take and convert from the first tick on."""
     random = Random(f"gifts {number}")
     for slot in np.flatnonzero(state.agents["alive"][i]).tolist():
         most = int(state.agents["max_items"][i, slot])
@@ -103,7 +103,7 @@ def give(state: World, i: int, number: int) -> None:
 def compare_world(
     number: int, ticks: int, seen: Counter[tuple[str, str]], some: Counter[str], moods: tuple[str, ...] = MOODS
 ) -> None:
-    """World number ``number``, both programs side by side, its players in some moods.
+    """Play world number ``number`` in both programs and compare them; the players choose from ``moods``.
 
     Raises:
         AssertionError: they differ; names world, episode and tick.
@@ -154,7 +154,7 @@ def run(
     every: int = 50,
     moods: tuple[str, ...] = MOODS,
 ) -> tuple[Counter[tuple[str, str]], Counter[str]]:
-    """Compare some worlds and say how far it is every so often: outcomes of actions, and how much was compared."""
+    """Compare some worlds, reporting progress every ``every`` worlds; returns outcomes of actions, and counts."""
     seen: Counter[tuple[str, str]] = Counter()
     some: Counter[str] = Counter()
     start = time.perf_counter()
@@ -166,11 +166,11 @@ def run(
 
 
 def main(argv: list[str] | None = None) -> None:
-    """The command."""
+    """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--worlds", type=int, default=200, help="how many")
-    parser.add_argument("--first", type=int, default=0, help="number of the first; a world follows from its number")
-    parser.add_argument("--ticks", type=int, default=500, help="of each world")
+    parser.add_argument("--worlds", type=int, default=200, help="number of worlds")
+    parser.add_argument("--first", type=int, default=0, help="number of the first world; a world's number is its seed")
+    parser.add_argument("--ticks", type=int, default=500, help="ticks of each world")
     arguments = parser.parse_args(argv)
     seen, some = run(range(arguments.first, arguments.first + arguments.worlds), arguments.ticks)
     print("no difference")

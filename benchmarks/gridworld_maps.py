@@ -1,4 +1,4 @@
-"""What a new map costs, by terrain: microseconds of a whole ``reset``, with and without ``connected``.
+"""The cost of a new map, by terrain: microseconds of a whole ``reset``, with and without ``connected``.
 
 Run ``python -m coterie.benchmarks.gridworld_maps [SIDE]``.
 """
@@ -28,12 +28,12 @@ def _resets(world: World, count: int) -> None:
 
 
 def cost(terrain: str, side: int, connected: bool, seconds: float = 0.5) -> float:
-    """Microseconds a reset, the fastest of some blocks; agents on 1 in 96 cells, objects on 1 in 33.
+    """Microseconds per reset, from the fastest block of resets; agents on 1 in 96 cells, objects on 1 in 33.
 
     Args:
         terrain: its name.
         side: height and width of the map.
-        connected: whether walls are opened.
+        connected: whether walls are opened to connect the map.
         seconds: how long to measure.
     """
     area = side * side

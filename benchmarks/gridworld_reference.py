@@ -1,10 +1,10 @@
-"""The gridworld's rules once more, in plain Python and slowly: what the kernels are compared with.
+"""A second, slow implementation of the gridworld's rules in plain Python, to compare the kernels with.
 
-Written from docs/games/gridworld-rules.md alone, so it shares no code with the kernels: no tables of plane numbers, no
-padding, its own random words. It starts from a row of a ``World`` that was just reset, copies all of it, and from then
-on knows only the actions.
+It was written from docs/games/gridworld-rules.md alone and shares no code with the kernels: no tables of plane numbers,
+no padding, its own random generator. It copies a row of a ``World`` that was just reset, and from then on gets only the
+actions.
 
-Longer than most files, because it is one page of rules.
+The file is longer than most because it implements one whole page of rules.
 
 Letters: S slots, I kinds of items, A actions, C planes, h w the window.
 """
@@ -31,7 +31,7 @@ EMPTY, AN_AGENT, FIRST_TYPE, BEYOND, NO_TYPE = 0, 1, 2, 255, 255
 AGENT_FEATURES = ("hp", "frozen", "energy", "orientation", "shield")
 VERBS = ("noop", "forward", "back", *("rotate",) * 4, "use", *("attack",) * 9, "shield", "swap")
 COST = {verb: f"{verb}_cost" for verb in (*VERBS, "gift")} | {"forward": "move_cost", "back": "move_cost"}
-"""What a verb's cost is called among the rules."""
+"""Verb -> name of its cost in the rules."""
 _FIXED = ("types", "recipes", "ranges", "regions", "counts", "plan", "related", "pct")
 """Arrays that no rule changes after the reset."""
 _64 = (1 << 64) - 1
@@ -44,7 +44,7 @@ def _records(array: NDArray[Any]) -> list[SimpleNamespace]:
 
 
 def random_below(seed: int, number: int, n: int) -> int:
-    """Word ``number`` of a seed (SplitMix64), as a number in 0..n-1."""
+    """A random number in 0..n-1, from output ``number`` of SplitMix64 with this seed."""
     y = (seed + 0x9E3779B97F4A7C15 * (number + 1)) & _64
     y = ((y ^ (y >> 30)) * 0xBF58476D1CE4E5B9) & _64
     y = ((y ^ (y >> 27)) * 0x94D049BB133111EB) & _64
@@ -52,12 +52,12 @@ def random_below(seed: int, number: int, n: int) -> int:
 
 
 def close(a: float, b: float) -> bool:
-    """Rewards after sharing: the order of additions is nobody's rule."""
+    """Whether two rewards after sharing are equal up to rounding: the rules fix no order of additions."""
     return abs(a - b) <= 1e-6 + 1e-5 * max(abs(a), abs(b))
 
 
 def plane_list(config: GridworldConfig) -> list[tuple[str, str]]:
-    """[C] (who, what) of each plane: ("agent", "energy"), ("altar", "ready"), ("altar", "") for presence."""
+    """[C] (subject, feature) of each plane: ("agent", "energy"), ("altar", "ready"), ("altar", "") for presence."""
     planes = [("agent", ""), *(("agent", feature) for feature in (*AGENT_FEATURES, *config.items))]
     for name, kind in config.objects.items():
         features = [("", True), ("hp", kind.hp > 0), ("stock", kind.stock >= 0)]
@@ -74,12 +74,12 @@ class Reference:
     """One world under the rules.
 
     Args:
-        config: what the world was made from.
+        config: of the world.
         world: N worlds; row i was just reset.
-        i: which of them.
+        i: the row.
 
     Attributes:
-        log: of the last tick, in the order of turns: (slot, action, what stood in the way or "", what it met).
+        log: of the last tick, in the order of turns: (slot, action, why it failed or "", what it met).
     """
 
     def __init__(self, config: GridworldConfig, world: World, i: int) -> None:
@@ -109,10 +109,10 @@ class Reference:
         self.log: list[tuple[int, int, str, str]] = []
 
     def check_start(self) -> None:
-        """What the rules say of a world that was just reset (its map and what is drawn apart).
+        """Check a world that was just reset against the rules, except for its map and sampled values.
 
         Raises:
-            AssertionError: it is otherwise.
+            AssertionError: it breaks a rule.
         """
         start = {"facing": UP, "shield": False, "succeeded": False, "last_action": -1, "last_reward": 0.0}
         start |= {"born": 0, "frozen_until": 0, "score": 0, "hp": self.rules["hp"]}
@@ -163,12 +163,12 @@ class Reference:
     # -- where things are
 
     def cell(self, agent: Any, ahead: int, left: int = 0) -> tuple[int, int]:
-        """The cell so far ahead and to the left of an agent; it may lie beyond the map."""
+        """The cell ``ahead`` and ``left`` of an agent, by that many cells; it may be outside the map."""
         (dr, dc), (lr, lc) = STEP[agent.facing], STEP[LEFT_OF[agent.facing]]
         return agent.row + ahead * dr + left * lr, agent.col + ahead * dc + left * lc
 
     def _there(self, cell: tuple[int, int]) -> int:
-        """What is in a cell: a value of ``kind``."""
+        """The content of a cell: a value of ``kind``."""
         row, col = cell
         return self.kind[row][col] if 0 <= row < self.height and 0 <= col < self.width else BEYOND
 
@@ -179,10 +179,10 @@ class Reference:
         """The slot of the agent in a cell, or -1."""
         return self.which[cell[0]][cell[1]] if self._there(cell) == AN_AGENT else -1
 
-    # -- what stands in the way of an action: "" if it would succeed
+    # -- why an action would fail: "" if it would succeed
 
     def cost_of(self, action: int) -> int:
-        """Energy of a verb by action number, without what an object costs."""
+        """The energy cost of an action's verb, without the cost of an object."""
         if action == 0:
             return 0
         verb = VERBS[action] if action < len(VERBS) else "gift"
@@ -258,7 +258,7 @@ class Reference:
         return "" if gains else "no gain"
 
     def _loot(self, slot: int, other: int) -> list[int]:
-        """[I] how many of each item one can take of another."""
+        """[I] how many of each item ``slot`` can take from ``other``."""
         most = self.agents[slot].max_items
         return [
             min(theirs, max(0, most - own)) for own, theirs in zip(self.items[slot], self.items[other], strict=True)
@@ -267,7 +267,7 @@ class Reference:
     # -- effects
 
     def _act(self, slot: int, action: int, rewards: list[float]) -> str:
-        """Do what was found possible; returns what it met."""
+        """Carry out a possible action; returns what it met."""
         agent = self.agents[slot]
         agent.energy -= self.cost_of(action)
         verb = VERBS[action] if action < len(VERBS) else "gift"
@@ -389,7 +389,7 @@ class Reference:
         return rewards, TRUNCATED if rules["clock"] >= rules["max_steps"] else RUNNING
 
     def _missed(self, slot: int, action: int) -> str:
-        """What a failed use faced, or what a failed shield wanted to be."""
+        """The object that a failed use faced, or the state that a failed shield action aimed at."""
         found = self._there(self.cell(self.agents[slot], 1))
         if action == 7 and FIRST_TYPE <= found < BEYOND:
             return self.type_names[found - FIRST_TYPE]
@@ -421,7 +421,7 @@ class Reference:
     # -- kinship
 
     def _share(self, earned: list[float]) -> list[float]:
-        """The rewards after sharing, and prestige on top."""
+        """The rewards after sharing, plus prestige."""
         living = [slot for slot, agent in enumerate(self.agents) if agent.alive]
         mode, paid = self.config.kinship.mode, list(earned)
         if mode in ("teams", "families", "groups"):
@@ -451,14 +451,14 @@ class Reference:
         return paid
 
     def kin(self, slot: int, other: int) -> float:
-        """Relatedness of another to an observer, as the kinship plane shows it (before x 255)."""
+        """Relatedness of ``other`` to the observer ``slot``, as in the kinship plane (before x 255)."""
         mode = self.config.kinship.mode
         if mode in ("matrix", "relatedness"):
             return self.related[slot][other]
         label = self.agents[slot].label
         return float(mode != "none" and label != -1 and label == self.agents[other].label)
 
-    # -- what an agent is shown
+    # -- masks and observations
 
     def mask(self, slot: int) -> list[int]:
         """[A] which actions would succeed."""
@@ -470,7 +470,7 @@ class Reference:
         return [int(not self.obstacle(slot, action, tick)) for action in range(count)]
 
     def _features(self, slot: int, row: int, col: int) -> dict[tuple[str, str], int]:
-        """What there is to be known about a cell, by plane; zeros may be left out."""
+        """The values of a cell, by plane; zeros may be left out."""
         found, which = self._there((row, col)), -1
         if found in (EMPTY, BEYOND):
             return {}
@@ -527,13 +527,13 @@ class Reference:
         rows = [row for row in rows if row[2]][: seen.tokens]
         return rows + [[255] * 3 for _ in range(seen.tokens - len(rows))]
 
-    # -- beside the kernels
+    # -- comparison with the kernels
 
     def compare(self, world: World, i: int) -> None:
-        """Row i against this world, in every array that the rules define.
+        """Compare row i with this world, in every array that the rules define.
 
-        ``which`` counts where a cell isn't empty; ``order``, ``pool`` and ``work`` are scratch. ``last_reward`` may
-        differ as ``close`` allows and is taken over, so that planes made from it are comparable.
+        ``which`` counts only in cells that aren't empty; ``order``, ``pool`` and ``work`` are scratch. ``last_reward``
+        may differ as ``close`` allows and is then copied, so that planes made from it are comparable.
 
         Raises:
             AssertionError: they differ; says where.
@@ -560,5 +560,5 @@ class Reference:
 
 
 def _where(theirs: list[Any], ours: list[Any]) -> tuple[int, Any, Any]:
-    """The first place that differs: its number, their value, ours."""
+    """The first difference: its index, their value, ours."""
     return next((k, a, b) for k, (a, b) in enumerate(zip(theirs, ours, strict=True)) if a != b)

@@ -1,6 +1,6 @@
-"""Gridworlds of all sorts, and scripted players that try everything: what ``gridworld_differential`` plays.
+"""Varied gridworlds, and scripted players that try everything, for ``gridworld_differential``.
 
-The players exist to make every rule happen (random walkers hardly ever loot, swap or convert); they play badly.
+The players are made to trigger every rule (random walkers hardly ever loot, swap or convert), not to play well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .gridworld_reference import Reference, plane_list
 __all__ = ["MOODS", "Players", "varied_config"]
 
 LARGE = ("a100_100x100", "a100_r25_100x100")
-"""Presets that only a few worlds use: a tick of theirs takes as long as fifty of the small ones."""
+"""Presets that only a few worlds use: one of their ticks takes as long as fifty of a small world's."""
 SMALL = {"height": 12, "width": 12, "agents": 8, "objects": {"wall": 8, "generator": 8, "converter": 4, "altar": 3}}
 """A crowded map, where agents meet."""
 TERRAINS = ("rooms", "bsp", "maze", "radial_maze", "mean_distance", "mirror", "caves", "bases")
@@ -51,9 +51,9 @@ assert {name.split(".")[0] + "." + name.split(".")[-1] for name in RANGE_ENDS} =
 
 
 def varied_config(number: int) -> tuple[str, GridworldConfig]:
-    """The configuration of world number ``number``, and what to call it: a preset, or a preset with variations.
+    """The name and configuration of world number ``number``: a preset, or a preset with variations.
 
-    Every preset comes as it is; nearly two of three worlds vary one.
+    Every preset also occurs unchanged; nearly two of three worlds vary one.
     """
     random = Random(f"world {number}")
     if number % 50 < len(LARGE):
@@ -140,7 +140,10 @@ def _kinship(random: Random, changes: dict[str, Any], base: str) -> None:
 
 
 def _pedigree(random: Random, founders: int) -> list[list[int]]:
-    """Two strangers, their children, and founders of brothers and sisters (inbred) or of one parent that is known."""
+    """Two unrelated ancestors, their two children, and founders.
+
+    A founder's parents are both children (inbred), both ancestors, one known child, or unknown.
+    """
     first = founders
     rows = [[first, -1, -1], [first + 1, -1, -1], [first + 2, first, first + 1], [first + 3, first, first + 1]]
     parents = ([first + 2, first + 3], [first, first + 1], [first + 2, -1], [-1, -1])
@@ -159,16 +162,16 @@ def _ranges(random: Random, changes: dict[str, Any], base: str) -> None:
 
 
 MOODS = (*("worker",) * 5, "raider", "raider", "helper", "helper", "legal", "any")
-"""What a player is up to for some ticks."""
+"""What a player tries to do for some ticks; repeats are more likely."""
 
 
 class Players:
-    """One player in each slot; moods change now and then.
+    """One player for each slot; moods change now and then.
 
     Args:
-        reference: the world that they play in, which they see whole.
-        number: their random numbers.
-        moods: what they choose from.
+        reference: the world that they play in, which they see completely.
+        number: seed of their random numbers.
+        moods: the moods that they choose from.
     """
 
     def __init__(self, reference: Reference, number: int, moods: tuple[str, ...] = MOODS) -> None:
@@ -180,7 +183,7 @@ class Players:
         self.actions = reference.actions
 
     def act(self) -> list[int]:
-        """[S] an action number for each slot, the dead included; a few that don't exist."""
+        """[S] an action number for each slot, dead agents included; a few numbers don't exist."""
         return [self._one(slot) for slot in range(len(self.moods))]
 
     def _one(self, slot: int) -> int:
@@ -202,7 +205,7 @@ class Players:
         return self._walk(slot)
 
     def _any_of(self, slot: int, verbs: tuple[range, ...]) -> int:
-        """A verb of which the mask allows something, then one of its actions; 0 if there is none."""
+        """A random verb with a legal action, then one of its legal actions; 0 if there is none."""
         tick = self.world.rules["clock"] + 1
         found = [[a for a in verb if not self.world.obstacle(slot, a, tick)] for verb in verbs]
         found = [allowed for allowed in found if allowed]
@@ -222,7 +225,7 @@ class Players:
         return 17 if self.random.random() < (0.03 if agent.shield else 0.1) else 0
 
     def _goal(self, slot: int) -> tuple[int, int]:
-        """A cell near a thing or agent that is worth going to."""
+        """The cell of the nearest object or agent that the player's mood looks for."""
         world, me = self.world, self.world.agents[slot]
         if self.moods[slot] == "worker":
             wanted = self._wanted(slot)
@@ -232,7 +235,7 @@ class Players:
         return min(places or [(0, 0)], key=lambda place: abs(place[0] - me.row) + abs(place[1] - me.col))
 
     def _wanted(self, slot: int) -> int:
-        """A type that it could use with what it holds, rather one that takes something."""
+        """An object type that the agent has the items to use; types with inputs are more likely."""
         held, choice = self.world.items[slot], [0]
         for t, (inputs, _) in enumerate(self.world.recipes):
             if self.world.types[t].usable and all(has >= needs for has, needs in zip(held, inputs, strict=True)):
@@ -240,7 +243,7 @@ class Players:
         return self.random.choice(choice)
 
     def _walk(self, slot: int) -> int:
-        """Towards the goal; use what is there; turn away at random where something is in the way."""
+        """Walk towards the goal and use what is there; if something is in the way, move or turn at random."""
         world, me, random = self.world, self.world.agents[slot], self.random
         row, col = self.goals[slot]
         ahead = world.cell(me, 1)

@@ -1,10 +1,10 @@
-"""What settings do to learning: tic-tac-toe in memory, looked at exactly, without a match.
+"""The effect of settings on learning: trains on tic-tac-toe in memory and evaluates exactly, without matches.
 
     python -m coterie.benchmarks.learning --model tiny-v2 --updates 300 credit.lam=0.5 credit.memory=0
 
-Settings are those of the game's preset but for what is named: SECTION.FIELD=VALUE, as in a run's config.yaml. A line
-every twenty updates: drawn against perfect play and won against random, by the likeliest move and as sampled, and how
-likely a corner is as reply to a centre opening, which is the last thing that is learned (docs/training.md).
+Settings come from the game's preset unless named: SECTION.FIELD=VALUE, as in a run's config.yaml. Every twenty updates
+it prints the share drawn against perfect play and won against random, greedy and sampled, and the probability of
+answering a centre opening with a corner, which is learned last (docs/training.md).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def settings(words: Sequence[str]) -> dict[str, Any]:
     """``["credit.lam=0.5"]`` as nested data.
 
     Raises:
-        UsageError: a word that doesn't read SECTION.FIELD=VALUE.
+        UsageError: an argument that isn't of the form SECTION.FIELD=VALUE.
     """
     found: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         section, dot, field = name.partition(".")
         if not (equals and dot and section and field):
-            raise UsageError(f"{word!r} doesn't read SECTION.FIELD=VALUE, such as credit.lam=0.5.")
+            raise UsageError(f"{word!r} isn't of the form SECTION.FIELD=VALUE, such as credit.lam=0.5.")
         found.setdefault(section, {})[field] = yaml.safe_load(value)
     return found
 
@@ -49,7 +49,7 @@ def settings(words: Sequence[str]) -> dict[str, Any]:
 def main(argv: list[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m coterie.benchmarks.learning", description="What settings do to learning tic-tac-toe, exactly."
+        prog="python -m coterie.benchmarks.learning", description="The effect of settings on learning tic-tac-toe."
     )
     parser.add_argument(
         "words", nargs="*", metavar="SECTION.FIELD=VALUE", help="settings that differ from the preset's"
@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--model", default="", help="the base model; by default the preset's")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--updates", type=int, default=300)
-    parser.add_argument("--every", type=int, default=20, help="updates between two looks")
+    parser.add_argument("--every", type=int, default=20, help="updates between two lines")
     parser.add_argument("--threads", type=int, default=1)
     asked = parser.parse_args(argv)
     try:

@@ -1,10 +1,10 @@
-"""What a player of the mate-in-one curriculum has learned, and what it still misses.
+"""What a player of the mate-in-one curriculum solves, and what it misses.
 
     python -m coterie.benchmarks.mates RUN [RUN ...] [--positions 2000] [--seed 0]
 
-Each player is shown the held-out positions; of its likeliest moves is counted which give check and which mate, in all
-and by the piece that mates, by how many moves mate and by how many give check. Beside it stand a uniform choice and a
-uniform choice among the moves that give check. Nothing here is told to a player.
+Each player gets the held-out positions; its likeliest moves that give check and that mate are counted, in all and by
+the piece that mates, by the number of mating moves and by the number of checks. A uniform choice and a uniform choice
+among the checks are listed for comparison. Players get none of these figures.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ KINDS = " PNBRQK"
 
 @dataclass(frozen=True)
 class Problem:
-    """One position, looked at.
+    """One position with its checks and mates.
 
     Attributes:
         actions: [C] its legal actions, ascending. check, mate: [C] which of them give check, and mate.
-        piece: what mates, by letter (``P`` promotes or just steps), or ``several``.
+        piece: letter of the piece that mates (``P``: with or without promotion), or ``several``.
     """
 
     actions: NDArray[np.int64]
@@ -66,11 +66,11 @@ def problems(game: Any, positions: Positions) -> list[Problem]:
 
 
 def breakdown(found: list[Problem], chosen: list[int]) -> dict[str, Any]:
-    """Shares of positions over all, and by group: (how many, solved by the player, by a uniformly chosen check).
+    """Shares over all positions, and for each group: positions, share solved, and share of a uniformly chosen check.
 
     Args:
         found: the problems.
-        chosen: index of the move that a player took in each.
+        chosen: index of the move that the player chose in each.
     """
     mates = np.array([p.mate[k] for p, k in zip(found, chosen, strict=True)])
     checks = np.array([p.check[k] for p, k in zip(found, chosen, strict=True)])
@@ -101,10 +101,10 @@ def breakdown(found: list[Problem], chosen: list[int]) -> dict[str, Any]:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Command line: one JSON object a player."""
+    """Command line; prints one JSON object per player."""
     parser = argparse.ArgumentParser(prog="python -m coterie.benchmarks.mates", description="What a player solves.")
     parser.add_argument("players", nargs="+", help="run folders, models or baselines")
-    parser.add_argument("--positions", type=int, default=2000, help="held-out positions, evenly taken")
+    parser.add_argument("--positions", type=int, default=2000, help="held-out positions, evenly spaced over the file")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
     from ..agents.core import Turn, seeded

@@ -1,9 +1,10 @@
-"""How well a language model knows a game's notation, and whether it prefers anything: before it learned to play.
+"""How well an untrained language model knows a game's notation, and whether it prefers any actions.
 
     python -m coterie.benchmarks.notation tiny-v2 --games gridworld:a3_9x9 gridworld:a5_25x25 chess
 
-Questions come from uniformly random play of games that no recipe's seed draws. Of each, the model's distribution over
-the legal actions beside the uniform one; then it may say anything, sampled, and illegal answers are counted.
+Prompts come from uniformly random play, with a seed that no training recipe uses. For each, the model's distribution
+over the legal actions is compared with the uniform one; then it answers freely, by sampling, and illegal answers are
+counted.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SEED = 54_321
 
 
 def questions(game: Game, count: int, within: int = 40, seed: int = SEED) -> list[Turn]:
-    """That many turns with a choice, each of a game of its own after 0 to ``within`` random turns (ticks)."""
+    """``count`` turns with a choice, each from a different game after 0 to ``within`` - 1 random turns (ticks)."""
     vec = VecEnv(game, count, autoreset_mode="Disabled", illegal="noop" if game.info.is_world else "raise")
     vec.reset(seed=seed)
     rng = np.random.default_rng(seed)
@@ -47,7 +48,7 @@ def questions(game: Game, count: int, within: int = 40, seed: int = SEED) -> lis
                 found.append(Turn(game, state, 0, player, mask[i, seat].copy(), game.key(state, 0)))
                 left[i] = -1
             else:
-                left[i] = 1  # nothing to choose here: the next turn
+                left[i] = 1  # no choice here: try the next turn
         if ended.any():
             vec.reset(mask=ended)
             left[ended & (left >= 0)] = rng.integers(0, within, int((ended & (left >= 0)).sum()))
@@ -58,7 +59,7 @@ def questions(game: Game, count: int, within: int = 40, seed: int = SEED) -> lis
 
 
 def indifference(name: str, game: Game, turns: Sequence[Turn], seed: int = SEED) -> dict[str, float]:
-    """``near_uniform`` (entropy over that of a uniform choice), ``kl`` (nats to uniform), ``illegal`` (said freely)."""
+    """``near_uniform`` (entropy over a uniform choice's), ``kl`` (nats to uniform), ``illegal`` (of free answers)."""
     model = load_model(name)
     near, away = [], []
     for turn, policy in zip(turns, LLMAgent(LoraPolicy(model)).policy(turns), strict=True):
@@ -78,11 +79,11 @@ def indifference(name: str, game: Game, turns: Sequence[Turn], seed: int = SEED)
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Command line: one JSON object a model and game."""
+    """Command line; prints one JSON object per model and game."""
     parser = argparse.ArgumentParser(prog="python -m coterie.benchmarks.notation", description=(__doc__ or "")[:200])
     parser.add_argument("models", nargs="+")
-    parser.add_argument("--games", nargs="+", required=True, help="names; a preset stands behind a colon")
-    parser.add_argument("--positions", type=int, default=150, help="questions a game")
+    parser.add_argument("--games", nargs="+", required=True, help="names, such as chess or gridworld:PRESET")
+    parser.add_argument("--positions", type=int, default=150, help="prompts per game")
     options = parser.parse_args(argv)
     for word in options.games:
         name, _, preset = word.partition(":")

@@ -2,15 +2,15 @@
 
 Three workloads, all on one thread:
 
-* tic-tac-toe positions, choice decoding, the built-in model: what a rollout does (equal prompts computed once);
-* chess positions of random games, choice decoding over all legal moves in SAN, the built-in model and smollm2; beside
-  it the plain way, every move behind the prompt as a row of its own, which must give the same probabilities;
+* tic-tac-toe positions, choice decoding, the built-in model: as in a rollout (equal prompts computed once);
+* chess positions of random games, choice decoding over all legal moves in SAN, the built-in model and smollm2; compared
+  with the plain way, one row with prompt and answer for every move, which must give the same probabilities;
 * smollm2 in bfloat16, prompts of 128 random tokens, 32 new ones, prompt sharing off, LoRA r 16 on all linear layers,
-  rows sorted by player: 8 players in one batch against 1, for 64 rows and for 8. peft's ``adapter_names`` goes through
-  the same loop.
+  rows sorted by player: 8 players in one batch against 1, for 64 rows and for 8. peft's ``adapter_names`` runs in the
+  same loop.
 
-Ratios are of times taken in turns in one run. ``GEMM peak`` is the best of 1024-square products and of the model's own
-largest one, measured here: what "share" refers to.
+Ratios compare times that alternate in one run. "share" is relative to ``GEMM peak``, measured here: the best of
+1024-square products and of the model's own largest one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def measurements(quick: bool = False) -> Iterator[Measurement]:
     """All figures of this room, one by one.
 
     Args:
-        quick: fewer rows, tokens and repeats: does it run, not how fast.
+        quick: fewer rows, tokens and repeats, to test that it runs.
     """
     import torch
 
@@ -58,7 +58,7 @@ def measurements(quick: bool = False) -> Iterator[Measurement]:
 
 
 def decisions(quick: bool = False) -> Iterator[Measurement]:
-    """Decisions a second of choice decoding: positions of random tic-tac-toe games, asked once each call."""
+    """Decisions per second of choice decoding, in positions of random tic-tac-toe games."""
     from peft import LoraConfig
 
     from .. import make_vec
@@ -74,7 +74,7 @@ def decisions(quick: bool = False) -> Iterator[Measurement]:
     games = 64 if quick else 1024
     vec = make_vec("tictactoe-v0", num_envs=games, seed=0)
     vec.reset(seed=0)
-    for _ in range(40):  # random games, long out of step
+    for _ in range(40):  # random games, at different stages
         vec.step(vec.sample_actions())
     game, key = vec.game, vec.game.key
     turns = [Turn(game, vec.state, k, int(vec.player[k]), vec.action_mask[k], key(vec.state, k)) for k in range(games)]
@@ -94,7 +94,7 @@ def _answer(policy: Any, turns: Sequence[Any], players: Sequence[str]) -> None:
 
 
 def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
-    """Decisions a second over the legal moves of chess: through packed tries, and with a row for each move."""
+    """Decisions per second over the legal moves of chess: with packed tries, and with a row for each move."""
     import numpy as np
     from peft import LoraConfig
 
@@ -114,7 +114,7 @@ def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
         table, _ = ask()
         plain = _one_by_one(policy, questions[:2])
         for row, other in zip(table, plain, strict=False):
-            # In bfloat16 each logit has 8 bits, and an answer several tokens; processors add up in different orders.
+            # In bfloat16 a logit has 8 significant bits, and an answer several tokens; CPUs sum in different orders.
             rtol, atol = (0.2, 0.03) if name == "smollm2" else (0.0, 1e-3)
             assert np.allclose(np.exp(row[: len(other)]), np.exp(other), rtol, atol)
         few = questions[: max(2, count // 8)]
@@ -139,7 +139,7 @@ def chess_decisions(quick: bool = False) -> Iterator[Measurement]:
 
 
 def _chess_turns(count: int) -> list[Any]:
-    """Positions of random games that are long out of step."""
+    """Positions of random games at different stages."""
     from .. import make_vec
     from ..agents.core import Turn
 
@@ -152,13 +152,13 @@ def _chess_turns(count: int) -> list[Any]:
 
 
 def _answer_afresh(policy: Any, turns: Sequence[Any]) -> None:
-    """Decisions on positions never seen before: their texts are made and spelt too."""
+    """Decisions in positions that are not cached: includes making and tokenizing their texts."""
     policy._asked.clear()
     _answer(policy, turns, ["main"] * len(turns))
 
 
 def _one_by_one(policy: Any, questions: Sequence[Any]) -> list[Any]:
-    """[moves] log-probabilities of each question, every answer fed behind its prompt as a padded row."""
+    """[moves] log-probabilities for each prompt, with one padded row of prompt and answer for every answer."""
     import torch
 
     out = []
@@ -183,7 +183,7 @@ def _one_by_one(policy: Any, questions: Sequence[Any]) -> list[Any]:
 
 
 def _population(quick: bool) -> Iterator[Measurement]:
-    """smollm2: the GEMM peak, tokens/s, 8 players against 1 beside peft, and a training step."""
+    """smollm2: the GEMM peak, tokens/s, 8 players against 1 (also with peft), and a training step."""
     import torch
     from peft import LoraConfig
 
@@ -217,7 +217,7 @@ def _gemm_peak(dtype: Any) -> float:
 
 
 def _prefill_share(model: Any, bank: Any, peak: float, quick: bool) -> Measurement:
-    """Tokens/s of feeding prompts, and which share of the GEMM peak the model's own products reach."""
+    """Tokens/s of the forward pass over prompts, and the share of the GEMM peak that the model's products reach."""
     import torch
 
     rows = 4 if quick else 16
@@ -238,7 +238,7 @@ def _prefill_share(model: Any, bank: Any, peak: float, quick: bool) -> Measureme
 
 
 def _mixed(model: Any, bank: Any, theirs: Any, rows: int, quick: bool) -> Iterator[Measurement]:
-    """The time of 8 players in one batch over that of 1: ours, and peft's."""
+    """The time of 8 players in one batch divided by that of 1: ours, and peft's."""
     from ..agents.llm.scoring.generation import generate
 
     new = 4 if quick else NEW
@@ -271,7 +271,7 @@ def _mixed(model: Any, bank: Any, theirs: Any, rows: int, quick: bool) -> Iterat
 
 
 class _PeftRows:
-    """peft's own routing behind the calls that ``generate`` makes."""
+    """peft's own routing, with the interface that ``generate`` needs."""
 
     def __init__(self, model: Any, names: Sequence[str]) -> None:
         self.model, self.names, self.config = model, list(names), model.config
@@ -288,7 +288,7 @@ class _PeftRows:
 
 
 def _training_step(model: Any, bank: Any, theirs: Any, names: Sequence[str], quick: bool) -> Measurement:
-    """One optimiser step of 8 players, a row each: one pass of the bank against 8 passes of peft."""
+    """One optimizer step of 8 players, one row each: one pass of the bank against 8 passes of peft."""
     import torch
 
     from ..agents.bank.optimizer import BankAdamW
@@ -349,12 +349,12 @@ def _ids(rows: int, tokens: int) -> Any:
 
 
 def _owners(rows: int) -> list[int]:
-    """[rows] slots, sorted: all players, equally many rows each."""
+    """[rows] slots, sorted: every player has the same number of rows, give or take one."""
     return sorted(k % PLAYERS for k in range(rows))
 
 
 def _times(work: Callable[[], object], repeats: int) -> list[float]:
-    """Seconds of each call, after one unmeasured."""
+    """Seconds of each call, after one warm-up call."""
     work()
     times = []
     for _ in range(repeats):
@@ -369,12 +369,12 @@ def _seconds(work: Callable[[], object], quick: bool) -> float:
 
 
 def _in_turns(works: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """Median seconds of each, measured in turns, so that a busy machine troubles all alike."""
+    """Median seconds of each workload, in alternation, so that a busy machine slows all alike."""
     times: list[list[float]] = [[] for _ in works]
     for turn in range(repeats + 1):
         for k, work in enumerate(works):
             start = time.perf_counter()
             work()
-            if turn or repeats == 1:  # the first round warms up, where there are more
+            if turn or repeats == 1:  # with several repeats the first round is a warm-up
                 times[k].append(time.perf_counter() - start)
     return [statistics.median(t) for t in times]

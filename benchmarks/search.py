@@ -1,9 +1,9 @@
 """How fast and how good the searching players are: ``coterie bench search``.
 
-Alpha-beta's nodes and MCTS's playouts a second, one thread, by the clock on the wall and by processor time (which a
-busy machine changes less); then matches with 95 % Wilson intervals. Where Stockfish is installed, its nodes a second
-are taken in the same run, position by position: one thread, its own settings otherwise (a node of its is worth more: a
-network judges better than tables).
+Alpha-beta's nodes and MCTS's playouts per second, on one thread, by wall-clock time and by CPU time (which a busy
+machine changes less); then matches with 95 % Wilson intervals. If Stockfish is installed, its nodes per second are
+measured in the same run, position by position, on one thread and otherwise with its defaults (its nodes are worth more:
+a network evaluates better than tables).
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ MATCHES = (
     ("connect_four", "mcts:2000", "mcts:200", 100),
     ("tictactoe", "mcts:1000", "minimax", 200),
 )
-"""Game, player, opponent, games; chess games begin with up to 4 random plies, so that no two are alike."""
+"""Game, player, opponent, games; chess games begin with up to 4 random plies, so that they differ."""
 
 
 def measurements() -> Iterator[Measurement]:
-    """Every figure of this room, one by one as it is taken."""
+    """All figures of this room, one by one."""
     yield from _nodes()
     for name, playouts in PLAYOUTS.items():
         yield _playouts(make_game(name), playouts)
@@ -63,7 +63,7 @@ def measurements() -> Iterator[Measurement]:
 
 
 def _nodes() -> Iterator[Measurement]:
-    """Median over the positions; a search of the same position warms up."""
+    """Median over the positions; each is searched briefly first, to warm up."""
     stockfish = shutil.which("stockfish") or "/usr/games/stockfish"
     engine = Engine(stockfish) if Path(stockfish).exists() else None
     ours, busy, theirs, depths = [], [], [], []
@@ -116,7 +116,7 @@ def _playouts(game: Game, playouts: int) -> Measurement:
 
 
 def _match(game: Game, player: str, opponent: str, games: int) -> Measurement:
-    """Won games per cent; how many were drawn and lost, and the time, stand beside."""
+    """Percentage of games won; with the numbers won, drawn and lost, and the time."""
     agents = make_baseline(player, game), make_baseline(opponent, game)
     start = time.perf_counter()
     result = play_match(game, agents, games, seed=0, opening_plies=4 if game.info.name == "chess" else 0)

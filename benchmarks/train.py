@@ -1,9 +1,9 @@
-"""Whole training steps: games, credit, loss, AdamW. Beside it the same work by TRL's GRPOTrainer.
+"""Whole training steps: games, credit, loss, AdamW; compared with the same work in TRL's GRPOTrainer.
 
-The workload: tic-tac-toe against random, 64 games a step from the empty board, a Llama of 3 layers, 128 wide, on bytes,
-prompts of 36 characters, LoRA r 16 on all linear layers, one pass over each batch, one thread. TRL plays through
-``training.trl.GameBridge``: the same games, the same prompts; free decoding of one token, for that is what it has, and
-a random legal action where the token means none, so that games last as long as ours.
+The workload: tic-tac-toe against random, 64 games per step from the empty board, a Llama of 3 layers, 128 wide, on
+bytes, prompts of 36 characters, LoRA r 16 on all linear layers, one pass over each batch, one thread. TRL plays through
+``training.bridges.trl.GameBridge``: the same games and prompts, free decoding of one token, which is all it has, and a
+random legal action if the token is not one, so that games last as long as ours.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FRAME = "tictactoe: mark, board: "
 
 
 def measurements() -> Iterator[Measurement]:
-    """64 games a step beside TRL; the same in self-play; then 1,024, where equal questions are met more often."""
+    """64 games per step, compared with TRL; then in self-play; then 1,024, where equal prompts are more frequent."""
     import torch
 
     threads = torch.get_num_threads()
@@ -50,7 +50,7 @@ def _model_folder(folder: Path) -> Path:
 
 
 def _framed(template: Any) -> Any:
-    """The template with some more words before each line, up to ~35 tokens."""
+    """The template with a fixed prefix before each line, up to ~35 tokens."""
     from ..agents.core import Turn
     from ..agents.llm.prompts import Template
 
@@ -62,7 +62,7 @@ def _framed(template: Any) -> Any:
 
 
 def _ours(games: int, passes: int, steps: int, opponents: str = "random=1") -> tuple[float, dict[str, int]]:
-    """Learner decisions a second over whole updates; prompt tokens, and decisions a second of the processor's time."""
+    """Learner decisions per second over whole updates; prompt tokens, and decisions per second of CPU time."""
     from dataclasses import replace
 
     from ..training.loop import Trainer
@@ -89,7 +89,7 @@ def _ours(games: int, passes: int, steps: int, opponents: str = "random=1") -> t
 
 
 def _trl(steps: int) -> float | None:
-    """Decisions a second of TRL's GRPOTrainer on the same games; None where it isn't installed."""
+    """Decisions per second of TRL's GRPOTrainer on the same games; None if it isn't installed."""
     try:
         from peft import LoraConfig
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -107,7 +107,7 @@ def _trl(steps: int) -> float | None:
 
     with tempfile.TemporaryDirectory() as folder:
         path = _model_folder(Path(folder) / "model")
-        # An untrained model rarely says a legal action: without "resample" TRL's games would be one decision long.
+        # An untrained model rarely answers legally: without "resample" TRL's games would be one decision long.
         tokenizer = AutoTokenizer.from_pretrained(path)
         bridge = GameBridge("tictactoe", tokenizer=tokenizer, opening_plies=0, illegal="resample")
         bridge.template = _framed(bridge.template)

@@ -1,6 +1,6 @@
-"""Thousands of games side by side: arrays in, arrays out.
+"""Thousands of games in parallel: arrays in, arrays out.
 
-The arrays are the environment's own and are written anew at every call; copy what you keep.
+The environment owns the arrays and overwrites them at every call; copy what you keep.
 """
 
 import time
@@ -21,7 +21,7 @@ def main(num_envs: int = 4096, steps: int = 200) -> float:
         won += (rewards > 0).sum(axis=0)
         ended += int((terminations | truncations).sum())
     seconds = time.perf_counter() - start
-    print(f"{obs['observation'].shape} observations, {obs['action_mask'].shape} masks a step")
+    print(f"{obs['observation'].shape} observations, {obs['action_mask'].shape} masks per step")
     print(f"{ended} games; X won {won[0] / ended:.1%}, O won {won[1] / ended:.1%}")
     print(f"{num_envs * steps / seconds / 1e6:.1f} M steps/s; vec.random_rollout(steps) stays in the kernel")
     return float(won[0] / ended)

@@ -1,4 +1,4 @@
-"""A picture of every terrain: the gallery's pages name a picture and then the configuration that it shows.
+"""A picture of every terrain: the gallery's page names each picture, followed by the configuration that it shows.
 
 Needs ``pip install 'coterie[render]'``. Usage: ``python examples/gridworld_maps.py [FOLDER] [PAGE]``; the page is
 docs/games/gridworld-maps.md.
@@ -31,7 +31,7 @@ def picture(config: dict[str, Any], seed: int = 1) -> Image.Image:
 
 
 def main(folder: str = "pictures", page: str = str(PAGE)) -> list[Path]:
-    """Draw the page's pictures; returns the files."""
+    """Render the page's pictures; returns the files."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     files = []
     for name, config in gallery(Path(page)).items():

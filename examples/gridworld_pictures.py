@@ -1,4 +1,4 @@
-"""A picture of every gridworld that has a name, as the page of the gridworld shows them: docs/images/gridworld-*.png.
+"""A picture of every gridworld preset, for the gridworld's page: docs/images/gridworld-*.png.
 
 Needs ``pip install 'coterie[render]'``. Usage: ``python examples/gridworld_pictures.py [FOLDER] [PRESET ...]``.
 """
@@ -13,7 +13,7 @@ from coterie.envs.gridworld.config.presets import list_presets
 
 
 def picture(preset: str, ticks: int = 60, seed: int = 2) -> Image.Image:
-    """The world after some ticks of agents that choose at random among what can succeed."""
+    """The world after some ticks of agents that sample from the actions that can succeed."""
     env = coterie.make("gridworld-v0", preset=preset, max_steps=ticks + 1, api="parallel", render_mode="rgb_array")
     observations, _ = env.reset(seed=seed)
     for agent in env.agents:
@@ -25,7 +25,7 @@ def picture(preset: str, ticks: int = 60, seed: int = 2) -> Image.Image:
 
 
 def main(folder: str = "pictures", *presets: str) -> list[Path]:
-    """Draw the presets, all of them by default; returns the files."""
+    """Render the presets, all of them by default; returns the files."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     files = []
     for preset in presets or list_presets():

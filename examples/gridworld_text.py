@@ -1,6 +1,6 @@
-"""A gridworld played from its texts alone: what a language model is told of it is enough to live on.
+"""A gridworld played from its text observations alone: they hold enough to play by.
 
-The player reads what it holds, where the nearest object of each type is, and which actions are legal.
+The player reads its items, where the nearest object of each type is, and which actions are legal.
 """
 
 import random
@@ -13,7 +13,7 @@ NEAREST = re.compile(r"(\w+) ready((?: \d+ (?:up|down|left|right))+)")
 
 
 def wish(text: str) -> str:
-    """An altar with energy to pay, a converter with something to convert, else a generator."""
+    """The object to go to: an altar if there is enough energy, a converter if there is an item, else a generator."""
     own = text.partition("\n")[0]
     if int(re.findall(r"energy (\d+)", own)[0]) >= 150:
         return "altar"
@@ -21,14 +21,14 @@ def wish(text: str) -> str:
 
 
 def choose(text: str, rng: random.Random) -> str:
-    """An answer to one observation."""
+    """The action for one observation."""
     legal = text.rpartition("Legal: ")[2].rstrip(".").split(", ")
     if "use" in legal:
         return "use"
     looks = re.findall(r"look (\w+)", text)[0]
     where = dict(NEAREST.findall(text)).get(wish(text), "")
     goal = [side for side in SIDES if side in where]
-    if not goal or rng.random() < 0.1:  # wander; now and then anyway, to get round what is in the way
+    if not goal or rng.random() < 0.1:  # wander, sometimes even with a goal, to get round obstacles
         return "forward" if "forward" in legal and rng.random() < 0.8 else f"face {rng.choice(SIDES)}"
     if looks in goal and "forward" in legal:
         return "forward"
@@ -36,7 +36,7 @@ def choose(text: str, rng: random.Random) -> str:
 
 
 def guess(text: str, rng: random.Random) -> str:
-    """Any of the simple actions, whatever the text says."""
+    """A random simple action, whatever the text says."""
     return rng.choice(("forward", "use", *(f"face {side}" for side in SIDES)))
 
 

@@ -1,4 +1,4 @@
-"""A world that is recorded while it is played, played again from the file, filmed, and seen in its window.
+"""Records a world during play, replays it from the file, makes a film, and shows it in its window.
 
 Needs ``pip install 'coterie[render]'``. Usage: ``python examples/gridworld_watching.py [FOLDER]``.
 """
@@ -20,7 +20,7 @@ WINDOW = "coterie.renderers.gridworld_window:GridworldWindow"
 
 
 def record(path: Path, ticks: int = 200) -> None:
-    """Two worlds of a batch under random hands; those of row 0 go into the file."""
+    """Play two worlds at random and record row 0 in the file."""
     env = Recorded(coterie.make_vec("gridworld", 2, preset="a5_25x25", max_steps=ticks), path, rows=[0])
     env.reset(seed=0)
     for _ in range(ticks):
@@ -29,7 +29,7 @@ def record(path: Path, ticks: int = 200) -> None:
 
 
 def screenshot(path: Path, seconds: float = 0.3) -> None:
-    """The window of a replay, with an agent that is looked at."""
+    """Save a picture of the window of a replay, with one agent selected."""
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     saved = read_games(path)[-1]
     session = WorldSession(Replayed(saved.game, saved.record), [], WINDOW, look=1)
@@ -41,11 +41,11 @@ def screenshot(path: Path, seconds: float = 0.3) -> None:
 
 
 def main(folder: str = "pictures") -> None:
-    """Record, check, film, look."""
+    """Record, replay, make a film, take a screenshot."""
     path = Path(folder) / "world.jsonl"
     record(path)
-    saved = read_games(path)[-1]  # played again: every tick leads where it led
-    print(f"{len(saved.record.actions)} ticks in {path.stat().st_size} bytes, played again exactly")
+    saved = read_games(path)[-1]  # replayed and checked: every tick leads to the recorded state
+    print(f"{len(saved.record.actions)} ticks in {path.stat().st_size} bytes, replayed exactly")
     states = (state for state, _, _ in replay(saved.game, saved.record))
     print(film((draw(saved.game, state, 0, size=300) for state in states), path.with_suffix(".gif"), seconds=0.1))
     screenshot(path)

@@ -1,6 +1,6 @@
 """A plain single-agent learner on the Gymnasium vector view: a table of values, learned against a random opponent.
 
-Any trainer for ``gymnasium.vector`` environments sees the same: one row a game, the opponent plays inside ``step``.
+Any trainer for ``gymnasium.vector`` environments sees the same: one row per game; the opponent moves inside ``step``.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ PLACES = 3 ** np.arange(9)
 
 
 def boards(obs: dict[str, np.ndarray]) -> np.ndarray:
-    """[N] a number for each board: a digit a cell, 0 empty, 1 own, 2 the opponent's."""
+    """[N] a base-3 number for each board, one digit per cell: 0 empty, 1 own, 2 the opponent's."""
     planes = obs["observation"].reshape(-1, 9, 2).astype(np.int64)
     return (planes[..., 0] + 2 * planes[..., 1]) @ PLACES
 

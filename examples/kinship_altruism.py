@@ -1,7 +1,7 @@
-"""Hamilton's rule, learned: who gives to kin? Giving costs 1 and brings the other 3, so it pays where r > 1/3.
+"""Hamilton's rule, learned: a gift costs 1 and gives the other player 3, so giving to kin pays if r > 1/3.
 
-Two players meet again and again and learn from what they are paid. Nobody is told to be kind: the wrapper only counts
-the rewards of kin by their relatedness.
+Two players meet repeatedly and learn from their rewards alone: the wrapper adds the rewards of kin, weighted by their
+relatedness.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def learn(pedigree: Pedigree, games: int, seed: int) -> float:
     env = KinshipWrapper(game, Relatedness(pedigree))
     draw = np.random.default_rng(seed)
     wish = dict.fromkeys(env.possible_agents, 0.0)  # log-odds of giving
-    usual = dict.fromkeys(env.possible_agents, 0.0)  # what is paid on average
+    usual = dict.fromkeys(env.possible_agents, 0.0)  # running mean of the rewards
     gifts = []
     for k in range(games):
         env.reset()

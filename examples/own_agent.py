@@ -1,6 +1,6 @@
-"""An agent of your own, measured against the built-in ones.
+"""Your own agent, measured against the built-in ones.
 
-``act`` is asked for many games at once and answers all of them.
+``act`` gets the turns of many games at once and returns a decision for each.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A game of your own in one file: Nim. ``register`` makes it reachable through every face."""
+"""Your own game in one file: Nim. ``register`` makes it available through every face."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def nim() -> Game:
         info=GameInfo(players=2, num_actions=3, observation_shape=(1,), observation_high=12, max_cycles=12),
         kernels=Kernels(reset, row_mover, legal, step, observe),
         new_state=lambda n: np.zeros(n, ROW),
-        rules="Take one to three of twelve matches in turn; who takes the last one wins.",
+        rules="Take one to three of twelve matches in turn; the player who takes the last one wins.",
         describe=lambda state, i, player: f"{state[i]['left']} matches are left. Take 1, 2 or 3 of them.",
         actions=("1", "2", "3"),
     )

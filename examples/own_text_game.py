@@ -1,4 +1,4 @@
-"""A game of words of your own in one file: last letter. ``register`` makes it reachable through every face."""
+"""Your own game of words in one file: last letter. ``register`` makes it available through every face."""
 
 import coterie
 from coterie.aliases import RUNNING, TERMINATED
@@ -10,19 +10,19 @@ ANIMALS += ["otter", "rat", "swan", "tapir", "tiger", "toad", "turkey", "yak"]
 
 
 def left(game):
-    """What may be said now."""
+    """The words that are legal now."""
     return [word for word in ANIMALS if word not in game["said"] and word[0] == game["said"][-1][-1]]
 
 
 def check(game, player, message):
     if message not in left(game):
-        raise IllegalAction(f"{message!r} is no animal of the list that begins with the last letter and is new.")
+        raise IllegalAction(f"{message!r} is not a new animal from the list that begins with the last letter.")
 
 
 def hear(game, messages):
     ((player, word),) = messages.items()
     game["said"].append(word)
-    rewards = [1.0 if p == player else -1.0 for p in range(2)]  # who leaves the other without a word wins
+    rewards = [1.0 if p == player else -1.0 for p in range(2)]  # a player who leaves the other without a word wins
     return ([0.0, 0.0], RUNNING) if left(game) else (rewards, TERMINATED)
 
 

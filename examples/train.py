@@ -1,4 +1,4 @@
-"""Training from Python: the configuration is data, the run is a folder, the result is a player like any other."""
+"""Training from Python: the configuration is data, the run is a folder, and the result is an ordinary player."""
 
 import dataclasses
 import sys

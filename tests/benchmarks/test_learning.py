@@ -31,4 +31,4 @@ def test_a_look_is_exact_and_follows_from_the_seed(capsys: pytest.CaptureFixture
 def test_what_is_no_setting_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["nonsense"])
-    assert "doesn't read SECTION.FIELD=VALUE" in capsys.readouterr().err
+    assert "isn't of the form SECTION.FIELD=VALUE" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """The share of a curriculum's held-out positions, which are not trained on, that a player solves.
 
-A player solves a position if it moves first there and gets more than every other seat within the curriculum's plies. If
-one ply decides and the player has a policy, the share is computed exactly, not sampled.
+The player takes the side to move, and solves a position if it gets more than every other seat within the curriculum's
+plies. If one ply decides and the player has a policy, the share is computed exactly, not sampled.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ class PPOConfig:
     """How PPO learns.
 
     Attributes:
-        ticks: T, of one rollout.
+        ticks: ticks of one rollout (T).
         gamma: discount per tick.
-        gae_lambda: of the advantage estimate.
+        gae_lambda: lambda of the advantage estimate.
         clip: how far the ratio may move from 1 before its gradient is cut.
         epochs: passes over each rollout.
         mini_batches: parts of the rows, one optimizer step each.
@@ -66,7 +66,7 @@ class NetConfig(Configuration):
         worlds: number of games played in parallel.
         episode: training restarts a world after this many ticks, to see beginnings often; 0: the game's own limit.
         long_episode: the same in the later part of training, to see later ticks too.
-        long_after: long_episode replaces episode after this part of schedule_steps.
+        long_after: long_episode replaces episode after this share of schedule_steps.
         schedule_steps: actions of living agents over which the learning rate falls to a tenth, where it stays. Two
             cores of a cloud machine take 5.0 to 5.9 million in 20 minutes.
         hidden: units of the GRU.

@@ -147,7 +147,8 @@ class LossConfig:
         cover_final: cover_coef falls to this, linearly over entropy_decay_updates.
         imitation_coef: weight of the cross-entropy to the teacher's answers, at each decision of a learner.
         imitation_final: imitation_coef falls to this, linearly over entropy_decay_updates.
-        entropy_decay_updates: updates over which these three coefficients fall; 0: they stay constant.
+        entropy_decay_updates: updates over which entropy_coef, cover_coef and imitation_coef fall; 0: they stay
+            constant.
         num_iterations: passes over each batch.
         num_mini_batches: optimizer steps per pass; each takes its share of the batch's prompts.
         target_kl: end an update early when a step finds the policy further than this from the one that sampled (nats
@@ -178,7 +179,7 @@ class OptimizerConfig:
     """AdamW, with a separate state for each player.
 
     Attributes:
-        learning_rate: its value after the warm-up.
+        learning_rate: the learning rate after the warm-up.
         learning_rates: different values for some learners, e.g. ``main-2=3e-4,main-3=1e-4``.
         lr_scheduler_type: to_a_tenth (rises during the warm-up, and falls linearly from the first update to a tenth at
             decay_updates, where it stays), or one of transformers', counted in updates: constant (without warm-up),
@@ -268,8 +269,8 @@ class BudgetConfig:
     With several learners, one that passes a collapse limit is set back, and the run continues.
 
     Attributes:
-        updates: most learner updates.
-        minutes: most minutes of wall-clock time, counted anew after a resume; 0: no limit.
+        updates: stop after this many learner updates.
+        minutes: stop after this many minutes of wall-clock time, counted anew after a resume; 0: no limit.
         eval_every: updates between two evaluations (greedy, from every seat).
         eval_games: games against each evaluation opponent.
         eval_vs: opponents to evaluate against, separated by commas.
