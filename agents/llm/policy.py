@@ -273,7 +273,7 @@ class LLMAgent:
 
 
 def _tried(ask: Ask, answer: Answer, explore: float) -> tuple[Answer, bool]:
-    """(answer, False), or with probability ``explore`` (one sampled uniformly from the candidates, True)."""
+    """(answer, False), or in choice decoding with probability ``explore`` (a uniformly sampled candidate, True)."""
     if not explore or ask.greedy or not isinstance(ask.form, Choice) or answer.distribution is None:
         return answer, False
     if ask.seed.uniform(1) >= explore:

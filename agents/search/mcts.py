@@ -160,9 +160,9 @@ def select_edge(tree: Tree, node: Any, exploration: Any) -> Any:
 def grow(
     state: State, row: int, s: Scratch, tree: Tree, key: int, done: int, playouts: int, cap: int, exploration: float
 ) -> int:
-    """Run playouts from a row, of which ``done`` are done, up to ``playouts``. Stops early if the tree is full.
+    """Run playouts from a row until ``playouts`` are done, ``done`` of them before this call.
 
-    Returns how many are done then.
+    Returns how many are done: fewer if the tree is full.
     """
     if done == 0:
         tree.size[0] = 0

@@ -25,7 +25,7 @@ __all__ = ["Twins", "asked", "compiled", "need_action", "need_open_game", "need_
 
 
 def need_open_game(game: Game, name: str) -> None:
-    """Refuse games whose state would reveal hidden information or future chance to a search, or without turns.
+    """Refuse simultaneous games, and games in which a search would see hidden information or future chance.
 
     Raises:
         UsageError: simultaneous moves, hidden information, or chance.
