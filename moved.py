@@ -75,7 +75,7 @@ MOVED = {
         "table": "faces.table",
         "testing_words": "testing.words",
         "testing_worlds": "testing.worlds",
-        "ticks": "faces.ticks",
+        "ticks": "faces.table",
         "unseen": "stepping.unseen",
         "vec": "faces.vec",
         "verbs": "faces.verbs",

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ...aliases import Action, Player
 from ...errors import InvalidAction
-from ..core import Game
 from .table import NO_ANSWER, Table
 from .vec import VecEnv
 from .verbs import PairMasks, Verbs, array_of
@@ -24,9 +23,9 @@ __all__ = ["PairTable", "PairVec"]
 class PairTable(Table):
     """A table at which actions are pairs. Masks are tuples of marginals, infos hold the exact ``pair_mask``."""
 
-    def __init__(self, game: Game, *args: Any) -> None:
-        super().__init__(game, *args)
-        self.verbs, self.plain = Verbs(game), False
+    def _sit(self, row: Any) -> None:
+        super()._sit(row)
+        self.verbs, self.plain = Verbs(row.game), False
 
     def check(self, action: Any) -> Action:
         """The action number of a pair; -1 where the verb has no such argument.
@@ -50,9 +49,9 @@ class PairTable(Table):
         self, seats: list[Player] | None, shown: list[Any] | None = None
     ) -> tuple[list[Any], list[dict[str, Any]]]:
         """What the players in ``seats`` (None: all of them) see, and their infos."""
-        if self.ticks is None:
+        if not self.ticks:
             return super().everything(seats)
-        found = self.verbs.masks(self.ticks.mask)
+        found = self.verbs.masks(self._mask)
         seen, infos = super().everything(seats, list(zip(*found.marginals, strict=True)))
         for info, pairs in zip(infos, found.pairs if seats is None else found.pairs[seats], strict=True):
             info["pair_mask"] = pairs
@@ -82,7 +81,7 @@ class PairVec(VecEnv):
 
     def _bind_views(self) -> None:
         super()._bind_views()
-        b, self._verbs = self._arrays, Verbs(self.game)
+        b, self._verbs = self.arrays, Verbs(self.game)
         self._pairs = [(mask, PairMasks(mask.shape[:-1], *self._verbs.shape)) for mask in (b.mask, b.final_mask)]
         self._obs["action_mask"], self._info["final_obs"]["action_mask"] = (found.marginals for _, found in self._pairs)
         self._info["pair_mask"] = self._pairs[0][1].pairs

@@ -102,9 +102,9 @@ class ParallelGame(ParallelEnv):
         table = self.table
         if table.status != RUNNING:
             return []
-        if table.ticks is None:
+        if not table.ticks:
             return self.possible_agents[:]
-        return [agent for agent, lives in zip(self.possible_agents, table.ticks.alive, strict=True) if lives]
+        return [agent for agent, lives in zip(self.possible_agents, table.alive, strict=True) if lives]
 
     def step(self, actions: Mapping[str, Any]) -> Step:
         """One turn or tick.

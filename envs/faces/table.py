@@ -1,9 +1,10 @@
 """One game at a table: what the AEC and the parallel face share.
 
-A table keeps one row (N = 1), applies the policy for illegal actions exactly as the batched drivers do, counts cycles,
-draws and takes snapshots. It knows players by seat number; agents' names belong to the faces.
+A table plays one row (N = 1) of the batched face: legal turns and ticks by a lean compiled call, a rare illegal turn by
+the engine's own template. It draws, and takes snapshots. It knows players by seat number; agents' names belong to the
+faces.
 
-The file is longer than most: it is one class, what ``ticks``, ``verbs``, ``spaces`` and ``render`` do not do for it.
+The file is longer than most: it is one class, what ``rows``, ``pairs``, ``spaces`` and ``render`` do not do for it.
 """
 
 from __future__ import annotations
@@ -11,30 +12,35 @@ from __future__ import annotations
 import copy
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, Status
-from ...errors import ActionError, IllegalAction, InvalidAction, StateError, UnknownName, UsageError
+from ...aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, State, Status
+from ...errors import ActionError, IllegalAction, InvalidAction, UnknownName, UsageError
 from ..core import Game
-from ..state import Snapshot, put, received, size, take
-from ..stepping.buffers import LOSE, RAISE, RESAMPLE, illegal_limits
+from ..state import Snapshot, take
+from ..stepping.buffers import RAISE, Arrays
 from ..stepping.drivers import drivers
-from ..stepping.rng import Word, episode_seed, word
-from ..stepping.templates import first_outside, pick_plain
+from ..stepping.jit import compiled
+from ..stepping.rng import episode_seed
+from ..stepping.templates import advance_turns, first_outside, uncompiled
 from .actions import few, ignored, read_options
 from .render import close_window, in_window, picture, render_modes
+from .rows import whole_seed
 from .spaces import action_space, observation_space, state_space, text_spaces
-from .ticks import Ticks
+from .vec import VecEnv
 
 __all__ = ["NO_ANSWER", "Table", "no_whole"]
 
 NO_ANSWER: Action = -1
 """An answer that is no action at all: illegal everywhere."""
+
+_ILLEGAL, _DIED = 4, 8  # in what ``lone_tick`` returns
+_ROW = np.zeros(1, np.intp)
 
 _NUMBERS = {int, np.int64, np.int32}
 """Types of actions that need no closer look."""
@@ -42,6 +48,10 @@ _NUMBERS = {int, np.int64, np.int32}
 
 class Table:
     """One game, the policy for illegal actions, and the spaces.
+
+    Attributes:
+        rows: makes the row that is played.
+        words: whether actions are messages.
 
     Args:
         game: the rules.
@@ -51,6 +61,14 @@ class Table:
         illegal, illegal_reward, max_cycles: as in ``VecEnv``.
         draw: ``"module:function"`` of the drawer.
     """
+
+    rows: Any = VecEnv
+    words = False
+    game: Game
+    state: State
+    seed: int | None
+    _observation: NDArray[Any]
+    _mask: Mask
 
     def __init__(
         self,
@@ -62,25 +80,61 @@ class Table:
         max_cycles: int | None = None,
         draw: str | None = None,
     ) -> None:
-        info = game.info
         if render_mode is not None and render_mode not in render_modes(draw):
             raise UnknownName("render_mode", str(render_mode), render_modes(draw))
-        self.game, self.text, self.draw, self.render_mode = game, bool(text), draw, render_mode
-        self.words, self.simultaneous = False, info.simultaneous
-        self.limits = illegal_limits(game, illegal, illegal_reward, max_cycles, 0)
-        self.players, self.num_actions = info.players, info.num_actions
-        self.state = game.new_state(1)
-        self.seed: int | None = None
-        self.episode = 0
-        self.cycles = 0
-        self.status: Status = RUNNING
-        self.mover: Player = 0
-        self.rewards: list[float] = [0.0] * info.players
-        self.faults = [0] * info.players
-        self._buffers()
-        self.ticks = Ticks(game, self.state, self.limits) if info.simultaneous else None
+        self.text, self.draw, self.render_mode, self.seed = bool(text), draw, render_mode, None
+        options: Any = {"illegal": illegal, "illegal_reward": illegal_reward, "max_cycles": max_cycles}
+        self._sit(self.rows(game, autoreset_mode="Disabled", **options))
+
+    def _sit(self, row: Any) -> None:
+        """Play that row from now on."""
+        game = row.game
+        self.game, self.limits, self.row = game, row.limits, row
+        self.simultaneous, self.ticks = game.info.simultaneous, game.info.simultaneous and not self.words
+        self.players, self.num_actions = game.info.players, game.info.num_actions
+        self.nothing_legal = np.zeros(game.info.num_actions, np.int8)
         self.state_space = state_space(game)
-        self.plain = game.tell is None  # infos hold a mask and a count, and nothing else
+        self.plain = game.tell is None and not self.words  # infos hold a mask and a count, and nothing else
+        self._join()
+
+    def _join(self) -> None:
+        """Hold the row's arrays, and look at it."""
+        row, b, loops = self.row, self.row.arrays, drivers(self.game)
+        self.state, self._turn, self._start = row.state, loops.turn, loops.start
+        self._tick: Callable[..., int] | None = None  # made for these arrays, by the first tick
+        self._advance = uncompiled(advance_turns, act=self._act, ACTIONS=self.num_actions)
+        self._acts, self._rewards = b.acts[0], b.rewards[0]
+        self._observation, self._mask = b.observation[0, ...], b.mask[0]
+        self._look()
+
+    def _look(self) -> None:
+        """Take over how the row stands, in Python's own numbers: turns read them often."""
+        b = self.row.arrays
+        self.episode, self.cycles, self.status = int(b.episode[0]), int(b.cycles[0]), int(b.status[0])
+        self.mover: Player = max(0, int(b.player[0]))
+        self.rewards: list[float] = b.rewards[0].tolist()
+        self.faults: list[int] = b.faults[0].tolist()
+        if self.ticks:
+            self._observation, self._mask = b.observation[0].copy(), b.mask[0].copy()
+            self._flags()
+            self._ended = self.status != RUNNING or True in self.terminated
+
+    def _flags(self) -> None:
+        b = self.row.arrays
+        self.alive: list[bool] = b.alive[0].tolist()
+        self.terminated: list[bool] = b.terminated[0].tolist()
+        self.truncated: list[bool] = b.truncated[0].tolist()
+
+    def _save(self) -> Arrays:
+        """The row's arrays, with what turns have kept in Python's numbers."""
+        b: Arrays = self.row.arrays
+        b.seed[0], b.episode[0], b.cycles[0], b.status[0] = self.seed or 0, self.episode, self.cycles, self.status
+        b.rewards[0], b.faults[0] = self.rewards, self.faults
+        if self.ticks:
+            b.observation[0] = self._observation
+        elif not self.simultaneous:
+            b.player[0] = self.mover
+        return b
 
     def observation_space(self) -> gymnasium.Space[Any]:
         """A new space of one player's observations."""
@@ -89,15 +143,6 @@ class Table:
     def action_space(self) -> gymnasium.Space[Any]:
         """A new space of one player's actions."""
         return text_spaces()[1] if self.text else action_space(self.game)
-
-    def _buffers(self) -> None:
-        info = self.game.info
-        self._turn, self._start = drivers(self.game).turn, drivers(self.game).start
-        self.nothing_legal = np.zeros(info.num_actions, np.int8)
-        self._acts = np.zeros(info.players, np.int32)
-        self._rewards = np.zeros(info.players, np.float32)
-        self._mask = np.zeros(info.num_actions, np.int8)
-        self._observation = np.zeros(info.observation_shape, info.observation_dtype)
 
     # -- beginning -----------------------------------------------------------------------------------------------------
 
@@ -112,23 +157,25 @@ class Table:
         try:
             return self._begin(seed, options)
         except Exception:
-            self.__dict__.update(before.__dict__)
+            if options:
+                self.__dict__.update(before.__dict__)
+                self._join()
             raise
 
     def _begin(self, seed: int | None, options: dict[str, Any]) -> Snapshot | None:
-        if seed is not None:
-            self.seed, self.episode = _as_seed(seed), 0
-        elif self.seed is None:
-            self.seed, self.episode = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1), 0
+        if seed is not None or self.seed is None:
+            self.seed, self.episode = whole_seed(seed), 0
         else:
             self.episode += 1
-        if self.ticks is not None:
-            self.ticks.begin(self.seed, self.episode)
+        if self.simultaneous or self.words:
+            self._save()
+            self.row.begin_rows(_ROW)
+            self._look()
         else:
             first = np.uint64(self.seed if self.episode == 0 else episode_seed(np.uint64(self.seed), self.episode))
             self.mover = self._start(self.state, first, self._observation, self._mask)
-        self.cycles, self.status = 0, RUNNING
-        self.rewards, self.faults = [0.0] * self.players, [0] * self.players
+            self.cycles, self.status = 0, RUNNING
+            self.rewards, self.faults = [0.0] * self.players, [0] * self.players
         given = None
         for name, value in options.items():
             if name == "state":
@@ -142,14 +189,6 @@ class Table:
                 warnings.warn(ignored(self.game, name), stacklevel=5)
         return given
 
-    def _look(self) -> None:
-        """Refresh the mover and what it sees."""
-        self.mover = self.game.mover(self.state, 0)
-        self.game.kernels.observe(self.state, 0, self.mover, self._observation)
-        self._mask[:] = 0
-        if self.status == RUNNING:
-            self.game.kernels.legal(self.state, 0, self.mover, self._mask)
-
     # -- playing -------------------------------------------------------------------------------------------------------
 
     def turn(self, action: Action) -> None:
@@ -160,37 +199,50 @@ class Table:
         code = self._turn(self.state, action, self._acts, self._rewards, self._observation, self._mask)
         self.rewards = self._rewards.tolist()
         self.mover = code >> 2
-        self._count(code & 3)
+        self.cycles += 1
+        self.status = status = code & 3
+        if status == RUNNING and self.cycles >= self.limits.max_cycles:
+            self.status = TRUNCATED
+            self._mask[:] = 0
 
     def _illegal_turn(self, action: Action) -> None:
-        player, policy = self.mover, self.limits.illegal
-        if policy == RAISE:
-            raise IllegalAction(self._complaint(action, player, self._mask))
-        self.faults[player] += 1
-        penalty = np.float32(self.limits.illegal_reward)
-        if policy == RESAMPLE:
-            action = pick_plain(self._mask, self._word(self.cycles))
-            code = self._turn(self.state, action, self._acts, self._rewards, self._observation, self._mask)
-            self._rewards[player] += penalty
-            self.mover = code >> 2
-            status = code & 3
-        else:
-            self._rewards[:] = 0
-            self._rewards[player] = penalty
-            status = TERMINATED if policy == LOSE else RUNNING
-        self.rewards = self._rewards.tolist()
-        self._count(status)
+        """What the policy says, by the engine's own template: uncompiled, as a step of the game is compiled already."""
+        if self.limits.illegal == RAISE:
+            raise IllegalAction(self._complaint(action, self.mover, self._mask))
+        b = self._save()
+        b.rewards[0] = 0
+        b.status[0] = self._advance(self.state, b, 0, action, self._acts, self.limits)
+        self._look()
+        if self.status != RUNNING:
+            self._mask[:] = 0
+
+    def _act(self, state: State, b: Arrays, i: int, acts: NDArray[np.int32]) -> Status:
+        """What the template takes for the game's step; the next mover's view is written with it."""
+        player = b.player
+        code: int = self._turn(state, int(acts[player[0]]), acts, self._rewards, self._observation, self._mask)
+        player[0] = code >> 2
+        return code & 3
 
     def tick(self, actions: Sequence[Action] | NDArray[Any]) -> None:
         """Everybody's action, in a simultaneous game. What a seat without a legal action answers is ignored."""
-        ticks = self.ticks
-        assert ticks is not None
         if self.limits.illegal == RAISE:
-            for p in ticks.wrong(actions):
-                raise IllegalAction(self._complaint(actions[p], p, ticks.mask[p]))
-        ticks.tick(actions)
-        self.rewards, self.faults, self.status = ticks.rewards, ticks.faults, ticks.status
+            for p, action in enumerate(actions):
+                self.refuse_illegal(p, action)
+        b, old, mask = self.row.arrays, self._observation, self._mask
+        self._observation, self._mask = np.empty(old.shape, old.dtype), np.empty(mask.shape, np.int8)
+        numbers = np.ascontiguousarray(actions, np.int64)
+        given = (self.state, b, numbers, self._observation, self._mask, self.limits)
+        if self._tick is None:
+            self._tick = compiled(drivers(self.game).tick, *given)
+        code = self._tick(*given)
+        self.rewards = b.rewards[0].tolist()
+        self.status = code & 3
         self.cycles += 1
+        if code & _ILLEGAL:
+            self.faults = b.faults[0].tolist()
+        stale, self._ended = self._ended, code & _DIED != 0 or self.status != RUNNING
+        if self._ended or stale:
+            self._flags()
 
     def refuse_illegal(self, player: Player, action: Action) -> None:
         """The policy ``raise``, of one answer to a tick that is not complete.
@@ -198,23 +250,10 @@ class Table:
         Raises:
             IllegalAction: the seat has a choice, and this is none of it.
         """
-        ticks = self.ticks
-        if ticks is None or self.limits.illegal != RAISE:
-            return
-        mask = ticks.mask[player]
-        if mask.any() and not (0 <= action < self.num_actions and mask[action]):
-            raise IllegalAction(self._complaint(action, player, mask))
-
-    def _count(self, status: Status) -> None:
-        self.cycles += 1
-        if status == RUNNING and self.cycles >= self.limits.max_cycles:
-            status = TRUNCATED
-        self.status = status
-        if status != RUNNING:
-            self._mask[:] = 0
-
-    def _word(self, counter: int) -> Word:
-        return np.uint64(word(~np.uint64(episode_seed(np.uint64(self.seed or 0), self.episode)), counter))
+        if self.limits.illegal == RAISE:
+            mask = self._mask[player]
+            if not (0 <= action < self.num_actions and mask[action]) and mask.any():
+                raise IllegalAction(self._complaint(action, player, mask))
 
     def _complaint(self, action: Action, player: Player, mask: Mask) -> str:
         return f"Action {action} of player_{player} is not legal in:\n{self.describe(player)}\nLegal: {few(mask)}."
@@ -269,18 +308,14 @@ class Table:
 
     def mask(self, player: Player) -> Mask:
         """[A] int8, a new array; zeros for who is not to move."""
-        if self.ticks is not None:
-            mask: Mask = self.ticks.mask[player].copy()
-            return mask
-        return self._mask.copy() if player == self.mover else self.nothing_legal.copy()
+        mask: Mask = self._mask[player] if self.ticks else self._mask if player == self.mover else self.nothing_legal
+        return mask.copy()
 
     def observation(self, player: Player) -> NDArray[Any]:
         """[observation_shape], a new array."""
-        if self.ticks is not None:
-            seen: NDArray[Any] = self.ticks.observation[player].copy()
-            return seen
-        if player == self.mover:
-            return self._observation.copy()
+        if self.ticks or player == self.mover:
+            seen: NDArray[Any] = self._observation[player] if self.ticks else self._observation
+            return seen.copy()
         out = np.empty_like(self._observation)
         self.game.kernels.observe(self.state, 0, player, out)
         return out
@@ -292,11 +327,15 @@ class Table:
 
         ``shown`` are masks to show in simultaneous games, instead of those of action numbers.
         """
-        players, told = range(self.players) if seats is None else seats, self.told()
-        if self.ticks is None:
+        players = range(self.players) if seats is None else seats
+        if self.plain and not (self.ticks or self.text):
+            infos: list[dict[str, Any]] = [{"action_mask": self.mask(p), "illegal": self.faults[p]} for p in players]
+            return [{"observation": self.observation(p), "action_mask": self.mask(p)} for p in players], infos
+        told = self.told()
+        if not self.ticks:
             return [self.seen(p, True) for p in players], [self.info(p, True, told[p]) for p in players]
-        boards: Any = self.ticks.observation
-        masks: Any = self.ticks.mask if shown is None else shown
+        boards: Any = self._observation
+        masks: Any = self._mask if shown is None else shown
         faults = self.faults
         if seats is not None:
             boards, masks = [boards[p] for p in seats], [masks[p] for p in seats]
@@ -363,93 +402,54 @@ class Table:
 
     # -- states --------------------------------------------------------------------------------------------------------
 
-    def snapshot(self, rewards: list[float], pending: list[float], gone: list[bool], waiting: list[int]) -> Snapshot:
+    def snapshot(self, rewards: list[float], pending: list[float], gone: list[bool], waiting: list[Any]) -> Snapshot:
         """[1] this game in full."""
-        return Snapshot(
-            take(self.state),
-            np.array([self.seed or 0], np.uint64),
-            np.array([self.episode], np.uint32),
-            np.array([self.cycles], np.int32),
-            np.array([self.status], np.uint8),
-            np.array([rewards], np.float32),
-            np.array([pending], np.float32),
-            np.array([self.faults], np.int32),
-            np.array([gone], np.bool_),
-            np.array([waiting], np.int32),
+        self._save()
+        found: Snapshot = self.row.get_state()
+        return found._replace(
+            rewards=np.array([rewards], np.float32),
+            pending=np.array([pending], np.float32),
+            gone=np.array([gone], np.bool_),
+            waiting=[list(waiting)] if self.words else np.array([waiting], np.int32),
         )
 
     def place(self, state: Any, with_seed: bool) -> Snapshot:
         """Take over a Snapshot, bare game rows or bytes; returns it as a Snapshot."""
-        given, seeded = received(self.game, self.state, state)
-        if size(given) != 1:
-            raise StateError(f"{size(given)} games came for the one at this table. Take one row.")
-        put(self.state, given.state)
+        given: Snapshot
+        b = self._save()
+        given, seeded = self.row.place(state, _ROW, with_seed)
         if with_seed and seeded:
-            self.seed, self.episode = int(given.seed[0]), int(given.episode[0])
-        self.cycles, self.status = int(given.cycles[0]), int(given.status[0])
-        self.rewards = given.rewards[0].tolist()
-        self.faults = given.illegal[0].tolist()
-        if self.ticks is not None:
-            self.ticks.placed(
-                self.seed or 0,
-                self.episode,
-                self.cycles,
-                self.status,
-                given.rewards[0],
-                given.illegal[0],
-                given.gone[0],
-            )
-        else:
-            self._look()
+            self.seed = int(b.seed[0])
+        self._look()
         return given
 
     def any_ended(self) -> bool:
         """Somebody's game ended in the last step."""
-        return self.status != RUNNING if self.ticks is None else self.ticks.any_ended
+        return self._ended if self.ticks else self.status != RUNNING
 
     def flags(self) -> tuple[list[bool], list[bool]]:
         """Terminations and truncations of all seats, as of the last step."""
-        if self.ticks is not None:
-            return self.ticks.terminated, self.ticks.truncated
+        if self.ticks:
+            return self.terminated, self.truncated
         return [self.status == TERMINATED] * self.players, [self.status == TRUNCATED] * self.players
 
     def __getstate__(self) -> dict[str, Any]:
-        from ..registry import make_game
-
-        info = self.game.info
-        make_game(info.id, **self.game.config)  # a game that isn't registered fails here, not when it is read back
-        left_out = ("game", "_turn", "_start")
-        kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
-        return kept | {"made_from": (info.id, self.game.config)}
+        self._save()
+        return {name: self.__dict__[name] for name in ("text", "draw", "render_mode", "seed", "row")}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        from ..registry import make_game
-
-        id, config = kept.pop("made_from")
         self.__dict__.update(kept)
-        self.game = make_game(id, **config)
-        self._turn, self._start = drivers(self.game).turn, drivers(self.game).start
-        if self.ticks is not None:
-            self.ticks.join(self.game, self.state)
+        self._sit(self.row)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
+        self._save()
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other.state = take(self.state)
-        other.rewards, other.faults = list(self.rewards), list(self.faults)
-        for name in ("_acts", "_rewards", "_mask", "_observation"):
-            setattr(other, name, getattr(self, name).copy())
-        if self.ticks is not None:
-            other.ticks = self.ticks.twin(other.state)
+        other.row = self.row.clone()
+        other._join()
         return other
 
 
 def no_whole(game: Game) -> str:
     """Why there is no ``state()`` of a game."""
     return f"{game.info.id} has no view of its whole state: state() and state_space are of games that define one."
-
-
-def _as_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise UsageError(f"seed must be a whole number, not {seed!r}.")
-    return int(seed) & (2**64 - 1)

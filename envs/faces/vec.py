@@ -8,34 +8,23 @@ The file is longer than most: nearly all of it is one class.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aliases import TERMINATED, TRUNCATED, Mask, Rewards, State
-from ...errors import StateError, UsageError
+from ...aliases import TERMINATED, TRUNCATED, Mask, Rewards
+from ...errors import UsageError
 from ..core import Game
-from ..state import NONE, Snapshot, put, received, rows_of, size, take
-from ..stepping.buffers import (
-    AUTORESET,
-    BLOCK,
-    RAISE,
-    Arrays,
-    autoreset_index,
-    illegal_limits,
-    need_room,
-    new_arrays,
-    positive,
-)
+from ..state import Snapshot, rows_of
+from ..stepping.buffers import BLOCK, RAISE, need_room, positive
 from ..stepping.drivers import drivers
 from ..stepping.rng import mix64
-from .actions import ignored, read_options, refuse_illegal, whole_numbers
-from .ticks import ends
+from .actions import refuse_illegal, whole_numbers
+from .rows import Rows
 
 __all__ = ["RolloutSums", "VecEnv"]
 
@@ -56,7 +45,7 @@ class RolloutSums(NamedTuple):
     returns: NDArray[np.float64]
 
 
-class VecEnv:
+class VecEnv(Rows):
     """N games of one kind.
 
     Turn-based: actions [N], observations and masks are the mover's, ``player`` [N] names it. Simultaneous: a player
@@ -102,27 +91,23 @@ class VecEnv:
         illegal_reward: float | None = None,
         max_cycles: int | None = None,
     ) -> None:
-        self.game = game
-        self.num_envs = n = positive("num_envs", num_envs)
-        self.num_players = game.info.players
+        need_room(game, positive("num_envs", num_envs))
+        super().__init__(game, num_envs, seed, autoreset_mode, illegal, illegal_reward, max_cycles)
         self.num_threads = positive("num_threads", num_threads)
-        self.autoreset_mode = AUTORESET[autoreset_index(autoreset_mode)]
         self.metadata = {"name": game.info.id.replace("-", "_"), "autoreset_mode": self.autoreset_mode}
-        self._limits = illegal_limits(game, illegal, illegal_reward, max_cycles, autoreset_index(autoreset_mode))
-        need_room(game, n)
-        self._drivers = drivers(game)
+        seats = (self.num_players,) if game.info.simultaneous else ()
+        self._actions = np.zeros((num_envs, *seats), np.int32)
+        self._sampler, self._draws = np.uint64(0), 0
+        self._join()
+
+    def _join(self) -> None:
+        self._drivers = drivers(self.game)
         self._pool: ThreadPoolExecutor | None = None
-        self.state: State = game.new_state(n)
-        self._arrays = new_arrays(game, n)
-        self._actions = np.zeros((n, self.num_players) if game.info.simultaneous else n, np.int32)
-        self._seed = seed
-        self._sampler = np.uint64(0)
-        self._draws = 0
-        self._started = False
+        self._actions = self._actions.copy()
         self._bind_views()
 
     def _bind_views(self) -> None:
-        b = self._arrays
+        b = self.arrays
         self._obs: dict[str, Any] = {"observation": b.observation, "action_mask": b.mask}
         self._info: dict[str, Any] = {
             "illegal": b.illegal,
@@ -139,54 +124,34 @@ class VecEnv:
         return self._obs, self._info
 
     @property
-    def player(self) -> NDArray[np.int32]:
-        """[N] the seat to move; -1 in simultaneous games."""
-        return self._arrays.player
-
-    @property
     def action_mask(self) -> Mask:
         """[N, A] (simultaneous: [N, P, A]) 1 = legal; zeros in finished rows. Live: read it only."""
-        return self._arrays.mask
+        return self.arrays.mask
 
     @property
     def observation(self) -> NDArray[Any]:
         """[N, ...] (simultaneous: [N, P, ...]) the live array."""
-        return self._arrays.observation
-
-    @property
-    def rewards(self) -> Rewards:
-        """[N, P] of the last transition."""
-        return self._arrays.rewards
+        return self.arrays.observation
 
     @property
     def terminations(self) -> NDArray[np.bool_]:
         """[N] (simultaneous: [N, P]) of the last step."""
-        return self._arrays.terminated
+        return self.arrays.terminated
 
     @property
     def truncations(self) -> NDArray[np.bool_]:
         """[N] (simultaneous: [N, P]) of the last step."""
-        return self._arrays.truncated
+        return self.arrays.truncated
 
     @property
     def illegal(self) -> NDArray[np.bool_]:
         """[N] (simultaneous: [N, P]) where the last step's action was illegal."""
-        return self._arrays.illegal
+        return self.arrays.illegal
 
     @property
     def alive(self) -> NDArray[np.bool_]:
         """[N, P] who is alive now; all of them in games without deaths."""
-        return self._arrays.alive
-
-    @property
-    def status(self) -> NDArray[np.uint8]:
-        """[N] RUNNING, TERMINATED or TRUNCATED (the last two only where rows wait for their restart)."""
-        return self._arrays.status
-
-    @property
-    def cycles(self) -> NDArray[np.int32]:
-        """[N] turns (ticks) played in the present game."""
-        return self._arrays.cycles
+        return self.arrays.alive
 
     # -- verbs ---------------------------------------------------------------------------------------------------------
 
@@ -209,57 +174,17 @@ class VecEnv:
         Returns:
             ``{"observation", "action_mask"}`` and an info dict; see the class.
         """
-        options = read_options(options)
-        b = self._arrays
-        rows = rows_of(mask if self._started else None, self.num_envs)
-        if seed is None and not self._started:
-            seed = (
-                self._seed
-                if self._seed is not None
-                else int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-            )
-        if seed is not None:
-            self._seed_rows(seed, rows)
-        else:
-            b.episode[rows] += 1
-        self._started = True
-        self._drivers.begin_rows(self.state, b, rows)
-        for name, value in options.items():
-            if name == "state":
-                if value is not None:
-                    self._place(value, rows, with_seed=False)
-            elif name in self.game.options:
-                if value is not None:
-                    self._place(self._from_option(name, value, rows), rows, with_seed=False)
-            else:
-                warnings.warn(ignored(self.game, name), stacklevel=2)
+        self.begin(seed, mask, options)
         return self._shown()
 
-    def _from_option(self, name: str, value: Any, rows: NDArray[np.intp]) -> State:
-        """The rows as one of the game's own reset options wants them; a list holds one value a row."""
-        each = list(value) if isinstance(value, list | tuple | np.ndarray) else [value] * len(rows)
-        if len(each) != len(rows):
-            raise StateError(
-                f"{len(each)} values of {name!r} came for {len(rows)} rows. Give one for all, or one each."
-            )
-        state = take(self.state, rows)
-        for i, one in enumerate(each):
-            self.game.options[name](state, i, one)
-        return state
+    def begin_rows(self, rows: NDArray[np.intp]) -> None:
+        """Start the games that seeds and episodes name."""
+        self._drivers.begin_rows(self.state, self.arrays, rows)
 
     def _seed_rows(self, seed: int | Sequence[int] | NDArray[Any], rows: NDArray[np.intp]) -> None:
-        b = self._arrays
-        if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
-            first = int(seed)
-            b.seed[rows] = (np.uint64(first & (2**64 - 1)) + rows.astype(np.uint64)).astype(np.uint64)
-            self._sampler = np.uint64(mix64(np.uint64((first ^ _SAMPLER) & (2**64 - 1))))
-            self._draws = 0
-        else:
-            seeds = np.asarray(seed)
-            if seeds.dtype.kind not in "iu" or seeds.shape not in ((self.num_envs,), (len(rows),)):
-                raise UsageError(f"seed must be a whole number or {self.num_envs} of them, not {seed!r}.")
-            b.seed[rows] = (seeds[rows] if len(seeds) == self.num_envs else seeds).astype(np.uint64)
-        b.episode[rows] = 0
+        super()._seed_rows(seed, rows)
+        if isinstance(seed, int | np.integer):
+            self._sampler, self._draws = np.uint64(mix64(np.uint64((int(seed) ^ _SAMPLER) & (2**64 - 1)))), 0
 
     def step(
         self, actions: NDArray[Any] | Sequence[Any], rows: Sequence[int] | NDArray[Any] | None = None
@@ -281,20 +206,20 @@ class VecEnv:
             InvalidAction: wrong type, wrong shape or a number outside -1..A-1; nothing was played.
             IllegalAction: under the policy ``raise``; nothing was played.
         """
-        b = self._arrays
+        b = self.arrays
         some = None if rows is None else rows_of(rows, self.num_envs)
         checked = self._check(actions, some)
         if some is None:
-            self._split(self._drivers.step_rows, self.state, b, checked, tail=(self._limits,))
+            self._split(self._drivers.step_rows, self.state, b, checked, tail=(self.limits,))
         else:
-            self._drivers.step_some(self.state, b, checked, some, self._limits)
+            self._drivers.step_some(self.state, b, checked, some, self.limits)
         observation, info = self._shown()
         return observation, b.rewards, b.terminated, b.truncated, info
 
     def sample_actions(self) -> NDArray[np.int32]:
         """Random legal action numbers, [N] (simultaneous: [N, P]); 0 where none is legal. A reused buffer."""
         self._need_start()
-        self._split(self._drivers.sample_rows, self._arrays, self._sampler, self._draws, self._actions)
+        self._split(self._drivers.sample_rows, self.arrays, self._sampler, self._draws, self._actions)
         self._draws += 1
         return self._actions
 
@@ -312,93 +237,29 @@ class VecEnv:
         blocks = -(-self.num_envs // BLOCK)
         episodes = np.zeros(blocks, np.int64)
         returns = np.zeros((blocks, self.num_players), np.float64)
-        tail = (self._limits, episodes, returns)
+        tail = (self.limits, episodes, returns)
         loop, out = (self._drivers.rollout, (self._actions,)) if observe else (self._drivers.rollout_unseen, ())
-        self._split(loop, self.state, self._arrays, *out, self._sampler, self._draws, steps, tail=tail)
+        self._split(loop, self.state, self.arrays, *out, self._sampler, self._draws, steps, tail=tail)
         self._draws += steps
         self._shown()
         return RolloutSums(steps * self.num_envs, int(episodes.sum()), returns.sum(0))
 
-    # -- states --------------------------------------------------------------------------------------------------------
+    # -- states and copies ---------------------------------------------------------------------------------------------
 
-    def get_state(self, rows: Sequence[int] | NDArray[Any] | int | None = None) -> Snapshot:
-        """A copy of some rows (all by default), bookkeeping included. ``.state`` of it are the game's own rows."""
-        b = self._arrays
-        index = rows_of(rows, self.num_envs)
-        gone = ~b.alive & ~b.terminated if self.game.kernels.alive is not None else np.zeros_like(b.alive)
-        waiting = np.full_like(b.faults, NONE)
-        live = (b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone, waiting)
-        return Snapshot(take(self.state, index), *(take(part, index) for part in live))
-
-    def set_state(
-        self, state: Snapshot | State | bytes, rows: Sequence[int] | NDArray[Any] | int | None = None
-    ) -> None:
-        """Put states into rows: a Snapshot, bare game rows or bytes; as many as rows, or one for all of them.
-
-        Bare rows count as games just begun; they keep the rows' seeds. Observations and masks are refreshed.
-
-        Raises:
-            StateError: of another game or layout, truncated, or another number of rows.
-        """
-        if not self._started:
-            self.reset()
-        self._place(state, rows_of(rows, self.num_envs), with_seed=True)
-        self._shown()
-
-    def _place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> None:
-        b = self._arrays
-        whole, seeded = received(self.game, self.state, state)
-        if size(whole) not in (1, len(rows)):
-            raise StateError(
-                f"{size(whole)} states came for {len(rows)} rows. Give as many states as rows, or one for all."
-            )
-        put(self.state, whole.state, rows)
-        if with_seed and seeded:
-            b.seed[rows], b.episode[rows] = whole.seed, whole.episode
-        b.cycles[rows], b.status[rows], b.rewards[rows] = whole.cycles, whole.status, whole.rewards
-        b.faults[rows] = whole.illegal
-        b.illegal[rows] = False
-        b.ended[rows] = False
+    def _view(self, rows: NDArray[np.intp], whole: Snapshot) -> None:
+        b, status = self.arrays, whole.status
         self._drivers.view_rows(self.state, b, rows)
         if self.game.info.simultaneous:
-            b.terminated[rows], b.truncated[rows] = ends(whole.status[:, None], b.alive[rows], whole.gone)
+            lives = b.alive[rows]
+            b.terminated[rows] = np.where(lives, status[:, None] == TERMINATED, ~whole.gone)
+            b.truncated[rows] = lives & (status[:, None] == TRUNCATED)
         else:
-            b.terminated[rows], b.truncated[rows] = whole.status == TERMINATED, whole.status == TRUNCATED
+            b.terminated[rows], b.truncated[rows] = status == TERMINATED, status == TRUNCATED
+        self._shown()
 
-    # -- copies --------------------------------------------------------------------------------------------------------
-
-    def clone(self) -> VecEnv:
-        """An equal, independent environment, generators included."""
-        other = type(self).__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._pool = None
-        other.state = take(self.state)
-        other._arrays = Arrays(*[cast("Any", part.copy()) for part in self._arrays])
-        other._actions = self._actions.copy()
-        other._bind_views()
-        return other
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> VecEnv:
-        return self.clone()
-
-    def __getstate__(self) -> dict[str, Any]:
-        from ..registry import make_game
-
-        info = self.game.info
-        make_game(info.id, **self.game.config)  # a game that isn't registered fails here, not when it is read back
-        left_out = ("game", "_drivers", "_pool", "_obs", "_info")
-        kept = {name: value for name, value in self.__dict__.items() if name not in left_out}
-        return kept | {"made_from": (info.id, self.game.config)}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        from ..registry import make_game
-
-        id, config = kept.pop("made_from")
-        self.__dict__.update(kept)
-        self.game = make_game(id, **config)
-        self._drivers = drivers(self.game)
-        self._pool = None
-        self._bind_views()
+    def _stored(self) -> dict[str, Any]:
+        left_out = ("_drivers", "_pool", "_obs", "_info")
+        return {name: value for name, value in super()._stored().items() if name not in left_out}
 
     def close(self) -> None:
         """Stop the threads, if there are any."""
@@ -407,10 +268,6 @@ class VecEnv:
             self._pool = None
 
     # -- inner ---------------------------------------------------------------------------------------------------------
-
-    def _need_start(self) -> None:
-        if not self._started:
-            raise UsageError("This environment has not been reset. Call reset() first.")
 
     def observe(self, rows: Sequence[int] | NDArray[Any], players: NDArray[Any]) -> NDArray[Any]:
         """[K, ...] what ``players`` [K] see in ``rows`` [K], a new array; for seats that are not to move.
@@ -430,8 +287,8 @@ class VecEnv:
     def _check(self, actions: Any, rows: NDArray[np.intp] | None) -> NDArray[np.int32]:
         self._need_start()
         checked = whole_numbers(self.game, actions, self._actions.shape)
-        if self._limits.illegal == RAISE:
-            refuse_illegal(self.game, self.state, self._arrays.mask, self.player, checked, rows)
+        if self.limits.illegal == RAISE:
+            refuse_illegal(self.game, self.state, self.arrays.mask, self.player, checked, rows)
         return checked
 
     def _split(self, loop: Callable[..., None], *head: Any, tail: tuple[Any, ...] = ()) -> None:

@@ -133,7 +133,7 @@ class Recorded:
         if not isinstance(env, VecEnv | ParallelGame):
             raise UsageError(f"{type(env).__name__} cannot be recorded: pass a VecEnv or a ParallelGame.")
         Recorder(env.game, env.game.new_state(1), None, players)  # tells at once what cannot be
-        limits: Limits = env._limits if isinstance(env, VecEnv) else env.table.limits
+        limits: Limits = env.limits if isinstance(env, VecEnv) else env.table.limits
         if limits.illegal not in (NOOP, RAISE):
             raise UsageError("Games can be recorded under the policies noop and raise for illegal actions alone.")
         count = env.num_envs if isinstance(env, VecEnv) else 1
@@ -194,8 +194,7 @@ class Recorded:
     def _step_parallel(self, env: ParallelGame, actions: Any) -> Any:
         found = env.step(actions)
         table = env.table
-        assert table.ticks is not None
-        self._noted[0].note(table.ticks.played, table.rewards, table.status, env.table.state)
+        self._noted[0].note(table.row.arrays.acts[0], table.rewards, table.status, env.table.state)
         if table.status != RUNNING:
             self._write(0)
         return found
@@ -228,7 +227,7 @@ class Recorded:
         self._write(row)
         env = self.env
         if isinstance(env, VecEnv):
-            state, seed = take(env.state, row), episode_seed(env._arrays.seed[row], env._arrays.episode[row])
+            state, seed = take(env.state, row), episode_seed(env.arrays.seed[row], env.arrays.episode[row])
         else:
             state, seed = take(env.table.state), episode_seed(np.uint64(env.table.seed or 0), env.table.episode)
         self._noted[row] = Recorder(env.game, state, int(seed), self._players)

@@ -164,10 +164,10 @@ def need_room(game: Game, n: int) -> None:
         )
 
 
-def new_arrays(game: Game, n: int) -> Arrays:
-    """Buffers for n games."""
+def new_arrays(game: Game, n: int, together: bool | None = None) -> Arrays:
+    """Buffers for n games; ``together``: in the shapes of simultaneous games (None: where the game is one)."""
     info = game.info
-    seats = (n, info.players) if info.simultaneous else (n,)
+    seats = (n, info.players) if (info.simultaneous if together is None else together) else (n,)
     observation = (*seats, *info.observation_shape)
     dtype = np.dtype(info.observation_dtype)
     return Arrays(

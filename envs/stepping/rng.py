@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .jit import disabled, kernel
 
-__all__ = ["Word", "below", "episode_seed", "mix64", "word", "words"]
+__all__ = ["Word", "below", "episode_seed", "episode_seed_plain", "mix64", "word", "word_plain", "words"]
 
 Word: TypeAlias = Any
 """64 random bits: np.uint64, or Python's int where the JIT is off."""
@@ -49,13 +49,13 @@ def _mix64_plain(x: Word) -> Word:
     return np.uint64(y ^ (y >> 31))
 
 
-def _word_plain(seed: Word, counter: int) -> Word:
+def word_plain(seed: Word, counter: int) -> Word:
     """``word`` in Python's integers."""
     return _mix64_plain(int(seed) + int(_GOLDEN) * (int(counter) + 1))
 
 
 mix64 = _mix64_plain if disabled() else kernel(_mix64)
-word = _word_plain if disabled() else kernel(_word)
+word = word_plain if disabled() else kernel(_word)
 
 
 def words(seeds: NDArray[np.uint64], counters: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
@@ -72,9 +72,16 @@ def below(random_word: Word, n: Any) -> Any:
     return np.int64(((np.uint64(random_word) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@kernel
-def episode_seed(seed: Word, episode: int) -> Word:
+def _episode_seed(seed: Word, episode: int) -> Word:
     """The seed of a row's game number ``episode``: the row's own seed for game 0, a derived one for those after it."""
     if episode == 0:
         return np.uint64(seed)
     return word(np.uint64(seed) ^ _EPISODE, episode)
+
+
+def episode_seed_plain(seed: Word, episode: int) -> Word:
+    """``episode_seed`` in Python's integers."""
+    return np.uint64(seed) if episode == 0 else word_plain(np.uint64(seed) ^ _EPISODE, episode)
+
+
+episode_seed = episode_seed_plain if disabled() else kernel(_episode_seed)

@@ -11,6 +11,7 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...aliases import RUNNING, TERMINATED, TRUNCATED, Mask, State, Status
 from .buffers import BLOCK, LOSE, NEXT_STEP, NOOP, RESAMPLE, SAME_STEP, Arrays, Limits
 from .jit import kernel
 from .machine import first_bit, load_bits, load_word, popcount, store_bits
-from .rng import below, episode_seed, word
+from .rng import below, episode_seed, episode_seed_plain, word, word_plain
 
 _INDEX = 2**63 - 1
 """``i & _INDEX`` is i, but tells the compiler that the index is not negative, so it need not count from the end."""
@@ -128,7 +129,7 @@ def pick_wide(mask: Mask, random_word: int) -> Any:
 
 
 def pick_plain(mask: Mask, random_word: int) -> int:
-    """``pick_legal`` in NumPy, where the JIT is off."""
+    """``pick_legal`` in NumPy, where nothing is compiled."""
     actions = np.flatnonzero(mask)
     return int(actions[below(random_word, len(actions))]) if len(actions) else 0
 
@@ -568,3 +569,21 @@ def first_outside(actions: NDArray[Any], least: int, count: int) -> int:
         if flat[j] < least or flat[j] >= count:
             return j
     return -1
+
+
+def choose_uncompiled(b: Arrays, i: int, random_word: int) -> int:
+    """``choose_plain``, where nothing is compiled."""
+    return pick_plain(b.mask[i], random_word)
+
+
+def uncompiled(template: Callable[..., Any], **links: Any) -> Callable[..., Any]:
+    """A copy of a template that stays Python, over what ``links`` name: for what is rare, or has no kernels."""
+    plain = {
+        "choose": choose_uncompiled,
+        "pick": pick_plain,
+        "seats": seats_counted,
+        "word": word_plain,
+        "episode_seed": episode_seed_plain,
+    }
+    assert isinstance(template, FunctionType)
+    return FunctionType(template.__code__, template.__globals__ | plain | links, template.__name__)

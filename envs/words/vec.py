@@ -5,23 +5,23 @@ One row of it is what the AEC and the parallel face play (``table``), so that al
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aliases import RUNNING, TERMINATED, TRUNCATED, Mask, Rewards, Seed, Status
-from ...errors import ActionError, StateError, UsageError
+from ...aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Rewards, Seed, Status
+from ...errors import ActionError, UsageError
 from ..core import Game
-from ..faces.actions import ignored, read_options
 from ..faces.pairs import PairVec
+from ..faces.rows import Rows
 from ..faces.vec import VecEnv
-from ..state import NONE, Snapshot, put, received, rows_of, size, take
-from ..stepping.buffers import LOSE, RAISE, RESAMPLE, autoreset_index, illegal_limits, positive
-from ..stepping.rng import episode_seed, word
-from .core import Plain, TextGame
+from ..state import Snapshot, rows_of
+from ..stepping.buffers import RAISE, Arrays, new_arrays
+from ..stepping.rng import episode_seed
+from ..stepping.templates import advance_ticks, uncompiled
+from .core import SAY, Plain, TextGame
 
 __all__ = ["Message", "TextVec", "vec_of"]
 
@@ -31,7 +31,7 @@ Message: TypeAlias = str | None
 _SAMPLER = 0x5DEECE66D  # keeps the sampler's numbers away from the games'
 
 
-class TextVec:
+class TextVec(Rows):
     """N games of words of one kind, stepped row by row.
 
     Turn-based: one message a row, the mover's; simultaneous: a list of P a row. Seeds, policies for illegal messages
@@ -46,11 +46,9 @@ class TextVec:
 
     Attributes:
         state: N games of plain data, live.
-        player: [N] int32 the seat to move; -1 in simultaneous games.
-        status: [N] uint8. cycles: [N] int32. rewards: [N, P] float32 of the last step.
-        wrong: [N, P] bool whose message was illegal in the last step. faults: [N, P] int32 counts of this game.
-        seed, episode: [N] which game of which seed a row plays.
     """
+
+    game: TextGame
 
     def __init__(
         self,
@@ -63,23 +61,30 @@ class TextVec:
         illegal_reward: float | None = None,
         max_cycles: int | None = None,
     ) -> None:
-        mode = autoreset_index(autoreset_mode)
-        if mode == autoreset_index("NextStep"):
+        super().__init__(game, num_envs, seed, autoreset_mode, illegal, illegal_reward, max_cycles)
+        if self.autoreset_mode == "NextStep":
             raise UsageError(f"Games of words such as {game.info.id} restart in the SameStep or not at all (Disabled).")
-        self.game, self.num_envs, self.num_players = game, positive("num_envs", num_envs), game.info.players
-        self.limits = illegal_limits(game, illegal, illegal_reward, max_cycles, mode)
-        self._restarts, self._first = mode == autoreset_index("SameStep"), seed
-        n, seats = num_envs, (num_envs, game.info.players)
-        self.state: list[Plain] = game.new_state(n)
-        self.player = np.full(n, -1, np.int32)
-        self.status = np.zeros(n, np.uint8)
-        self.cycles = np.zeros(n, np.int32)
-        self.seed, self.episode = np.zeros(n, np.uint64), np.zeros(n, np.uint32)
-        self.rewards = np.zeros(seats, np.float32)
-        self.wrong, self.faults = np.zeros(seats, np.bool_), np.zeros(seats, np.int32)
-        self._started = False
+        self.player[:] = -1
+
+    def _new_arrays(self) -> Arrays:
+        return new_arrays(self.game, self.num_envs, together=True)
 
     # -- what is seen --------------------------------------------------------------------------------------------------
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """[N, P] whose message was illegal in the last step."""
+        return self.arrays.illegal
+
+    @property
+    def seed(self) -> NDArray[np.uint64]:
+        """[N] of the rows; with ``episode`` it says which game a row plays."""
+        return self.arrays.seed
+
+    @property
+    def episode(self) -> NDArray[np.uint32]:
+        """[N] games begun in a row since it was seeded, less one."""
+        return self.arrays.episode
 
     @property
     def action_mask(self) -> Mask:
@@ -96,7 +101,7 @@ class TextVec:
         return [self.game.describe(self.state, i, p) for p in range(self.num_players)]
 
     def _info(self) -> dict[str, Any]:
-        wrong = self.wrong if self.game.info.simultaneous else self.wrong.any(1)
+        wrong = self.arrays.illegal if self.game.info.simultaneous else self.arrays.illegal.any(1)
         return {"illegal": wrong, "player": self.player}
 
     # -- verbs ---------------------------------------------------------------------------------------------------------
@@ -118,38 +123,21 @@ class TextVec:
         Returns:
             what the movers are told, [N] (simultaneous: [N][P]) texts, and info.
         """
-        options = read_options(options)
-        rows = rows_of(mask if self._started else None, self.num_envs)
-        if seed is None and not self._started:
-            drawn = int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-            seed = self._first if self._first is not None else drawn
-        if seed is not None:
-            given = range(int(seed), int(seed) + self.num_envs) if isinstance(seed, int | np.integer) else list(seed)
-            if len(given) != self.num_envs:
-                raise UsageError(f"{len(given)} seeds came for {self.num_envs} games: give one number, or one each.")
-            self.seed[rows] = [int(given[i]) % 2**64 for i in rows.tolist()]
-            self.episode[rows] = 0
-        else:
-            self.episode[rows] += 1
-        self._started = True
-        for i in rows.tolist():
-            self._begin(i)
-        for name, value in options.items():
-            if name != "state":
-                warnings.warn(ignored(self.game, name), stacklevel=2)
-            elif value is not None:
-                self.place(value, rows, with_seed=False)
+        self.begin(seed, mask, options)
         return [self.told(i) for i in range(self.num_envs)], self._info()
 
-    def _begin(self, i: int) -> None:
-        self.game.kernels.reset(self.state, i, self._seed(i))
-        self.cycles[i], self.status[i] = 0, RUNNING
-        self.faults[i], self.wrong[i], self.rewards[i] = 0, False, 0
-        self.player[i] = self.game.mover(self.state, i)
+    def begin_rows(self, rows: NDArray[np.intp]) -> None:
+        """Start the games that seeds and episodes name."""
+        b = self.arrays
+        for i in rows.tolist():
+            self.game.kernels.reset(self.state, i, self._seed(i))
+            self.player[i] = self.game.mover(self.state, i)
+        b.cycles[rows], b.status[rows] = 0, RUNNING
+        b.faults[rows], b.illegal[rows], b.rewards[rows] = 0, False, 0
 
     def _seed(self, i: int) -> Seed:
         """The seed of the game that row i plays."""
-        return int(episode_seed(np.uint64(self.seed[i]), int(self.episode[i])))
+        return int(episode_seed(self.arrays.seed[i], int(self.arrays.episode[i])))
 
     def step(
         self, messages: Sequence[Any], rows: Sequence[int] | NDArray[Any] | None = None
@@ -169,25 +157,24 @@ class TextVec:
             UsageError: another number of messages.
             ActionError: an illegal message under the policy ``raise``; rows after it did not play.
         """
-        if not self._started:
-            raise UsageError("This environment has not been reset. Call reset() first.")
+        self._need_start()
         if len(messages) != self.num_envs:
             raise UsageError(f"{len(messages)} messages came for {self.num_envs} games of {self.game.info.id}.")
         simultaneous = self.game.info.simultaneous
         ended = np.zeros((2, self.num_envs), np.bool_)
         final: list[Any] = [None] * self.num_envs
         for i in rows_of(rows, self.num_envs).tolist():
-            self.rewards[i], self.wrong[i] = 0, False
+            self.rewards[i], self.arrays.illegal[i] = 0, False
             if self.status[i] == RUNNING:
                 if simultaneous and (isinstance(messages[i], str | None) or len(messages[i]) != self.num_players):
                     raise UsageError(f"Row {i} got {messages[i]!r}; {self.num_players} messages are needed.")
                 said = messages[i] if simultaneous else {int(self.player[i]): messages[i]}
                 self.status[i] = status = self.play(i, said)
-                if status != RUNNING and self._restarts:
-                    final[i], rewards, wrong = self.told(i), self.rewards[i].copy(), self.wrong[i].copy()
-                    self.episode[i] += 1
-                    self._begin(i)
-                    self.rewards[i], self.wrong[i] = rewards, wrong
+                if status != RUNNING and self.autoreset_mode == "SameStep":
+                    final[i], rewards, wrong = self.told(i), self.rewards[i].copy(), self.arrays.illegal[i].copy()
+                    self.arrays.episode[i] += 1
+                    self.begin_rows(np.array([i]))
+                    self.rewards[i], self.arrays.illegal[i] = rewards, wrong
             else:
                 status = int(self.status[i])
             ended[:, i] = status == TERMINATED, status == TRUNCATED
@@ -210,37 +197,32 @@ class TextVec:
             i: the row.
             said: from seat to message, for all who are asked.
         """
-        game, limits = self.game, self.limits
+        game, b = self.game, self.arrays
         messages: list[Message] = [None] * self.num_players
-        wrong = []
-        asked = list(game.asked(self.state[i]))
-        for p in asked:
+        answers, wrong = [-1] * self.num_players, []
+        b.mask[i] = 0
+        for p in sorted(game.asked(self.state[i])):
+            b.mask[i, p] = 1
             try:
-                messages[p] = game.read(self.state, i, p, said[p])
+                messages[p], answers[p] = game.read(self.state, i, p, said[p]), SAY
             except ActionError:
-                if limits.illegal == RAISE:
+                if self.limits.illegal == RAISE:
                     raise
                 wrong.append(p)
-                if limits.illegal == RESAMPLE:
-                    messages[p] = game.sample(self.state[i], p, self._generator(i, p))
-        status, row = RUNNING, self.rewards[i]
-        row[:] = 0
-        if not wrong or limits.illegal == RESAMPLE:
-            status = int(game.kernels.step(self.state, i, messages, row))
-            self.player[i] = game.mover(self.state, i)
-        elif limits.illegal == LOSE:
-            status = TERMINATED
-        for p in wrong:
-            self.faults[i, p] += 1
-            self.wrong[i, p] = True
-            row[p] += np.float32(limits.illegal_reward)
-        self.cycles[i] += 1
-        return TRUNCATED if status == RUNNING and self.cycles[i] >= limits.max_cycles else status
+        b.rewards[i] = 0
 
-    def _generator(self, i: int, player: int) -> np.random.Generator:
-        """Of what is said instead of an illegal message."""
-        counter = int(self.cycles[i]) * self.num_players + player
-        return np.random.default_rng(int(word(~np.uint64(self._seed(i)), counter)))
+        def pick(mask: Mask, random_word: Any) -> Action:
+            p = wrong.pop(0)
+            messages[p] = game.sample(self.state[i], p, np.random.default_rng(int(random_word)))
+            return SAY
+
+        def step(state: list[Plain], i: int, acts: Any, rewards: Rewards) -> Status:
+            status = int(game.kernels.step(state, i, messages, rewards))
+            self.player[i] = game.mover(state, i)
+            return status
+
+        advance = uncompiled(advance_ticks, pick=pick, step=step, ACTIONS=1)
+        return int(advance(self.state, b, i, answers, b.acts[0], self.limits))
 
     def sample_actions(self) -> list[Any]:
         """A random message of everybody who is asked, [N] (simultaneous: [N][P]); None of the others.
@@ -256,73 +238,8 @@ class TextVec:
             return drawn
         return [row[p] for row, p in zip(drawn, self.player.tolist(), strict=True)]
 
-    # -- states --------------------------------------------------------------------------------------------------------
-
-    def get_state(self, rows: Sequence[int] | NDArray[Any] | int | None = None) -> Snapshot:
-        """A copy of some rows (all by default), bookkeeping included; ``.state`` of it is plain data."""
-        index = rows_of(rows, self.num_envs)
-        live = (self.seed, self.episode, self.cycles, self.status, self.rewards, self.rewards, self.faults)
-        parts: list[Any] = [take(part, index) for part in (self.state, *live)]
-        gone = np.zeros((len(index), self.num_players), np.bool_)
-        waiting: list[list[Any]] = [[NONE] * self.num_players for _ in index]
-        parts += [gone, waiting]
-        return Snapshot(*parts)
-
-    def set_state(self, state: Any, rows: Sequence[int] | NDArray[Any] | int | None = None) -> None:
-        """Put a Snapshot, bare games or bytes into rows; as many as rows, or one for all of them.
-
-        Raises:
-            StateError: of another game, truncated, or another number of rows.
-        """
-        if not self._started:
-            self.reset()
-        self.place(state, rows_of(rows, self.num_envs), with_seed=True)
-
-    def place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> Snapshot:
-        """``set_state`` without a reset; returns what came as a Snapshot."""
-        whole, seeded = received(self.game, self.state, state)
-        if size(whole) not in (1, len(rows)):
-            raise StateError(
-                f"{size(whole)} states came for {len(rows)} rows. Give as many states as rows, or one for all."
-            )
-        put(self.state, whole.state, rows)
-        if with_seed and seeded:
-            self.seed[rows], self.episode[rows] = whole.seed, whole.episode
-        self.cycles[rows], self.status[rows], self.rewards[rows] = whole.cycles, whole.status, whole.rewards
-        self.faults[rows], self.wrong[rows] = whole.illegal, False
+    def _view(self, rows: NDArray[np.intp], whole: Snapshot) -> None:
         self.player[rows] = [self.game.mover(self.state, i) for i in rows.tolist()]
-        self._started = True
-        return whole
-
-    def clone(self) -> TextVec:
-        """An equal, independent environment, generators included."""
-        import copy
-
-        return copy.deepcopy(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> TextVec:
-        other = TextVec.__new__(TextVec)
-        other.__dict__.update(self.__dict__)
-        for name, value in self.__dict__.items():
-            if isinstance(value, np.ndarray | list):
-                setattr(other, name, take(value))
-        return other
-
-    def __getstate__(self) -> dict[str, Any]:
-        from ..registry import make_game
-
-        make_game(self.game.info.id, **self.game.config)  # who isn't registered fails here, not when it is read back
-        kept = {name: value for name, value in self.__dict__.items() if name != "game"}
-        return kept | {"made_from": (self.game.info.id, self.game.config)}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        from ..registry import make_game
-
-        id, config = kept.pop("made_from")
-        self.__dict__.update(kept)
-        made = make_game(id, **config)
-        assert isinstance(made, TextGame)
-        self.game = made
 
 
 def vec_of(game: Game, num_envs: int, **limits: Any) -> VecEnv | TextVec:

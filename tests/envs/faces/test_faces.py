@@ -14,7 +14,9 @@ import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
 import coterie
+from coterie.aliases import RUNNING
 from coterie.envs import make_game
+from coterie.envs.faces.aec import AECGame
 from coterie.envs.state import to_bytes
 from coterie.envs.words import TextGame
 from coterie.errors import ActionError, CoterieError, IllegalAction, InvalidAction, UnknownName, UsageError
@@ -123,6 +125,44 @@ def test_single_and_batched_punish_alike(id, policy):
             else:
                 assert [told[a]["illegal"] for a in told] == vec.get_state(i).illegal[0].tolist()
         assert info["illegal"].shape == (actions.shape)
+
+
+@pytest.mark.parametrize("policy", ["lose", "raise", "resample", "noop"])
+@pytest.mark.parametrize("id", ["tictactoe-v0", "highest_number-v0"])
+def test_the_four_policies_leave_the_same_rows_in_all_forms(id, policy):
+    """One game of random actions, legal or not, in AEC, parallel and batched form: equal snapshots after every turn."""
+    config = {"rounds": 4} if id.startswith("highest") else {}
+    limits = {"illegal": policy, "illegal_reward": -0.1, "max_cycles": 12}
+    env = AECGame(make_game(id, **config), checked=False, **limits)  # takes -1 for no answer
+    together = coterie.make(id, api="parallel", **limits, **config)
+    vec = coterie.make_vec(id, 1, autoreset_mode="Disabled", **limits, **config)
+    rng, simultaneous, raised = np.random.default_rng(4), vec.game.info.simultaneous, 0
+    for game in range(12):
+        for face in (env, together, vec):
+            face.reset(seed=game)
+        while vec.status[0] == RUNNING:
+            seats = rng.integers(-1, vec.game.info.num_actions, 2 if simultaneous else 1).tolist()
+            chosen = dict(zip(together.agents, [None if a < 0 else a for a in seats * 2], strict=False))
+            before = to_bytes(env.game, vec.get_state())
+            try:
+                vec.step([seats] if simultaneous else seats)
+            except IllegalAction:
+                raised += 1
+                with pytest.raises(IllegalAction):
+                    together.step(chosen)
+                assert to_bytes(env.game, together.get_state()) == before
+                with pytest.raises(IllegalAction):
+                    list(map(env.step, seats))
+                env.set_state(before)  # whoever answered before, answers again
+                continue
+            together.step(chosen)
+            for action in seats:
+                env.step(action)
+            one, two, three = (face.get_state()._replace(pending=0, gone=0) for face in (env, together, vec))
+            for parts in zip(one, two, three, strict=True):
+                assert np.array_equal(parts[0], parts[1])
+                assert np.array_equal(parts[0], parts[2])
+    assert (raised > 0) == (policy == "raise")
 
 
 def test_a_raised_tick_can_be_repeated():

@@ -246,7 +246,7 @@ def ring(players=6, cells=20, ticks=40, planes=2, side=7, pairs=False):
 
 def test_noop_is_the_default_where_actions_may_fail():
     env, vec = ParallelGame(ring()), VecEnv(ring(), 2)
-    for face in (env.table.limits, vec._limits):
+    for face in (env.table.limits, vec.limits):
         assert (face.illegal, face.illegal_reward, face.max_cycles) == (3, 0, 2**31 - 1)
 
 

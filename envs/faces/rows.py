@@ -1,0 +1,226 @@
+"""N games side by side and what is kept beside them: seeds, policies, snapshots, copies. All faces play such rows.
+
+``VecEnv`` steps them in compiled loops, ``TextVec`` one by one in Python; a table (``table``) plays one row.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aliases import Rewards, State
+from ...errors import StateError, UsageError
+from ..core import Game
+from ..state import NONE, Snapshot, put, received, rows_of, size, take
+from ..stepping.buffers import AUTORESET, Arrays, autoreset_index, illegal_limits, new_arrays, positive
+from .actions import ignored, read_options
+
+__all__ = ["Rows", "whole_seed"]
+
+Same = TypeVar("Same", bound="Rows")
+
+
+class Rows:
+    """N games of one kind; arguments and attributes as in ``VecEnv``.
+
+    Attributes:
+        limits: how to step, as the engine takes it.
+        arrays: the engine's buffers, live.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        seed: int | None,
+        autoreset_mode: Any,
+        illegal: str | None,
+        illegal_reward: float | None,
+        max_cycles: int | None,
+    ) -> None:
+        mode = autoreset_index(autoreset_mode)
+        self.game, self.num_envs, self.num_players = game, positive("num_envs", num_envs), game.info.players
+        self.autoreset_mode = AUTORESET[mode]
+        self.limits = illegal_limits(game, illegal, illegal_reward, max_cycles, mode)
+        self.state: State = game.new_state(num_envs)
+        self.arrays = self._new_arrays()
+        self._first, self._started = seed, False
+
+    def _new_arrays(self) -> Arrays:
+        return new_arrays(self.game, self.num_envs)
+
+    # -- what is seen --------------------------------------------------------------------------------------------------
+
+    @property
+    def player(self) -> NDArray[np.int32]:
+        """[N] the seat to move; -1 in simultaneous games."""
+        return self.arrays.player
+
+    @property
+    def rewards(self) -> Rewards:
+        """[N, P] of the last transition."""
+        return self.arrays.rewards
+
+    @property
+    def status(self) -> NDArray[np.uint8]:
+        """[N] RUNNING, TERMINATED or TRUNCATED (the last two only where rows wait for their restart)."""
+        return self.arrays.status
+
+    @property
+    def cycles(self) -> NDArray[np.int32]:
+        """[N] turns (ticks) played in the present game."""
+        return self.arrays.cycles
+
+    @property
+    def faults(self) -> NDArray[np.int32]:
+        """[N, P] illegal actions so far in the present game."""
+        return self.arrays.faults
+
+    # -- beginning -----------------------------------------------------------------------------------------------------
+
+    def begin(self, seed: int | Sequence[int] | NDArray[Any] | None, mask: Any, options: dict[str, Any] | None) -> None:
+        """Start games; arguments as ``VecEnv.reset``."""
+        options = read_options(options)
+        rows = rows_of(mask if self._started else None, self.num_envs)
+        if seed is None and not self._started:
+            seed = self._first if self._first is not None else whole_seed(None)
+        if seed is None:
+            self.arrays.episode[rows] += 1
+        else:
+            self._seed_rows(seed, rows)
+        self._started = True
+        self.begin_rows(rows)
+        for name, value in options.items():
+            if name != "state" and name not in self.game.options:
+                warnings.warn(ignored(self.game, name), stacklevel=3)
+            elif value is not None:
+                self.place(value if name == "state" else self._from_option(name, value, rows), rows, with_seed=False)
+
+    def begin_rows(self, rows: NDArray[np.intp]) -> None:
+        """Start the games that seeds and episodes name."""
+        raise NotImplementedError
+
+    def _from_option(self, name: str, value: Any, rows: NDArray[np.intp]) -> State:
+        """The rows as one of the game's own reset options wants them; a list holds one value a row."""
+        each = list(value) if isinstance(value, list | tuple | np.ndarray) else [value] * len(rows)
+        if len(each) != len(rows):
+            raise StateError(
+                f"{len(each)} values of {name!r} came for {len(rows)} rows. Give one for all, or one each."
+            )
+        state = take(self.state, rows)
+        for i, one in enumerate(each):
+            self.game.options[name](state, i, one)
+        return state
+
+    def _seed_rows(self, seed: int | Sequence[int] | NDArray[Any], rows: NDArray[np.intp]) -> None:
+        b = self.arrays
+        if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+            b.seed[rows] = np.uint64(whole_seed(seed)) + rows.astype(np.uint64)
+        else:
+            seeds = np.asarray(seed)
+            if seeds.dtype.kind not in "iu" or seeds.shape not in ((self.num_envs,), (len(rows),)):
+                raise UsageError(f"seed must be a whole number or {self.num_envs} of them, not {seed!r}.")
+            b.seed[rows] = (seeds[rows] if len(seeds) == self.num_envs else seeds).astype(np.uint64)
+        b.episode[rows] = 0
+
+    # -- states --------------------------------------------------------------------------------------------------------
+
+    def get_state(self, rows: Sequence[int] | NDArray[Any] | int | None = None) -> Snapshot:
+        """A copy of some rows (all by default), bookkeeping included. ``.state`` of it are the game's own rows."""
+        b, index = self.arrays, rows_of(rows, self.num_envs)
+        gone = ~b.alive & ~b.terminated if self.game.kernels.alive is not None else np.zeros_like(b.alive)
+        live = (self.state, b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone)
+        waiting = np.full((len(index), self.num_players), NONE, np.int32)
+        parts: list[Any] = [take(part, index) for part in live]
+        parts.append(waiting.tolist() if isinstance(self.state, list) else waiting)
+        return Snapshot(*parts)
+
+    def set_state(
+        self, state: Snapshot | State | bytes, rows: Sequence[int] | NDArray[Any] | int | None = None
+    ) -> None:
+        """Put states into rows: a Snapshot, bare game rows or bytes; as many as rows, or one for all of them.
+
+        Bare rows count as games just begun; they keep the rows' seeds. What is seen is refreshed.
+
+        Raises:
+            StateError: of another game or layout, truncated, or another number of rows.
+        """
+        if not self._started:
+            self.begin(None, None, None)
+        self.place(state, rows_of(rows, self.num_envs), with_seed=True)
+
+    def place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> tuple[Snapshot, bool]:
+        """``set_state`` without a reset; returns what came as a Snapshot, and whether it came with seeds."""
+        b = self.arrays
+        whole, seeded = received(self.game, self.state, state)
+        if size(whole) not in (1, len(rows)):
+            raise StateError(
+                f"{size(whole)} states came for {len(rows)} rows. Give as many states as rows, or one for all."
+            )
+        put(self.state, whole.state, rows)
+        if with_seed and seeded:
+            b.seed[rows], b.episode[rows] = whole.seed, whole.episode
+        b.cycles[rows], b.status[rows], b.rewards[rows] = whole.cycles, whole.status, whole.rewards
+        b.faults[rows], b.illegal[rows], b.ended[rows] = whole.illegal, False, False
+        self._started = True
+        self._view(rows, whole)
+        return whole, seeded
+
+    def _view(self, rows: NDArray[np.intp], whole: Snapshot) -> None:
+        """Refresh what is seen of rows that were written from outside."""
+        raise NotImplementedError
+
+    # -- copies --------------------------------------------------------------------------------------------------------
+
+    def clone(self: Same) -> Same:
+        """An equal, independent environment, generators included."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.state, other.arrays = take(self.state), Arrays(*map(take, self.arrays))
+        other._join()
+        return other
+
+    def _join(self) -> None:
+        """Make anew what isn't copied or stored."""
+
+    def __deepcopy__(self: Same, memo: dict[int, Any]) -> Same:
+        return self.clone()
+
+    def _stored(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "game"}
+
+    def __getstate__(self) -> dict[str, Any]:
+        from ..registry import make_game
+
+        made_from = self.game.info.id, self.game.config
+        make_game(made_from[0], **made_from[1])  # a game that isn't registered fails here, not when it is read back
+        return self._stored() | {"made_from": made_from}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        from ..registry import make_game
+
+        id, config = kept.pop("made_from")
+        self.__dict__.update(kept)
+        self.game = make_game(id, **config)
+        self._join()
+
+    def _need_start(self) -> None:
+        if not self._started:
+            raise UsageError("This environment has not been reset. Call reset() first.")
+
+
+def whole_seed(seed: Any) -> int:
+    """A seed in 64 bits; of None one from the system.
+
+    Raises:
+        UsageError: no whole number.
+    """
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+        raise UsageError(f"seed must be a whole number, not {seed!r}.")
+    return int(seed) & (2**64 - 1)
