@@ -60,11 +60,10 @@ class Play:
         follow: the agent that films and windows of worlds follow.
         ticks: stop each game after this many turns (ticks); 0 plays to the end.
         window: play in a window with the mouse; in worlds, watch, inspect agents and take one over (h lists all keys).
-        save: add the games to this file: .json, or the game's own format (chess .pgn, go .sgf).
+        save: add the games to this file: .json, or the game's own format (chess .pgn; go and hex .sgf).
         start: start the games from this position instead, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".
         from_: continue the last game in a file written by --save or by a closed window.
-        replay: replay the games in such a file and check every state; with --window, --gif or --mp4, also show the last
-            one.
+        replay: replay and check the games in such a file; with --window, --gif or --mp4, also show the last one.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
     """

@@ -277,7 +277,7 @@ def test_moves_are_taken_back_at_the_terminal(
         (["--from", "g.pgn"], "--from reads the .json files"),
         (["--from", "empty.json"], "holds no game"),
         (["--from", "other.json"], "coterie play connect_four --from other.json"),
-        (["--from", "bad.json"], "line 1: this is no JSON"),
+        (["--from", "bad.json"], "line 1: this is not JSON"),
         (["--from", "good.json", "--set", "size=3"], "--set cannot go with --from"),
     ],
 )

@@ -187,7 +187,7 @@ class BoardSession(AnySession[Match]):
             return ()
         ply = self.match.plies[-1]
         assert ply.actions is not None
-        assert ply.before is not None, "worlds have a window of their own"
+        assert ply.before is not None, "worlds have a separate window"
         return tuple(
             cell for p in ply.seats for cell in self._drawer.cells(self.game, ply.before, 0, int(ply.actions[p]))
         )

@@ -1,4 +1,4 @@
-"""Go: rules (``rules``), positions and their count (``position``), texts (``text``), records (``sgf``, ``record``)."""
+"""Go: rules (``rules``), positions and scoring (``position``), texts (``text``), records (``sgf``, ``record``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The factory: Go of a size, with komi, handicap and a ko rule."""
+"""The factory of Go: any size, with komi, handicap and a ko rule."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def go(
     superko: str = "positional",
     max_moves: int | None = None,
 ) -> Game:
-    """Go with area scoring, as PettingZoo's go_v5 numbers it (its own size is 19).
+    """Go with area scoring and the action numbers of PettingZoo's go_v5 (whose default size is 19).
 
     Args:
         size: points along a side, 5 to 19.
-        komi: points for white, in halves; None: 7.5, or 0.5 where black has a handicap.
+        komi: points for white, in halves; None: 7.5, or 0.5 with a handicap.
         handicap: 0, or 2 to 9 black stones on the usual points (odd sizes from 9 on); up to 4 on size 7 and on even
-            sizes from 8 on. White begins then.
-        superko: ``"positional"`` (no position of the board comes again), ``"situational"`` (none with the same player
-            to move) or ``"simple"`` (only a single stone may not be taken back at once).
-        max_moves: passes included; then the board is counted as it stands. None: ``2 * size * size``.
+            sizes from 8 on. With a handicap, white moves first.
+        superko: ``"positional"`` (no board position may repeat), ``"situational"`` (none may repeat with the same
+            player to move) or ``"simple"`` (only a single stone may not be taken back at once).
+        max_moves: moves, including passes, after which the board is scored. None: ``2 * size * size``.
 
     Raises:
-        UsageError: anything else.
+        UsageError: any other value.
     """
     side = _whole("size", size, MIN_SIZE, MAX_SIZE)
     stones = _whole("handicap", handicap, 0, 9)
@@ -59,14 +59,14 @@ def go(
     if stones == 1 or stones > most:
         ways = f"0 or 2 to {most}" if most else "0"
         raise UsageError(
-            f"go: handicap={stones} came; a board of size {side} takes {ways}. For one stone, use komi=0.5."
+            f"go: handicap={stones} is not possible; a board of size {side} takes {ways}. For one stone, use komi=0.5."
         )
     points = (0.5 if stones else 7.5) if komi is None else _half("komi", komi, side * side)
     if superko not in SUPERKO:
         raise UnknownName("superko rule", str(superko), SUPERKO)
     moves = _whole("max_moves", 2 * side * side if max_moves is None else max_moves, 2, MOST_MOVES)
     rule = SUPERKO.index(superko)
-    # A table of hashes is searched until a free slot comes, so it stays under three quarters full.
+    # A search of the hash table ends at a free slot, so the table stays less than three quarters full.
     slots = 4 if rule == SIMPLE else 1 << (4 * (moves + 1) // 3).bit_length()
     cells = (side + 2) * (side + 1)
 
@@ -105,7 +105,7 @@ def go(
 
 
 def _handicaps(size: int) -> int:
-    """How many fixed stones a board has room for (GTP 2, fixed_handicap)."""
+    """The most fixed handicap stones on a board (GTP 2, fixed_handicap)."""
     if size < 7:
         return 0
     return 9 if size % 2 == 1 and size >= 9 else 4
@@ -129,14 +129,12 @@ def _rules(size: int, komi: float, handicap: int, superko: str, max_moves: int) 
 
 def _whole(name: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise UsageError(f"go: {name}={value!r} came; a whole number from {least} to {most} is needed.")
+        raise UsageError(f"go: {name}={value!r} must be a whole number from {least} to {most}.")
     return int(value)
 
 
 def _half(name: str, value: object, most: int) -> float:
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not number or not -most <= float(value) <= most or (2 * float(value)) % 1:  # type: ignore[arg-type]
-        raise UsageError(
-            f"go: {name}={value!r} came; whole or half points from -{most} to {most} are needed, e.g. 7.5."
-        )
+        raise UsageError(f"go: {name}={value!r} must be whole or half points from -{most} to {most}, e.g. 7.5.")
     return float(value)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A position as people speak of it: names of points, the board as lines, the count, stones set up at will."""
+"""Positions as people read them: names of points, the stones as text, scoring, setting up stones."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = [
 ]
 
 COLUMNS = "ABCDEFGHJKLMNOPQRST"
-"""Letters of the columns from the left; there is no I."""
+"""The letters of the columns from the left, without I."""
 
 
 class Score(NamedTuple):
-    """The count of a board as it stands.
+    """The score of a board.
 
     Attributes:
-        black, white: stones and the empty points that only they reach; komi not in it.
-        komi: points that white gets on top.
+        black, white: the area of each side (its stones and the empty points that only they reach), without komi.
+        komi: points added for white.
     """
 
     black: int
@@ -43,12 +43,12 @@ class Score(NamedTuple):
 
     @property
     def margin(self) -> float:
-        """How many points black is ahead; negative where white is."""
+        """By how many points black leads; negative if white does."""
         return self.black - self.white - self.komi
 
     @property
     def result(self) -> str:
-        """As SGF writes it: ``"B+3.5"``, ``"W+12"``, or ``"0"`` for a draw."""
+        """The result as in SGF: ``"B+3.5"``, ``"W+12"``, or ``"0"`` for a draw."""
         points = f"{abs(self.margin):g}"
         return "0" if self.margin == 0 else f"{'B' if self.margin > 0 else 'W'}+{points}"
 
@@ -59,12 +59,12 @@ def size_of(state: Boards, i: int) -> int:
 
 
 def point(size: int, action: Action) -> str:
-    """``"D4"`` or ``"pass"``: letters from the left without I, numbers from below."""
+    """``"D4"`` or ``"pass"``: letters from the left without I, numbers from the bottom."""
     return "pass" if action == size * size else f"{COLUMNS[action % size]}{size - action // size}"
 
 
 def named(size: int, name: str) -> Action | None:
-    """The action that ``"d4"`` names, or None where the board has no such point."""
+    """The action that a name such as ``"d4"`` stands for, or None if the board has no such point."""
     column, row = COLUMNS[:size].find(name[:1].upper()), name[1:]
     if column < 0 or not (row.isascii() and row.isdigit()) or not 1 <= int(row) <= size:
         return None
@@ -72,14 +72,14 @@ def named(size: int, name: str) -> Action | None:
 
 
 def stones(state: Boards, i: int) -> str:
-    """[size * size] characters in action order: X black, O white, a dot where nothing stands."""
+    """[size * size] characters in action order: X black, O white, a dot for an empty point."""
     size = size_of(state, i)
     board = state.cells[i].reshape(size + 2, size + 1)[1:-1, :-1] & 3
     return "".join(".XO"[color] for color in board.reshape(-1).tolist())
 
 
 def forbidden(state: Boards, i: int) -> dict[Action, str]:
-    """Empty points that the mover may not play, and why: ``"suicide"`` or ``"ko"``; none once the game is over."""
+    """Empty points that the current player may not play, and why: ``"suicide"`` or ``"ko"``; {} after the end."""
     size, facts = size_of(state, i), state.facts[i]
     if facts["over"]:
         return {}
@@ -90,25 +90,25 @@ def forbidden(state: Boards, i: int) -> dict[Action, str]:
 
 
 def owners(state: Boards, i: int) -> str:
-    """[size * size] whose area each point is, as the board stands: X, O or a dot; the row stays as it is."""
+    """[size * size] whose area each point is: X, O or a dot for neither; the row is not changed."""
     size = size_of(state, i)
     copy = take(state, [i])
-    area(copy, 0)  # leaves in the entries of empty cells whose stones they reach
+    area(copy, 0)  # writes to the entries of empty cells which side's stones they reach
     there = stones(copy, 0)
     chains = [copy.chains[0, cell_of(size, action)] for action in range(size * size)]
     return "".join(stone if stone != "." else ".XO."[chain["libs"]] for stone, chain in zip(there, chains, strict=True))
 
 
 def score(state: Boards, i: int) -> Score:
-    """Area of both sides as the board stands, no stone taken for dead; the row stays as it is."""
+    """Score the board: the area of both sides, with all stones counted as alive; the row is not changed."""
     of_whom = owners(state, i)
     return Score(of_whom.count("X"), of_whom.count("O"), int(state.facts[i]["komi"]) / 2)
 
 
 def set_up(state: Boards, i: int, black: Iterable[Action], white: Iterable[Action], player: Player) -> None:
-    """Row i as a game that begins with these stones, ``player`` to move; komi and limits stay.
+    """Make row i a game that starts with these stones and ``player`` to move; komi and limits stay.
 
-    The caller sees to it that every chain has a liberty (``breathless``).
+    The caller must ensure that every chain has a liberty (see ``breathless``).
     """
     size, facts = size_of(state, i), state.facts[i]
     wipe(state, i)
@@ -122,7 +122,7 @@ def set_up(state: Boards, i: int, black: Iterable[Action], white: Iterable[Actio
 
 
 def breathless(size: int, black: Iterable[Action], white: Iterable[Action]) -> Action | None:
-    """A point of a chain without liberties in that position, or None: such a position cannot come up in a game."""
+    """A point of a chain without liberties, which cannot occur in a game, or None if every chain has one."""
     color = dict.fromkeys(black, "X") | dict.fromkeys(white, "O")
     done: set[Action] = set()
     for start in color:

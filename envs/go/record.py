@@ -1,4 +1,4 @@
-"""Games of Go as records: written as SGF, and started from it. ``sgf`` reads them."""
+"""Game records of Go: write games as SGF, and start games from SGF records. ``sgf`` reads the files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["start_from", "to_sgf", "write_sgf"]
 
 
 def write_sgf(game: SgfGame) -> str:
-    """A record as SGF text, one move a line where something is said of it, ten a line elsewhere."""
+    """A record as SGF text; a line ends after a move with a comment, and else when it has 60 characters."""
     size = game.size
     properties = [("FF", "4"), ("GM", "1"), ("CA", "UTF-8"), ("AP", f"coterie:{__version__}"), ("SZ", str(size))]
     if game.komi is not None:
@@ -58,9 +58,9 @@ def _letters(size: int, action: Action) -> str:
 
 
 def to_sgf(record: GameRecord) -> str:
-    """A played game as SGF text; a writer of ``Game.formats``.
+    """A played game as SGF text; a writer for ``Game.formats``.
 
-    A game that did not start on the empty board begins with the stones that stood there.
+    If the game did not start on the empty board, the record sets up the stones of its start.
     """
     state = take(record.start, [0])
     size, facts = size_of(state, 0), state.facts[0]
@@ -84,7 +84,7 @@ def to_sgf(record: GameRecord) -> str:
             0 <= action < size * size and int(verdict(state, 0, cell_of(size, action))) == FINE
         )
         if facts["over"] or not pass_or_fine:
-            break  # an illegal answer that ended the game is no move
+            break  # an illegal answer that ended the game is not a move
         moves.append(SgfMove(player, action, record.comments.get(turn, "")))
         step(state, 0, np.array([action, action], np.int32), rewards)
     said = record.comments.get(len(moves), "") if len(moves) < len(record.actions) or record.illegal is not None else ""
@@ -112,18 +112,18 @@ def _result(record: GameRecord, state: Boards) -> str:
 
 
 def start_from(state: Boards, i: int, value: Any) -> None:
-    """Row i as a record leaves it: the reset option ``sgf``.
+    """Put row i into the final position of a record: the reset option ``sgf``.
 
     Args:
         state: rows of one size.
         i: which row.
         value: what ``read_sgf`` takes, an SgfGame, or ``{"sgf": either, "move": n}`` to stop after n moves. The
-            record's komi holds, where it has one; moves out of turn are taken as they come.
+            record's komi applies, if it has one; moves out of turn are played as recorded.
 
     Raises:
         NotationError: a fault in the record, or a move that the rules of this game forbid; ``read`` is the game
             before it.
-        UsageError: another size, too long, or over at its end.
+        UsageError: a record of another board size, with too many moves, or whose game is over at its end.
     """
     stop: Any = None
     if isinstance(value, Mapping):
@@ -134,20 +134,20 @@ def start_from(state: Boards, i: int, value: Any) -> None:
     size, facts = size_of(state, i), state.facts[i]
     if game.size != size:
         raise UsageError(
-            f"This record is of a {game.size}x{game.size} board, the game of {size}x{size}: make size={game.size}."
+            f"This record is of a {game.size}x{game.size} board, the game of {size}x{size}: set size={game.size}."
         )
     if stop is not None and (isinstance(stop, bool) or not isinstance(stop, int) or not 0 <= stop <= len(game.moves)):
-        raise UsageError(f"move={stop!r} came; this record has moves 0 to {len(game.moves)}.")
+        raise UsageError(f"move={stop!r} is not possible; this record has moves 0 to {len(game.moves)}.")
     moves = game.moves[:stop]
     if len(moves) >= facts["max_moves"]:
         raise UsageError(
-            f"{len(moves)} moves of this record leave none of max_moves={facts['max_moves']}: give 'move', or make the "
-            "game with a larger max_moves."
+            f"{len(moves)} moves of this record use up max_moves={facts['max_moves']}: give 'move', or make the game "
+            "with a larger max_moves."
         )
     set_up(state, i, game.black, game.white, game.to_move)
     if game.komi is not None:
         if (2 * game.komi) % 1 or abs(game.komi) > size * size:
-            raise UsageError(f"The record's komi is {game.komi:g}; half points within ±{size * size} can be played.")
+            raise UsageError(f"The record's komi is {game.komi:g}; it must be half points within ±{size * size}.")
         facts["komi"] = round(2 * game.komi)
     rewards = np.zeros(2, np.float32)
     for n, move in enumerate(moves):
@@ -161,5 +161,5 @@ def start_from(state: Boards, i: int, value: Any) -> None:
                 )
         step(state, i, np.array([move.action] * 2, np.int32), rewards)
         if facts["over"]:
-            where = f"give 'move' under {n + 1}" if n + 1 == len(moves) else "the moves after that cannot be played"
-            raise UsageError(f"Two passes end the game with move {n + 1} of the record: {where}.")
+            where = f"give a 'move' under {n + 1}" if n + 1 == len(moves) else "the moves after it cannot be played"
+            raise UsageError(f"Two passes end the game at move {n + 1} of the record: {where}.")

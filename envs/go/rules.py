@@ -1,31 +1,32 @@
 """The rules of Go as kernels: chains of stones, captures, superko by position hashes, area scoring.
 
-A board of ``size`` lies in a row of cells with a wall around it, so that no neighbour needs a check of bounds. A line
-of it is ``size + 1`` cells wide: the wall at its right end is also the wall at the left of the next line. Size 5, with
-action numbers where stones go::
+A board is a flat array of cells with a wall around it, so that neighbours need no bounds checks. A line of the board is
+``size + 1`` cells wide: the wall at its right end is also the wall at the left of the next line. Size 5, with the
+action numbers of the points::
 
      #  #  #  #  #  #        cell of action a = (a // size + 1) * (size + 1) + a % size
      0  1  2  3  4  #        neighbours of cell p: p - size - 1, p - 1, p + 1, p + size + 1
      5  6  7  8  9  #
-    10 11 12 13 14  #        action 0 is the corner at the top left, A5; action size * size is a pass
+    10 11 12 13 14  #        action 0 is the top left corner, A5; action size * size is a pass
     15 16 17 18 19  #
     20 21 22 23 24  #
      #  #  #  #  #  #
 
-A cell is a word of 16 bits: bits 0 and 1 say black, white (both: wall; none: empty) now, bits 2 and 3 the same one turn
-ago, and so on for eight positions. That word, spread over 16 bytes, is the cell's part of an observation.
+A cell has 16 bits: bits 0 and 1 mean black and white (both: wall; none: empty) now, bits 2 and 3 the same one turn ago,
+and so on for eight positions. These bits, spread over 16 bytes, are the cell's part of an observation.
 
-A chain is a set of connected stones of a colour. Its stones form a ring (``next``) and name one of them as ``head``,
-whose entry holds what is known of the chain. Liberties are counted once for every stone that they touch, which makes
-the count cheap to keep; and since an empty point p gives a chain as many of them as it has stones beside p, p is the
-chain's *last* liberty exactly where the two numbers are equal. Nothing more is ever asked.
-Source of counting so: "pseudo-liberties", https://senseis.xmp.net/?PseudoLiberty
+A chain is a set of connected stones of one colour. Its stones form a ring (``next``) and name one of them as ``head``,
+whose entry has the chain's facts. A liberty is counted once for every stone that it touches, which is cheap to keep up
+to date. Since an empty point p thus counts as often as the chain has stones next to p, p is the chain's *last* liberty
+exactly if the two numbers are equal. The rules need no other count.
+Source: "pseudo-liberties", https://senseis.xmp.net/?PseudoLiberty
 
-Superko: every position has a 64-bit Zobrist hash, all hashes of a game lie in an open-addressing table in the row, and
-a move is refused if the hash of its outcome (own stone in, captured chains out, each by one exclusive or) is found
-there. Two positions of a game share a hash with a probability of about ``max_moves ** 2 / 2 ** 65``.
+Superko: every position has a 64-bit Zobrist hash, all hashes of a game are in an open-addressing hash table in the
+row, and a move is illegal if that table has the hash of the resulting position (own stone added, captured chains
+removed, each by one exclusive or). The probability that two positions of a game share a hash is about
+``max_moves ** 2 / 2 ** 65``.
 
-This file is longer than others are: groups, captures, superko, scoring and masks are kernels over one row that call
+This file is longer than others because chains, captures, superko, scoring and masks are kernels over one row that call
 each other.
 """
 
@@ -68,13 +69,13 @@ __all__ = [
 ]
 
 Whole: TypeAlias = Any
-"""A whole number: np.int64 in kernels, Python's int outside."""
+"""An integer: np.int64 in kernels, int outside."""
 
 MIN_SIZE, MAX_SIZE = 5, 19
 POSITIONAL, SITUATIONAL, SIMPLE = range(3)
 FINE, OCCUPIED, SUICIDE, KO = range(4)
 ILLEGAL = {OCCUPIED: "occupied", SUICIDE: "suicide", KO: "ko"}
-"""What ``verdict`` says of a point that cannot be played, in a word."""
+"""Why a point cannot be played, by ``verdict``."""
 
 FACTS = np.dtype(
     [
@@ -94,19 +95,20 @@ FACTS = np.dtype(
         ("over", np.uint8),
     ]
 )
-"""hash: of the stones on the board; trail: hash of the positions that may not come again.
+"""hash: of the stones on the board; trail: hash of the set of positions that may not repeat.
 
-max_moves: after which the game is scored; moves: played; last: action, or -1; captured: stones taken by each player;
-usual_komi: half points for white, as configured; komi: those of the game in play (a record may bring its own); superko:
-POSITIONAL, SITUATIONAL or SIMPLE; mover: 0 is black; passes: in a row; over: 1 when the game has ended.
+max_moves: moves after which the game is scored; moves: moves played; last: the last action, or -1; captured: stones
+captured by each player; usual_komi: half points for white, as configured; komi: those of the current game (a record may
+have its own); superko: POSITIONAL, SITUATIONAL or SIMPLE; mover: the current player, 0 is black; passes: consecutive
+passes; over: 1 when the game has ended.
 """
 
 CHAIN = np.dtype(
     [("hash", np.uint64), ("head", np.uint16), ("next", np.uint16), ("size", np.uint16), ("libs", np.uint16)]
 )
-"""hash: of the stones together; head, next: cells; size: stones; libs: liberties, once for each stone they touch.
+"""hash: of all its stones; head, next: cells; size: stones; libs: liberties, once for each stone they touch.
 
-All but ``next`` and ``head`` count in the head's entry only. Entries of empty cells mean nothing.
+All but ``next`` and ``head`` are valid only in the head's entry. Entries of empty cells have no meaning.
 """
 
 
@@ -115,11 +117,11 @@ class Boards(NamedTuple):
 
     Attributes:
         facts: [N] FACTS.
-        cells: [N, C] uint16 eight positions of two bits each, the newest lowest.
+        cells: [N, C] uint16 eight positions of two bits each, the newest in the lowest bits.
         chains: [N, C] CHAIN.
-        rows: [N, 4, size + 2] uint32 a bit a column, row r of the board at r + 1: black stones, white stones, points
-            where a black stone has ever stood, a white one.
-        seen: [N, T] uint64 hashes of the positions that may not come again, 0 where a slot is free; T a power of two.
+        rows: [N, 4, size + 2] uint32 one bit per column, row r of the board at r + 1: black stones, white stones,
+            points that have ever had a black stone, a white stone.
+        seen: [N, T] uint64 hash table of the positions that may not repeat, 0 in free slots; T is a power of two.
     """
 
     facts: NDArray[Any]
@@ -130,7 +132,7 @@ class Boards(NamedTuple):
 
 
 def _random_words(count: int, salt: int) -> NDArray[np.uint64]:
-    """Words that look random: SplitMix64 (see ``rng``) over whole arrays, which overflow without a warning."""
+    """[count] uint64 random bits: SplitMix64 (see ``rng``) over whole arrays, which overflow without a warning."""
     x = (np.arange(1, count + 1, dtype=np.uint64) + np.uint64(salt)) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -142,10 +144,10 @@ STONES: NDArray[np.uint64] = _random_words(2 * CELLS, 1 << 32).reshape(2, CELLS)
 """[2, C] hash of a stone of player 0, 1 on a cell."""
 
 EMPTY, SIDE = (np.uint64(word) for word in _random_words(2, 1 << 33))
-"""Hash of the empty board; what the hash of a position changes by when white is to move (situational superko)."""
+"""Hash of the empty board; what is XORed into a position's hash when white is to move (situational superko)."""
 
 BYTES: NDArray[np.uint64] = np.array([sum((k >> c & 1) << 8 * c for c in range(8)) for k in range(256)], np.uint64)
-"""[256] eight bits, a byte each."""
+"""[256] the eight bits of each number, one byte per bit."""
 
 
 @kernel
@@ -156,7 +158,7 @@ def cell_of(size: Whole, action: Whole) -> Whole:
 
 @kernel
 def neighbour(size: Whole, cell: Whole, side: int) -> Whole:
-    """Above, left, right, below: side 0..3."""
+    """The neighbouring cell: side 0..3 is above, left, right, below."""
     far = size + 1
     return cell + (-far if side == 0 else -1 if side == 1 else 1 if side == 2 else far)
 
@@ -166,7 +168,7 @@ def neighbour(size: Whole, cell: Whole, side: int) -> Whole:
 
 @kernel
 def wipe(state: Boards, i: int) -> None:
-    """An empty board without a past, nobody's turn changed."""
+    """Empty the board and its history; the turn stays."""
     facts, cells = state.facts[i], state.cells[i]
     size = np.int64(facts["size"])
     facts["hash"] = EMPTY
@@ -182,7 +184,7 @@ def wipe(state: Boards, i: int) -> None:
 
 @kernel
 def forget(state: Boards, i: int) -> None:
-    """Any position may come again."""
+    """Clear the hash table: any position may repeat."""
     seen = state.seen[i]
     for slot in range(seen.shape[0]):
         seen[slot] = 0
@@ -217,7 +219,7 @@ def forbid(state: Boards, i: int, position: Word) -> None:
 
 @kernel
 def remember(state: Boards, i: int) -> None:
-    """Under a superko rule the present position may not come again."""
+    """Under a superko rule, forbid that the current position repeats."""
     facts = state.facts[i]
     if facts["superko"] == POSITIONAL:
         forbid(state, i, facts["hash"])
@@ -227,7 +229,7 @@ def remember(state: Boards, i: int) -> None:
 
 @kernel
 def capture(state: Boards, i: int, stone: Whole) -> Whole:
-    """Take the chain of that stone off the board; the number of stones."""
+    """Remove the chain of that stone from the board; returns its number of stones."""
     facts, cells, chains, rows = state.facts[i], state.cells[i], state.chains[i], state.rows[i]
     size = np.int64(facts["size"])
     head = np.int64(chains[stone]["head"])
@@ -250,7 +252,7 @@ def capture(state: Boards, i: int, stone: Whole) -> Whole:
 
 @kernel
 def join(state: Boards, i: int, p: Whole, q: Whole) -> None:
-    """Make one chain of those of stones p and q: the smaller one changes its head."""
+    """Merge the chains of stones p and q: the smaller one changes its head."""
     chains = state.chains[i]
     a, b = np.int64(chains[p]["head"]), np.int64(chains[q]["head"])
     if a == b:
@@ -273,7 +275,7 @@ def join(state: Boards, i: int, p: Whole, q: Whole) -> None:
 
 @kernel
 def enter(state: Boards, i: int, p: Whole, player: Whole) -> Whole:
-    """Put a stone on the empty cell p and take what has no liberty left; the number of stones taken."""
+    """Put a stone on the empty cell p and remove opposing chains without liberties; returns the stones captured."""
     facts, cells, chains, rows = state.facts[i], state.cells[i], state.chains[i], state.rows[i]
     size = np.int64(facts["size"])
     rows[player, p // (size + 1)] |= 1 << p % (size + 1)
@@ -307,12 +309,12 @@ def enter(state: Boards, i: int, p: Whole, player: Whole) -> Whole:
 
 @kernel
 def handicap_point(size: Whole, count: Whole, k: int) -> Whole:
-    """The action of handicap stone k of ``count``, as GTP's fixed_handicap places them.
+    """The action of handicap stone k of ``count``, placed as in GTP's fixed_handicap.
 
     In this order::
 
         2 7 1       corners first: bottom left, top right, top left, bottom right; then left and right, top and bottom.
-        4 c 5       Odd counts from 5 on have their last stone in the centre, c.
+        4 c 5       Odd counts from 5 on put their last stone on the centre, c.
         0 6 3
 
     Source: "GTP - Go Text Protocol, version 2, draft 2", section 4.1.1.
@@ -331,7 +333,7 @@ def handicap_point(size: Whole, count: Whole, k: int) -> Whole:
 
 @kernel
 def reset(state: Boards, i: int, seed: int) -> None:
-    """The empty board, or handicap stones and white to move; nothing is random."""
+    """Start with the empty board, or with handicap stones and white to move; nothing is random."""
     facts = state.facts[i]
     wipe(state, i)
     facts["komi"] = facts["usual_komi"]
@@ -364,15 +366,15 @@ def judge(
     own: Whole,
     base: Word,
 ) -> Any:
-    """What ``verdict`` says of the empty cell p in a board ``far`` cells wide, for a stone of colour ``own``.
+    """The ``verdict`` on the empty cell p in a board ``far`` cells wide, for a stone of colour ``own``.
 
-    ``base``: see ``base_of``. Written out for four neighbours: here goes most of the time of a batch.
+    ``base``: see ``base_of``. It is unrolled over the four neighbours because a batch spends most of its time here.
     """
     n0, n1, n2, n3 = np.uint64(p - far), np.uint64(p - 1), np.uint64(p + 1), np.uint64(p + far)
     c0, c1, c2, c3 = cells[n0] & 3, cells[n1] & 3, cells[n2] & 3, cells[n3] & 3
     breathes = c0 == 0 or c1 == 0 or c2 == 0 or c3 == 0
     after = base ^ STONES[own - 1, np.uint64(p)]
-    # Heads of the chains around; a wall or an empty cell has a number of its own, which no chain has.
+    # Heads of the neighbouring chains; a wall or an empty cell has a distinct number that no chain has.
     h0 = np.int64(chains[n0]["head"]) if c0 == 1 or c0 == 2 else -1
     h1 = np.int64(chains[n1]["head"]) if c1 == 1 or c1 == 2 else -2
     h2 = np.int64(chains[n2]["head"]) if c2 == 1 or c2 == 2 else -3
@@ -405,9 +407,9 @@ def judge(
 
 @kernel
 def base_of(state: Boards, i: int) -> Word:
-    """Hash of the position to which a move's changes are added, or 0 where no position can come again.
+    """The hash that a move's changes are XORed into, or 0 if no position can repeat.
 
-    Until something is captured the number of stones grows with every stone played.
+    None can repeat before the first capture, since every stone played adds to the number of stones.
     """
     facts = state.facts[i]
     if facts["captured"][0] + facts["captured"][1] == 0:
@@ -417,7 +419,7 @@ def base_of(state: Boards, i: int) -> Word:
 
 @kernel
 def verdict(state: Boards, i: int, p: Whole) -> Whole:
-    """FINE, OCCUPIED, SUICIDE or KO: may the mover put a stone on cell p?"""
+    """Whether the current player may put a stone on cell p: FINE, OCCUPIED, SUICIDE or KO."""
     facts, cells = state.facts[i], state.cells[i]
     if cells[p] & 3 != 0:
         return OCCUPIED
@@ -427,7 +429,7 @@ def verdict(state: Boards, i: int, p: Whole) -> Whole:
 
 @kernel
 def legal(state: Boards, i: int, player: Player, mask: Mask) -> None:
-    """Empty points but for suicide and superko, and the pass, for the mover of a running game."""
+    """Write the mask: empty points without suicide and ko, and the pass; all 0 if ``player`` is not to move."""
     facts, cells, chains, seen = state.facts[i], state.cells[i], state.chains[i], state.seen[i]
     size = np.int64(facts["size"])
     if facts["over"] != 0 or facts["mover"] != player:
@@ -439,13 +441,13 @@ def legal(state: Boards, i: int, player: Player, mask: Mask) -> None:
     for row in range(size):
         above, here = here, below_it
         below_it = full & ~np.int64(rows[0, row + 2] | rows[1, row + 2]) if row + 1 < size else 0
-        # A point with an empty neighbour is no suicide; where no own stone has ever stood, nothing comes again.
+        # A point with an empty neighbour is no suicide; a point that never had an own stone repeats no position.
         sure = here & (here << 1 | here >> 1 | above | below_it)
         if base != 0:
             sure &= ~np.int64(rows[1 + own, row + 1])
         for column in range(0, size, 8):
             at = row * size + column
-            if at + 8 <= size * size:  # more than the row is written here; the next row writes over it
+            if at + 8 <= size * size:  # this may write beyond the row; the next row overwrites it
                 store_word(mask, at, BYTES[sure >> column & 255])
             else:
                 for k in range(at, size * size):
@@ -463,7 +465,7 @@ def legal(state: Boards, i: int, player: Player, mask: Mask) -> None:
 
 @kernel
 def draw(state: Boards, i: int, random_word: Word) -> Any:
-    """A legal action, each as probable as any other: actions are drawn until one is legal (a pass always is)."""
+    """A uniformly random legal action: actions are sampled until one is legal (a pass always is)."""
     size: Whole = np.int64(state.facts[i]["size"])
     tries = 0
     while True:
@@ -475,7 +477,7 @@ def draw(state: Boards, i: int, random_word: Word) -> Any:
 
 @kernel
 def step(state: Boards, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
-    """The mover puts a stone or passes; two passes, or the last move allowed, end the game by scoring."""
+    """Play a stone or a pass; after two passes, or the last move allowed, the game ends and is scored."""
     facts, cells = state.facts[i], state.cells[i]
     size, player = np.int64(facts["size"]), np.int64(facts["mover"])
     action = np.int64(actions[player])
@@ -510,10 +512,11 @@ def step(state: Boards, i: int, actions: NDArray[np.int32], rewards: Rewards) ->
 
 @kernel
 def area(state: Boards, i: int) -> Any:
-    """Black's area less white's, in half points, komi not counted; uses the chain entries of empty cells as scratch.
+    """Black's area minus white's, in half points without komi; uses the chain entries of empty cells as scratch.
 
-    A player's area is its stones and the empty points from which no way over empty points leads to the other's stones
-    (Tromp-Taylor): stones are never taken for dead. Sweeps there and back carry what is reached until nothing changes.
+    A player's area is its stones and the empty points from which no path over empty points reaches the other's stones
+    (Tromp-Taylor): all stones count as alive. Sweeps forwards and backwards spread what is reached until nothing
+    changes.
     """
     cells, chains = state.cells[i], state.chains[i]
     size = np.int64(state.facts[i]["size"])
@@ -549,7 +552,7 @@ def area(state: Boards, i: int) -> Any:
 
 @kernel
 def observe(state: Boards, i: int, player: Player, out: NDArray[np.bool_]) -> None:
-    """[size, size, 17] eight positions, the newest first: own stones, the opponent's; then whether one plays black."""
+    """[size, size, 17] eight positions, newest first: own stones, the opponent's; then whether ``player`` is black."""
     facts, cells = state.facts[i], state.cells[i]
     size = np.int64(facts["size"])
     black = player == 0
@@ -566,7 +569,7 @@ def observe(state: Boards, i: int, player: Player, out: NDArray[np.bool_]) -> No
 
 @kernel
 def key(state: Boards, i: int) -> Word:
-    """The stones, the mover, passes, komi, moves so far, and the set of positions that may not come again."""
+    """Hash of the stones, current player, passes, komi, moves so far, and the set of positions that may not repeat."""
     facts = state.facts[i]
     small = np.int64(facts["moves"]) << 32 | (np.int64(facts["komi"]) & 0xFFFF) << 8
     small |= np.int64(facts["passes"]) << 1 | np.int64(facts["mover"])

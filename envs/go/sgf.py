@@ -1,11 +1,10 @@
-"""Game records in SGF, read (FF[4], GM[1]); ``record`` writes them and starts games from them.
+"""Read game records in SGF (FF[4], GM[1]); ``record`` writes them and starts games from them.
 
-``read_sgf`` reads the main line of a record, the one that always takes the first branch; side lines are counted and
-left out. Files of older formats (FF[1] to FF[3]) are read as well. Stones may be set up before the first move, not
-between moves.
+``read_sgf`` reads the main line of a record, which always takes the first branch; it counts and skips other variations.
+It also reads older formats (FF[1] to FF[3]). Stones may be set up before the first move, but not between moves.
 
-The reader is ours, since an error must say where it is and keep what came before; the tests hold reader and writer
-against sgfmill. Source: "SGF File Format FF[4]", https://www.red-bean.com/sgf/
+This is a separate reader because errors must give their position and keep the moves before it; the tests compare reader
+and writer with sgfmill. Source: "SGF File Format FF[4]", https://www.red-bean.com/sgf/
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ class SgfMove:
 
     Attributes:
         player: 0 black, 1 white.
-        action: point or pass, as the game numbers them.
-        comment: what was said of it.
-        at: offset in the text it was read from, in characters.
+        action: the action number of the point or pass.
+        comment: the comment on the move.
+        at: its offset in the text, in characters; None if it was not read from a text.
     """
 
     player: Player
@@ -43,21 +42,21 @@ class SgfMove:
 
 @dataclass(frozen=True)
 class SgfGame:
-    """A record, as far as a game of Go needs it.
+    """A game record of Go.
 
     Attributes:
         size: points along a side.
-        komi: points for white; None where the record says nothing.
-        handicap: stones that the record names (HA); where they stand is in ``black``.
-        players: names of black and white.
-        result: as the record has it: ``"B+3.5"``, ``"W+R"``, ``"0"``, ``""``.
+        komi: points for white; None if the record has no komi.
+        handicap: the number of handicap stones (HA); their points are in ``black``.
+        players: the names of black and white.
+        result: the result as recorded: ``"B+3.5"``, ``"W+R"``, ``"0"``, ``""``.
         rules: the name of the rules.
-        black, white: stones that stand there before the first move, as actions.
-        to_move: whose turn it is at the start.
-        moves: of the main line.
-        comment: on the whole game.
+        black, white: the stones before the first move, as actions.
+        to_move: the side to move at the start.
+        moves: the moves of the main line.
+        comment: the comment on the whole game.
         others: the root's other properties, e.g. ``{"DT": "2026-01-01"}``.
-        variations: side lines that were left out.
+        variations: the number of variations that were skipped.
     """
 
     size: int = 19
@@ -79,7 +78,7 @@ class SgfGame:
 
 
 class _Property(NamedTuple):
-    """An identifier, its values with the offsets where they begin, and its own offset."""
+    """An identifier, its values with their offsets, and its offset."""
 
     name: str
     values: list[tuple[str, int]]
@@ -98,11 +97,11 @@ def read_sgf(source: str | bytes | Path) -> SgfGame:
     """The main line of the first game in an SGF text or file.
 
     Args:
-        source: the text itself (it holds ``"(;"``), its bytes, or the path of a file.
+        source: the text (with ``"(;"`` in it), its bytes, or the path of a file.
 
     Raises:
-        NotationError: ``at`` says where the text goes wrong (in characters), ``read`` is the SgfGame before that.
-        UsageError: there is no such file.
+        NotationError: ``at`` is the offset of the fault (in characters), ``read`` is the SgfGame before it.
+        UsageError: another kind of source, or a file that cannot be read.
     """
     text = _text_of(source)
     reader = _Reader(text)
@@ -127,7 +126,7 @@ def _text_of(source: str | bytes | Path) -> str:
             data = Path(source).read_bytes()
         except (OSError, ValueError) as error:
             raise UsageError(
-                f"{str(source)!r} is neither SGF text, which begins with '(;', nor a file that can be read: {error}."
+                f"{str(source)!r} is neither SGF text, which begins with '(;', nor a readable file: {error}."
             ) from None
     named = _ENCODING.search(data)
     for encoding in ([named[1].decode()] if named else []) + ["utf-8-sig"]:
@@ -135,11 +134,11 @@ def _text_of(source: str | bytes | Path) -> str:
             return data.decode(encoding)
         except (LookupError, UnicodeDecodeError):
             continue
-    return data.decode("latin-1")  # the standard's own default, which reads anything
+    return data.decode("latin-1")  # the standard's default, which can decode anything
 
 
 class _Reader:
-    """Walks through the text once; ``read`` is always what was read so far."""
+    """Reads the text once from start to end; ``read`` is the game read so far."""
 
     def __init__(self, text: str) -> None:
         self.text, self.game = text, SgfGame()
@@ -148,7 +147,7 @@ class _Reader:
         self.named = False  # a colour to move was given
         self.started = False  # the first move, or one with its node, has been read
         self.nodes = 0
-        self.set_up_at = 0  # where stones were set up last
+        self.set_up_at = 0  # offset of the last property that set up stones
 
     @property
     def read(self) -> SgfGame:
@@ -166,10 +165,10 @@ class _Reader:
     # -- syntax
 
     def _main_line(self) -> Iterator[list[_Property]]:
-        """The nodes of the main line. Brackets are counted, not followed by recursion: any depth can be read."""
+        """The nodes of the main line. Brackets are counted without recursion, so any depth can be read."""
         begin = re.search(r"\(\s*;", self.text)
         if begin is None:
-            raise NotationError("There is no game in this text: one begins with '(;'", 0)
+            raise NotationError("There is no game in this text; a game begins with '(;'", 0)
         at, depth, skipped, ended = begin.start(), 0, 0, False
         while True:
             at = self._skip(at)
@@ -189,12 +188,12 @@ class _Reader:
                 at += 1
             elif sign == ";":
                 if ended and not skipped:
-                    raise NotationError("A node follows after a branch has ended; '(' or ')' must come here", at)
+                    raise NotationError("A node follows after a branch has ended; expected '(' or ')' here", at)
                 properties, at = self._properties(at + 1)
                 if not skipped:
                     yield properties
             else:
-                raise NotationError(f"{sign!r} came where one of ( ) ; must stand", at)
+                raise NotationError(f"Expected one of ( ) ; here, not {sign!r}", at)
             if depth == 0:
                 return
 
@@ -227,27 +226,27 @@ class _Reader:
         values = {p.name: (p.values[0][0].strip(), p.values[0][1]) for p in properties}
         kind, at = values.get("GM", ("1", 0))
         if kind != "1":
-            raise NotationError(f"This is a record of another game: GM[{kind}] came, Go is GM[1]", at)
+            raise NotationError(f"This is a record of another game: it has GM[{kind}], and Go is GM[1]", at)
         version, at = values.get("FF", ("4", 0))
         if version not in ("1", "2", "3", "4"):
-            raise NotationError(f"FF[{version}] is no known version of the format; 1 to 4 are", at)
+            raise NotationError(f"FF[{version}] is not a known version of the format (1 to 4)", at)
         size, at = values.get("SZ", ("19", 0))
         sides = size.split(":")
         if not (size.replace(":", "", 1).isdigit() and size.isascii()) or len(set(sides)) != 1:
-            raise NotationError(f"SZ[{size}] is no size of a square board", at)
+            raise NotationError(f"SZ[{size}] is not the size of a square board", at)
         if not MIN_SIZE <= int(sides[0]) <= MAX_SIZE:
-            raise NotationError(f"SZ[{size}]: boards of {MIN_SIZE} to {MAX_SIZE} points a side can be read", at)
+            raise NotationError(f"SZ[{size}]: only boards of {MIN_SIZE} to {MAX_SIZE} points a side can be read", at)
         self.game = replace(self.game, size=int(sides[0]))
         komi, at = values.get("KM", ("", 0))
         if komi:
             try:
                 self.game = replace(self.game, komi=_finite(komi))
             except ValueError:
-                raise NotationError(f"KM[{komi}] is no number of points, e.g. 7.5", at) from None
+                raise NotationError(f"KM[{komi}] is not a number of points such as 7.5", at) from None
         handicap, at = values.get("HA", ("", 0))
         if handicap:
             if not (handicap.isascii() and handicap.isdigit()):
-                raise NotationError(f"HA[{handicap}] is no number of stones", at)
+                raise NotationError(f"HA[{handicap}] is not a number of stones", at)
             self.game = replace(self.game, handicap=int(handicap))
         words = {p.name: _plain(p.values[0][0], simple=True) for p in properties}
         known = {"SZ", "KM", "HA", "PB", "PW", "RE", "RU", "C", "AB", "AW", "AE", "PL", "B", "W", *_ROOT}
@@ -271,7 +270,7 @@ class _Reader:
                 self._move(p, "" if moved else comment)
                 moved = True
         if comment and not moved:
-            if self.moves:  # a node that only speaks: its words go with the move before
+            if self.moves:  # a node with only a comment: add it to the move before
                 last = self.moves[-1]
                 self.moves[-1] = replace(last, comment=f"{last.comment}\n{comment}".strip())
             else:
@@ -280,8 +279,8 @@ class _Reader:
     def _stones(self, p: _Property) -> None:
         if self.moves:
             raise NotationError(
-                f"{p.name} sets up stones after move {len(self.moves)}; only games that are played through can be "
-                "read beyond that",
+                f"{p.name} sets up stones after move {len(self.moves)}; stones can be set up only before the first "
+                "move",
                 p.at,
             )
         self.set_up_at = p.at
@@ -299,7 +298,7 @@ class _Reader:
         text, at = p.values[0]
         player = {"B": 0, "W": 1, "1": 0, "2": 1}.get(text.strip().upper()[:1])
         if player is None:
-            raise NotationError(f"PL[{text}] names no colour; B or W does", at)
+            raise NotationError(f"PL[{text}] names no colour; it must be B or W", at)
         if self.moves:
             raise NotationError(f"PL changes the turn after move {len(self.moves)}, in the middle of the game", p.at)
         self.named = True
@@ -317,7 +316,7 @@ class _Reader:
         self.moves.append(SgfMove(player, action, comment, p.at))
 
     def _infer(self) -> None:
-        """Without a word of it, white begins where only black has stones."""
+        """If the record does not say who begins, white does if only black has stones."""
         if not self.named:
             self.game = replace(self.game, to_move=1 if self.game.black and not self.game.white else 0)
 
@@ -326,9 +325,7 @@ class _Reader:
         game = self.game
         stone = breathless(game.size, game.black, game.white)
         if stone is not None:
-            raise NotationError(
-                f"The chain of {point(game.size, stone)} stands there without a liberty", self.set_up_at
-            )
+            raise NotationError(f"The chain of {point(game.size, stone)} is set up without a liberty", self.set_up_at)
 
     def _points(self, text: str, at: int) -> list[Action]:
         """One point, or a rectangle of them ("aa:cc")."""
@@ -345,7 +342,7 @@ class _Reader:
         column, row = (ord(c) - ord("a") for c in (text if len(text) == 2 else "~~"))
         if not (0 <= column < size and 0 <= row < size):
             last = chr(ord("a") + size - 1)
-            raise NotationError(f"[{text}] is no point of a {size}x{size} board; aa to {last}{last} are", at)
+            raise NotationError(f"[{text}] is not a point of a {size}x{size} board (aa to {last}{last})", at)
         return row * size + column
 
 
@@ -357,7 +354,7 @@ def _finite(text: str) -> float:
 
 
 def _plain(text: str, simple: bool = False) -> str:
-    """A value without its escapes; simple text is one line."""
+    """A value without its escapes; simple text becomes one line."""
     text = re.sub(r"\r\n|\n\r|\r", "\n", text)
     text = re.sub(r"\\(\n|.)", lambda m: "" if m[1] == "\n" else m[1], text, flags=re.DOTALL)
     text = re.sub(r"[^\S\n]", " ", text)

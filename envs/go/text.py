@@ -1,4 +1,4 @@
-"""Go in words: what a player is told, and what it may answer."""
+"""Go as text: the descriptions that players see, and how their answers are read."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["action_to_text", "board", "compact", "describe", "parse_action"]
 _SIDES = ("Black", "White")
 _MARKS = "XO"
 _FEW = 12
-"""Where at most so many points are open, they are listed; otherwise those that are closed."""
+"""Up to this many legal points are listed; if there are more, the forbidden ones are listed instead."""
 
 _ANSWER = re.compile(r"(?<![^\W_])(?:([A-Za-z])[ ]?(\d{1,2})|(pass))(?![^\W_])", re.IGNORECASE)
 
 
 def board(state: Boards, i: int) -> str:
-    """The board with its coordinates on all four sides."""
+    """The board with coordinates on all four sides."""
     size, cells = size_of(state, i), stones(state, i)
     letters = "   " + " ".join(COLUMNS[:size])
     lines = [f"{size - row:2} {' '.join(cells[row * size : (row + 1) * size])} {size - row}" for row in range(size)]
@@ -32,7 +32,7 @@ def _ko(state: Boards, i: int) -> str:
 
 
 def _closed(state: Boards, i: int) -> dict[Action, str]:
-    """Empty points that are closed to the mover, and why."""
+    """The empty points that the current player may not play, and why."""
     return {a: _ko(state, i) if why == "ko" else why for a, why in forbidden(state, i).items()}
 
 
@@ -41,7 +41,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _open(state: Boards, i: int) -> str:
-    """The legal moves in one line, however large the board."""
+    """The legal moves in one line, for any size of board."""
     size = size_of(state, i)
     closed = _closed(state, i)
     points = [a for a, stone in enumerate(stones(state, i)) if stone == "." and a not in closed]
@@ -52,7 +52,7 @@ def _open(state: Boards, i: int) -> str:
 
 
 def describe(state: Boards, i: int, player: Player) -> str:
-    """Board, prisoners, komi, the move before, the player's colour and what it may play."""
+    """The board, captures, komi, the last move, the player's colour and its legal moves."""
     facts, size = state.facts[i], size_of(state, i)
     komi, moves, most = int(facts["komi"]) / 2, int(facts["moves"]), int(facts["max_moves"])
     taken = [_number(int(n), "stone") for n in facts["captured"]]
@@ -79,10 +79,9 @@ def describe(state: Boards, i: int, player: Player) -> str:
 
 
 def compact(state: Boards, i: int, player: Player) -> str:
-    """``X .O.../...../... 7.5 50 p D4>``: own mark, rows from the top, komi, moves left, pass before, closed points.
+    """``X .O.../...../... 7.5 50 p D4>``: own mark, rows from the top, komi, moves left, last pass, forbidden points.
 
-    ``p`` stands there if the move before was a pass; points that the player may not play now follow, if there
-    are any.
+    ``p`` appears only if the last move was a pass; the empty points that the player may not play now follow, if any.
     """
     facts, size, cells = state.facts[i], size_of(state, i), stones(state, i)
     rows = "/".join(cells[row * size : (row + 1) * size] for row in range(size))
@@ -100,12 +99,12 @@ def action_to_text(state: Boards, i: int, action: Action) -> str:
 
 
 def parse_action(state: Boards, i: int, text: str) -> Action:
-    """The one point in a text, or the pass, if it may be played now.
+    """The point or pass that a text names, if it may be played now.
 
     Raises:
-        InvalidAction: no point of this board.
-        AmbiguousAction: several of them.
-        IllegalAction: occupied, suicide, superko, or the game is over.
+        InvalidAction: it names no point of this board.
+        AmbiguousAction: it names several.
+        IllegalAction: the point is occupied, suicide or forbidden by ko, or the game is over.
     """
     size, facts = size_of(state, i), state.facts[i]
     way_out = f"Answer with one point, {COLUMNS[0]}1 to {COLUMNS[size - 1]}{size} (no column I), or pass."

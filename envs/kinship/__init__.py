@@ -1,6 +1,6 @@
-"""Kinship: who shares whose reward (``modes``), who descends from whom, and a wrapper for any environment.
+"""Kinship: agents that share rewards (``modes``), pedigrees, and a wrapper for any PettingZoo environment.
 
-``wrapper`` imports PettingZoo, so that it stands beside what is offered here.
+This module does not import ``wrapper``, which needs PettingZoo; import it separately.
 """
 
 from __future__ import annotations

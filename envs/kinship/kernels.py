@@ -1,10 +1,10 @@
-"""Kinship in kernels: what a world calls at the end of each tick, in place, without allocating.
+"""Kinship kernels, which a world calls at the end of each tick; they work in place without allocating.
 
-``kinship.share`` is the same arithmetic for callers outside of kernels, in float64. One rule holds in all of them: who
-is not alive neither gives nor takes. A reward earned in the tick of one's death stays with the earner, whole; what a
-vanished member would have received returns to who earned it.
+``kinship.share`` does the same arithmetic in float64 outside of kernels. One rule holds in all of them: agents that are
+not alive neither give nor receive. An agent that dies in a tick keeps the whole reward that it earned in that tick, and
+the part that a dead member would have received goes back to the earner.
 
-Letters: S slots (agents that can live at once), i who receives, j who earned, l a label.
+Letters: S slots (agents that can live at once), i the receiver, j the earner, l a label.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def share_labels(
     alive: NDArray[np.bool_],
     pool: NDArray[np.float64],
 ) -> None:
-    """Teams, families, groups in O(S): all keep (1 - p) of a reward; the rest is split over the living of its label.
+    """Teams, families, groups in O(S): each keeps (1 - p) of its reward; the rest is split over its living members.
 
     Args:
         rewards: [S] float32, changed in place.
-        labels: [S] int16, 0..S-1, or -1: shares with nobody.
+        labels: [S] int16, 0..S-1, or -1 for agents that do not share.
         pct: [S] float32, ``pct[l]`` is the pooled part p of label l, 0 to 1.
         alive: [S] bool.
         pool: [S, 2] float64, scratch.
@@ -77,15 +77,15 @@ def pool_rows(
 ) -> None:
     """Split pools over labels, [N, P] float64, so that sums are conserved to 2 eps of the sum of magnitudes.
 
-    What is given is rounded once (``given``) and taken off exactly as it is put in. A pool adds parts that are divided
-    already, which cannot overflow, and keeps what each addition rounds off (Neumaier 1974).
+    The pooled part of a reward is rounded once (``given``), and that value is subtracted. A pool adds parts that are
+    already divided, so it cannot overflow, and it keeps the rounding error of each addition (Neumaier 1974).
 
     Args:
         rewards: [N, P] float64.
-        labels: [P] int64, 0..L-1, or -1: shares with nobody.
+        labels: [P] int64, 0..L-1, or -1 for players that do not share.
         pct: [L] float64, the pooled part of each label, 0 to 1.
         alive: [N, P] bool.
-        pool: [L, 3] float64, scratch: living members, sum, what was rounded off.
+        pool: [L, 3] float64, scratch: living members, sum, accumulated rounding error.
         out: [N, P] float64, written.
     """
     for n in range(rewards.shape[0]):
@@ -113,11 +113,11 @@ def pool_rows(
 
 @kernel
 def _mix(rewards: NDArray[Any], weights: NDArray[Any], alive: NDArray[Any], whole: bool, out: NDArray[Any]) -> bool:
-    """Write the sums over living j of ``weights[i, j]`` times j's reward; False, and nothing, where nobody has earned.
+    """Write to ``out`` the sums over living j of ``weights[i, j]`` times j's reward; False if no living j has a reward.
 
-    Few earners: their columns one by one. Many: row by row, which reads the square as it lies in memory.
+    With few earners it adds their columns one by one; with many it goes row by row, in memory order.
 
-    ``whole``: j == i counts too, and the part of an i that is not alive is added to j's own sum.
+    If ``whole``, j == i counts too, and the part of an i that is not alive is added to j's sum.
     """
     slots = rewards.shape[0]
     earners = 0
@@ -150,12 +150,12 @@ def share_matrix(
     alive: NDArray[np.bool_],
     out: NDArray[np.float64],
 ) -> None:
-    """K r instead of r, O(S) for each earner.
+    """Replace r by K r, in O(S) for each earner.
 
     Args:
         rewards: [S] float32, changed in place.
         weights: [S, S] float32, K: ``weights[i, j]`` is the part of j's reward that i receives.
-        alive: [S] bool; the part of an i that is not alive returns to j.
+        alive: [S] bool; the part of an i that is not alive goes back to j.
         out: [S] float64, scratch.
     """
     if _mix(rewards, weights, alive, True, out):
@@ -176,8 +176,8 @@ def share_relatives(
 
     Args:
         rewards: [S] float32, changed in place.
-        related: [S, S] float32, R, or the matrix that ``related_child`` keeps: a diagonal above 1 is 1 + F (inbreeding)
-            and divides its row, as Hamilton's regression coefficient has it. Otherwise the diagonal does not count.
+        related: [S, S] float32, R, or the matrix that ``related_child`` maintains: a diagonal above 1 is 1 + F
+            (inbreeding) and divides its row, as in Hamilton's regression coefficient; otherwise it is ignored.
         alive: [S] bool.
         normalise: divide by 1 + the sum of R_ij over the living j != i.
         out: [S] float64, scratch.
@@ -198,10 +198,10 @@ def share_relatives(
 
 @kernel
 def prestige(score: NDArray[Any], alive: NDArray[np.bool_], rewards: NDArray[np.float32]) -> None:
-    """Add each living agent's rank: (number with less - number with more) / (number of others), -1 to 1; ties share.
+    """Add each living agent's rank, -1 to 1: (number with less - number with more) / (number of others).
 
     Args:
-        score: [S] any number type, what is ranked (energy brought to altars).
+        score: [S] any number type, the scores to rank (energy brought to altars).
         alive: [S] bool.
         rewards: [S] float32, added to.
     """
@@ -223,12 +223,12 @@ def prestige(score: NDArray[Any], alive: NDArray[np.bool_], rewards: NDArray[np.
 
 @kernel
 def shuffle_labels(labels: NDArray[Any], seed: Word, counter: int) -> int:
-    """Put labels [S] in random order (Fisher and Yates); returns the number of words drawn: ``max(0, S - 1)``.
+    """Shuffle labels [S] (Fisher and Yates); returns the number of random 64-bit values used: ``max(0, S - 1)``.
 
     Args:
         labels: [S] any integer type, shuffled in place.
         seed: uint64.
-        counter: of the first word.
+        counter: the counter of the first random value.
     """
     for k in range(labels.shape[0] - 1, 0, -1):
         other = below(word(seed, counter + labels.shape[0] - 1 - k), k + 1)
@@ -240,16 +240,16 @@ def shuffle_labels(labels: NDArray[Any], seed: Word, counter: int) -> int:
 
 @kernel
 def partition(labels: NDArray[Any], size: int, seed: Word, counter: int) -> int:
-    """A random partition into families of ``size``; the last one takes what is left, so it may be smaller.
+    """A random partition into families of ``size``; the last family may be smaller.
 
     Args:
         labels: [S] int16 (any integer type), overwritten with 0..ceil(S / size)-1. Pass a slice to leave slots out.
         size: at least 1.
         seed: uint64.
-        counter: of the first word.
+        counter: the counter of the first random value.
 
     Returns:
-        The number of words drawn.
+        The number of random 64-bit values used.
     """
     for k in range(labels.shape[0]):
         labels[k] = k // size
@@ -261,14 +261,15 @@ def partition(labels: NDArray[Any], size: int, seed: Word, counter: int) -> int:
 def related_child(matrix: NDArray[Any], slot: int, mother: int, father: int) -> None:
     """Write a newborn's row and column of the relationship matrix: the mean of its parents' rows, diagonal 1 + F.
 
-    The matrix A has A_ij = twice the chance that a gene of i and one of j descend from one gene of a founder. It begins
-    as the identity (or with 0.5 between full siblings); the rows of the dead may stay until their slot is used again.
+    In this matrix A, A_ij is twice the probability that a gene of i and one of j descend from the same gene of a
+    founder. It starts as the identity (or with 0.5 between full siblings); rows of the dead may stay until their slot
+    is reused.
 
     Args:
         matrix: [S, S] float32 (or float64), changed in place.
-        slot: the newborn's; what stood there is overwritten. It may be that of a parent who died in the birth.
-        mother: slot of a parent; -1: a stranger without kin here.
-        father: slot of the other; the same one is selfing.
+        slot: the newborn's slot, which is overwritten. It may be the slot of a parent that died in the birth.
+        mother: a parent's slot, or -1 for an unrelated stranger.
+        father: the other parent's slot, or -1; the mother's slot means selfing.
 
     Source:
         Henderson, "A simple method for computing the inverse of a numerator relationship matrix", Biometrics 1976,

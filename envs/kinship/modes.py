@@ -1,15 +1,15 @@
-"""Kinship: who shares whose reward. ``share(rewards, kinship)`` is a pure function; a mode is a frozen record.
+"""Kinship modes: how players share rewards. ``share(rewards, kinship)`` is a pure function; a mode is frozen.
 
 Modes that share: ``Teams``, ``Families``, ``Groups`` (labels, O(P)), ``Matrix`` and ``Relatedness`` (dense, O(P^2)).
-``Prestige`` is a reward of its own beside them. ``wrapper`` puts any of them on any PettingZoo environment;
-worlds call ``kernels``, which are offered here too.
+``Prestige`` does not share but adds a reward for rank. ``wrapper`` applies any of them to any PettingZoo environment;
+worlds call the ``kernels``, which this module also exports.
 
-One rule holds everywhere: who is not alive neither gives nor takes. A reward earned in the step of one's death stays
-with the earner, whole; what a vanished member would have received returns to who earned it.
+One rule holds everywhere: players that are not alive neither give nor receive. A player that dies in a step keeps the
+whole reward that it earned in that step, and the part that a dead member would have received goes back to the earner.
 
-The file is a little longer than most: all ways of sharing stand side by side.
+The file is a little longer than most because it holds all ways of sharing.
 
-Letters: N games, P players, i who receives, j who earned, L labels.
+Letters: N games, P players, i the receiver, j the earner, L labels.
 
 Source:
     Hamilton, "The genetical evolution of social behaviour", Journal of Theoretical Biology 7 (1964): inclusive fitness.
@@ -84,25 +84,25 @@ class Kinship(Protocol):
     """A way of sharing."""
 
     def shared(self, rewards: Floats, alive: Bools) -> Floats:
-        """[N, P] what everybody gets, of [N, P] finite rewards and who lives; new."""
+        """[N, P] shared rewards, a new array, given [N, P] finite rewards and [N, P] bool of who is alive."""
 
     def named(self, agents: Sequence[str]) -> Kinship:
-        """The same for players with these names, in this order: what was said by name becomes lists."""
+        """The same mode for players with these names, in this order: mappings by name become lists."""
 
 
 def share(rewards: ArrayLike, kinship: Kinship, alive: ArrayLike | None = None) -> Floats:
-    """What everybody gets when rewards are shared.
+    """Share rewards.
 
     Args:
         rewards: [P] or [N, P] finite numbers; they are not changed.
-        kinship: a mode of this module, or an object like one.
-        alive: [P] or [N, P] bool; None: all live.
+        kinship: a mode of this module, or an object with the same methods.
+        alive: [P] or [N, P] bool; None: all are alive.
 
     Returns:
-        float64 in the shape of ``rewards``.
+        Shared rewards, float64 in the shape of ``rewards``.
 
     Raises:
-        UsageError: rewards that are not finite or of another shape, and what the mode cannot use.
+        UsageError: rewards that are not finite or of another shape, or that do not fit the mode.
     """
     if not shares(kinship):
         raise UsageError(
@@ -116,17 +116,17 @@ def share(rewards: ArrayLike, kinship: Kinship, alive: ArrayLike | None = None) 
 
 
 def shares(mode: Any) -> bool:
-    """Whether it is a way of sharing: a mode of this module but ``Prestige``, or an object like one."""
+    """Whether it is a way of sharing: a mode of this module except ``Prestige``, or an object with the same methods."""
     return hasattr(mode, "shared") and hasattr(mode, "named") and not isinstance(mode, type)
 
 
 @dataclass(frozen=True)
 class Teams:
-    """Everybody keeps (1 - p) of a reward; the rest is pooled and split over the team, earner included.
+    """Each player keeps (1 - p) of its reward; the rest is pooled and split over its team, including the earner.
 
     Attributes:
         labels: each player's team, in order or by name; None or -1: no team.
-        size: instead of labels: the first ``size`` players are a team, the next ones another; the last may be smaller.
+        size: instead of labels: each ``size`` players in a row are a team; the last team may be smaller.
         p: the pooled part, 0 to 1.
     """
 
@@ -137,7 +137,7 @@ class Teams:
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.size is None):
-            raise UsageError(f"Teams take labels or a size: {self.labels!r} and {self.size!r} came. Give one of them.")
+            raise UsageError(f"Teams take labels or a size, but got {self.labels!r} and {self.size!r}.")
         check_part("p", self.p)
         if self.labels is not None:
             object.__setattr__(self, "labels", labels_of(self.labels))
@@ -167,13 +167,13 @@ class Teams:
 
 @dataclass(frozen=True)
 class Families:
-    """Teams drawn by lot: a random partition of the players, the same for the same seed.
+    """Random teams: a random partition of the players, the same for the same seed.
 
     Attributes:
-        size: of a family; what is left over makes a smaller one.
-        number: instead of a size: so many families, whose sizes differ by one at most.
+        size: players per family; the last family may be smaller.
+        number: instead of a size: the number of families, whose sizes differ by one at most.
         p: the pooled part, 0 to 1.
-        seed: of the partition.
+        seed: the seed of the partition.
     """
 
     size: int | None = None
@@ -184,11 +184,11 @@ class Families:
 
     def __post_init__(self) -> None:
         if (self.size is None) == (self.number is None):
-            raise UsageError(f"Families take a size or a number: {self.size!r} and {self.number!r} came. Give one.")
+            raise UsageError(f"Families take a size or a number, but got {self.size!r} and {self.number!r}.")
         check_part("p", self.p)
         check_count("size" if self.number is None else "number", self.size if self.number is None else self.number)
         if not is_whole(self.seed) or not 0 <= self.seed < 1 << 64:
-            raise UsageError(f"seed={self.seed!r} came; it is a whole number from 0 to 2**64 - 1.")
+            raise UsageError(f"seed={self.seed!r} must be a whole number from 0 to 2**64 - 1.")
 
     def tables(self, players: int) -> Tables:
         """([P] labels 0..L-1, [L] pooled parts) as ``share_labels`` takes them."""
@@ -215,11 +215,11 @@ class Families:
 
 @dataclass(frozen=True)
 class Groups:
-    """Teams that each pool a part of their own.
+    """Teams with a separate pooled part for each.
 
     Attributes:
         labels: each player's group, in order or by name; None or -1: no group.
-        pct: the pooled part of each group, 0 to 1: ``{label: part}``, or a list where the labels are 0, 1, 2...
+        pct: the pooled part of each group, 0 to 1: ``{label: part}``, or a list if the labels are 0, 1, 2...
     """
 
     labels: Labels
@@ -230,7 +230,7 @@ class Groups:
         object.__setattr__(self, "labels", labels_of(self.labels))
         parts = self.pct
         if not isinstance(parts, Mapping | Sequence | np.ndarray) or isinstance(parts, str | bytes):
-            raise UsageError(f"pct={parts!r} came; it is {{group: part}} or a list of parts.")
+            raise UsageError(f"pct={parts!r} must be {{group: part}} or a list of parts.")
         table = dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
         for label, part in table.items():
             check_part(f"pct of group {label!r}", part)
@@ -245,7 +245,7 @@ class Groups:
             for name in names:
                 if name not in pct:
                     known = ", ".join(map(repr, pct)) or "none"
-                    raise UsageError(f"Group {name!r} has no pct. There are parts for: {known}.")
+                    raise UsageError(f"Group {name!r} has no pct. These groups have one: {known}.")
             return numbers, np.array([pct[name] for name in names], np.float64)
 
         return _once(self._made, players, make)
@@ -261,11 +261,11 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """r' = K r: ``K[i, j]`` is the part of j's reward that i receives. It conserves the sum where columns sum to 1.
+    """r' = K r: ``K[i, j]`` is the part of j's reward that i receives. The sum is conserved if all columns sum to 1.
 
     Attributes:
         weights: [P, P] numbers of 0 or more, not necessarily symmetric; or ``{receiver: {earner: weight}}``.
-        normalise: each row is divided by its sum, so that r' is a weighted mean; a row of zeros stays: it gets nothing.
+        normalise: divide each row by its sum, so that r' is a weighted mean; a row of zeros stays and receives nothing.
     """
 
     weights: Square
@@ -278,12 +278,12 @@ class Matrix:
             if (weights < 0).any():
                 i, j = np.argwhere(weights < 0)[0]
                 raise UsageError(
-                    f"The sharing matrix holds {weights[i, j]:g} at [{i}, {j}]; its numbers are 0 or more."
+                    f"The sharing matrix has {weights[i, j]:g} at [{i}, {j}]; its numbers must be 0 or more."
                 )
             object.__setattr__(self, "weights", weights)
 
     def table(self, players: int) -> Floats:
-        """[P, P] K, normalised where asked, as ``share_matrix`` takes it."""
+        """[P, P] K, normalised if ``normalise``, as ``share_matrix`` takes it."""
 
         def make() -> Floats:
             weights = of_size("The sharing matrix", self.weights, players)
@@ -302,7 +302,7 @@ class Matrix:
         K, living = self.table(rewards.shape[1]), np.where(alive, rewards, 0.0)
         if alive.all():
             return living @ K.T
-        returned = np.where(alive, 0.0, 1.0) @ K  # [N, P] the parts of j's reward whose receivers are gone
+        returned = np.where(alive, 0.0, 1.0) @ K  # [N, P] the parts of j's reward whose receivers are dead
         return np.where(alive, living @ K.T + living * returned, rewards)
 
     def named(self, agents: Sequence[str]) -> Matrix:
@@ -316,7 +316,7 @@ class Relatedness:
 
     Attributes:
         related: [P, P] Hamilton's r, 0 to 1, or ``{i: {j: r}}``, or a Pedigree (its living members in order of birth;
-            where its ids are names, the agents' by name). A diagonal above 1 is 1 + F (inbred) and divides its row.
+            matched to agents by name if its ids are names). A diagonal above 1 is 1 + F (inbred) and divides its row.
         normalise: divide by 1 + the sum of R_ij over the living j != i.
     """
 
@@ -329,7 +329,7 @@ class Relatedness:
             object.__setattr__(self, "related", checked_relatedness(square_of("The relatedness matrix", self.related)))
 
     def table(self, players: int) -> Floats:
-        """[P, P] R with a diagonal of zeros: a row for who receives. A pedigree is read anew at each call."""
+        """[P, P] R with a diagonal of zeros, one row per receiver. A pedigree is read again at each call."""
 
         def make() -> Floats:
             related = self.related.matrix() if isinstance(self.related, Pedigree) else self.related
@@ -360,7 +360,7 @@ class Relatedness:
 
 @dataclass(frozen=True)
 class Prestige:
-    """A reward of rank beside sharing, every ``every`` steps: (number below - number above) / (number of others).
+    """A reward for rank, added to shared rewards every ``every`` steps: (number below - number above) / (others).
 
     Attributes:
         every: steps between two such rewards.
@@ -372,15 +372,18 @@ class Prestige:
         check_count("every", self.every)
 
     def due(self, step: int) -> bool:
-        """Whether the reward comes after this step, counted from 1."""
+        """Whether the reward is given after this step, counted from 1."""
         return step > 0 and step % self.every == 0
 
     def rewards(self, scores: ArrayLike, alive: ArrayLike | None = None) -> Floats:
-        """The rewards of one ranking, -1 to 1; equal scores share, one alone gets 0, and so do the dead.
+        """The rewards of one ranking, -1 to 1. Equal scores get equal rewards; the dead and a lone survivor get 0.
 
         Args:
             scores: [P] or [N, P] finite numbers, more is better.
-            alive: [P] or [N, P] bool; None: all live.
+            alive: [P] or [N, P] bool; None: all are alive.
+
+        Returns:
+            float64 in the shape of ``scores``.
 
         Raises:
             UsageError: scores that are not finite or of another shape.
@@ -404,7 +407,7 @@ def _pooled(rewards: Floats, alive: Bools, labels: NDArray[np.int64], pct: Float
 
 
 def _once(made: dict[int, Item], players: int, make: Callable[[], Item]) -> Item:
-    """What a mode has made for so many players, made once."""
+    """The item that a mode has made for this number of players, made only once."""
     if players not in made:
         made[players] = make()
     return made[players]

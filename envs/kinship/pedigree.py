@@ -1,6 +1,6 @@
-"""Pedigrees: who descends from whom, and how closely the living are related.
+"""Pedigrees: descent, and how closely the living are related.
 
-Letters: S slots (places for the living), n of them living, A the relationship matrix, F inbreeding.
+Letters: S slots, n living individuals, A the relationship matrix, F inbreeding.
 
 Source:
     Wright, "Coefficients of inbreeding and relationship", American Naturalist 56 (1922).
@@ -24,25 +24,25 @@ from .tables import is_whole, short
 __all__ = ["Id", "Pedigree"]
 
 Id: TypeAlias = Hashable
-"""An individual: a number or a name, never used twice."""
+"""An individual's id: a number or a name, never reused."""
 
 Parents: TypeAlias = tuple[Id | None, Id | None]
-"""Mother and father; None: a stranger without kin here."""
+"""Mother and father; None: an unrelated stranger."""
 
 
 class Pedigree:
-    """Births and deaths, and one relationship matrix over the living, kept up to date.
+    """Births and deaths, and the current relationship matrix of the living.
 
-    A_ij is twice the chance that a gene of i and one of j descend from one gene of a founder; A_ii = 1 + F_i.
+    A_ij is twice the probability that a gene of i and one of j descend from the same gene of a founder; A_ii = 1 + F_i.
     Hamilton's r of j to i is A_ij / A_ii: 0.5 for parent and child and for full siblings, 0.25 for half siblings, 0.125
     for cousins.
 
     Args:
-        founders: how many, unrelated, with the ids 0, 1, ...; or groups of full siblings, each a number of siblings or
-            a list of their ids: ``[2, 3]``, ``[["ann", "bob"], ["eve"]]``.
+        founders: the number of unrelated founders, with the ids 0, 1, ...; or groups of full siblings, each a number of
+            siblings or a list of their ids: ``[2, 3]``, ``[["ann", "bob"], ["eve"]]``.
 
     Raises:
-        UsageError: founders that are neither, or an id that comes twice.
+        UsageError: founders that are neither, or a repeated id.
     """
 
     def __init__(self, founders: int | Sequence[int | Sequence[Id]] = 0) -> None:
@@ -59,20 +59,21 @@ class Pedigree:
 
     @classmethod
     def from_parents(cls, rows: Iterable[Any]) -> Pedigree:
-        """A pedigree of which everybody lives.
+        """A pedigree whose members are all alive.
 
         Args:
             rows: (id, mother, father), in any order, or mappings with these keys; or ``{id: (mother, father)}``. None
-                and -1 stand for a stranger without kin here.
+                and -1 (unless -1 is an id) stand for an unrelated stranger.
 
         Raises:
-            UsageError: a row of another form, an id that comes twice, a parent without a row, an own ancestor.
+            UsageError: a row of another form, a repeated id, a parent without a row, an individual that is its own
+                ancestor.
         """
         table = _table(rows)
         pedigree = cls()
         for id in _parents_first(table):
             pedigree.birth(*table[id], id=id)
-        pedigree._slots = {id: pedigree._slots[id] for id in table}  # in the order that was given
+        pedigree._slots = {id: pedigree._slots[id] for id in table}  # in the order of the rows
         return pedigree
 
     @classmethod
@@ -80,37 +81,37 @@ class Pedigree:
         """The same from YAML: a list of ``[id, mother, father]``, of mappings, or a mapping ``id: [mother, father]``.
 
         Raises:
-            UsageError: no YAML, or as ``from_parents``.
+            UsageError: not YAML, or as in ``from_parents``.
         """
         try:
             rows = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            raise UsageError(f"The pedigree is no YAML: {' '.join(str(error).split())}") from None
+            raise UsageError(f"The pedigree is not YAML: {' '.join(str(error).split())}") from None
         if not isinstance(rows, list | dict):
-            raise UsageError(f"A pedigree is a list of [id, mother, father]; {short(rows)} came.")
+            raise UsageError(f"A pedigree must be a list of [id, mother, father], not {short(rows)}.")
         return cls.from_parents(rows)
 
     def birth(self, mother: Id | None = None, father: Id | None = None, id: Id | None = None) -> Id:
-        """A child, or a newcomer where both parents are None.
+        """Add a child, or a newcomer if both parents are None.
 
         Args:
-            mother: an id; None: a stranger without kin here.
-            father: the same; the mother's id is selfing.
-            id: of the child; None: the smallest number above all numbers used.
+            mother: an id; None: an unrelated stranger.
+            father: likewise; the mother's id means selfing.
+            id: the child's id; None: the smallest number above all numbers used.
 
         Returns:
             The child's id.
 
         Raises:
-            UsageError: a parent that does not live, or an id that was used before.
+            UsageError: a parent that is not alive, or an id that was used before.
         """
         slots = [-1 if parent is None else self._slot(parent) for parent in (mother, father)]
         given: Any = id
         if not isinstance(given, Hashable):
-            raise UsageError(f"The id {short(given)} cannot be used; an id is a number or a name.")
+            raise UsageError(f"The id {short(given)} cannot be used; an id must be a number or a name.")
         child = self._next if id is None else id
         if child in self._parents:
-            raise UsageError(f"The id {child!r} comes twice; an id is never used again, not even of the dead.")
+            raise UsageError(f"The id {child!r} is already used; ids are never reused, not even those of the dead.")
         slot = self._free()
         related_child(self._matrix, slot, slots[0], slots[1])
         self._slots[child] = slot
@@ -120,10 +121,10 @@ class Pedigree:
         return child
 
     def death(self, id: Id) -> None:
-        """Nobody is related to it from now on; its id is never used again.
+        """Remove an individual from the living; its id is never reused.
 
         Raises:
-            UsageError: it does not live.
+            UsageError: it is not alive.
         """
         slot = self._slot(id)
         del self._slots[id]
@@ -132,19 +133,19 @@ class Pedigree:
 
     @property
     def living(self) -> list[Id]:
-        """[n] ids in order of birth (or as they were given): the rows of ``matrix()`` and ``related()``."""
+        """[n] ids in order of birth (``from_parents``: of the rows): the rows of ``matrix()`` and ``related()``."""
         return list(self._slots)
 
     @property
     def parents(self) -> dict[Id, Parents]:
-        """Mother and father of all who ever lived; a new dictionary."""
+        """Mother and father of every individual, also of the dead; a new dictionary."""
         return dict(self._parents)
 
     def matrix(self, ids: Iterable[Id] | None = None) -> NDArray[np.float64]:
-        """[n, n] float64 A in the order of ``ids`` (the living); diagonal 1 + F.
+        """[n, n] float64 A in the order of ``ids`` (by default ``living``); diagonal 1 + F.
 
         Raises:
-            UsageError: one of them does not live.
+            UsageError: one of them is not alive.
         """
         slots = [self._slot(id) for id in (self.living if ids is None else ids)]
         return self._matrix[np.ix_(slots, slots)]
@@ -153,7 +154,7 @@ class Pedigree:
         """[n, n] float64 Hamilton's r: ``[i, j]`` is what j's offspring is worth to i, 0 to 1; diagonal 1.
 
         Raises:
-            UsageError: one of them does not live.
+            UsageError: one of them is not alive.
         """
         A = self.matrix(ids)
         return A / np.diagonal(A)[:, None]
@@ -162,16 +163,16 @@ class Pedigree:
         """Hamilton's r of j to i.
 
         Raises:
-            UsageError: one of them does not live.
+            UsageError: one of them is not alive.
         """
         a, b = self._slot(i), self._slot(j)
         return float(self._matrix[a, b] / self._matrix[a, a])
 
     def inbreeding(self, id: Id) -> float:
-        """F, 0 to 1: the chance that both of its genes descend from one gene of a founder.
+        """F, 0 to 1: the probability that both of its genes descend from the same gene of a founder.
 
         Raises:
-            UsageError: it does not live.
+            UsageError: it is not alive.
         """
         slot = self._slot(id)
         return float(self._matrix[slot, slot]) - 1.0
@@ -180,7 +181,7 @@ class Pedigree:
         if isinstance(id, Hashable) and id in self._slots:
             return self._slots[id]
         if isinstance(id, Hashable) and id in self._parents:
-            raise UsageError(f"{id!r} has died; only the living are related. {self._who()}")
+            raise UsageError(f"{id!r} has died; the pedigree relates only the living. {self._who()}")
         raise UsageError(
             f"There is no {id!r} in the pedigree.{did_you_mean(str(id), map(str, self._slots))} {self._who()}"
         )
@@ -189,7 +190,7 @@ class Pedigree:
         return f"Living: {short(self.living)}."
 
     def _free(self) -> int:
-        """A slot nobody lives in; the matrix doubles where there is none."""
+        """A free slot; the matrix doubles in size if there is none."""
         taken = np.zeros(len(self._matrix), np.bool_)
         taken[list(self._slots.values())] = True
         if taken.all():
@@ -208,17 +209,17 @@ def _groups(founders: Any) -> list[int | list[Id]]:
     for group in groups:
         if not _is_list(group) and not (is_whole(group) and group >= 0):
             raise UsageError(
-                f"founders={short(founders)} came; pass their number, or groups of siblings: [2, 3], [['ann'], ['al']]."
+                f"founders={short(founders)} must be a number, or groups of siblings: [2, 3], [['ann'], ['al']]."
             )
     return groups
 
 
 def _table(rows: Any) -> dict[Id, Parents]:
-    """Who has which parents, each once, in the order given."""
+    """Each individual's parents, in the order of the rows."""
     if isinstance(rows, Mapping):
         rows = [(id, *parents) if _is_list(parents) else (id, parents) for id, parents in rows.items()]
     if not isinstance(rows, Iterable) or isinstance(rows, str | bytes):
-        raise UsageError(f"A pedigree is a list of (id, mother, father); {short(rows)} came.")
+        raise UsageError(f"A pedigree must be a list of (id, mother, father), not {short(rows)}.")
     table: dict[Id, Parents] = {}
     for row in rows:
         given = row
@@ -230,10 +231,10 @@ def _table(rows: Any) -> dict[Id, Parents]:
             or given[0] is None
             or not all(isinstance(x, Hashable) for x in given)
         ):
-            raise UsageError(f"A row of a pedigree is (id, mother, father), None for a stranger; {short(row)} came.")
+            raise UsageError(f"A row of a pedigree is (id, mother, father), None for a stranger, not {short(row)}.")
         id, mother, father = given
         if id in table:
-            raise UsageError(f"The id {id!r} comes twice in the pedigree; give each one row.")
+            raise UsageError(f"The id {id!r} comes twice in the pedigree; give each id one row.")
         table[id] = (mother, father)
     return {id: (_parent(table, id, "mother", a), _parent(table, id, "father", b)) for id, (a, b) in table.items()}
 
@@ -246,7 +247,7 @@ def _parent(table: Mapping[Id, Parents], child: Id, role: str, parent: Id | None
         return None
     hint = did_you_mean(str(parent), map(str, table), least=0.7)
     raise UsageError(
-        f"The {role} of {child!r}, {parent!r}, has no row in the pedigree.{hint} Add one, or write null for a stranger."
+        f"The {role} of {child!r}, {parent!r}, has no row in the pedigree.{hint} Add one, or use null for a stranger."
     )
 
 
@@ -255,10 +256,14 @@ def _is_list(given: Any) -> bool:
 
 
 def _parents_first(table: Mapping[Id, Parents]) -> list[Id]:
-    """Everybody, after their parents; who is its own ancestor is refused."""
+    """All ids, each after its parents.
+
+    Raises:
+        UsageError: an individual is its own ancestor.
+    """
     order: dict[Id, None] = {}
     for start in table:
-        path = [start]  # from a descendant up to the ancestor that is looked at
+        path = [start]  # from a descendant up to the current ancestor
         on_path = {start}
         while path:
             above = [parent for parent in table[path[-1]] if parent is not None and parent not in order]

@@ -1,10 +1,10 @@
-"""Kinship on any PettingZoo environment: ``KinshipWrapper(env, kinship)`` shares the rewards of ours and of others'.
+"""Kinship for any PettingZoo environment: ``KinshipWrapper(env, kinship)`` shares its rewards.
 
-Actions, observations, spaces and endings are the environment's own; rewards are shared in the step in which they are
-earned, once. ``infos[agent]["own_reward"]`` says what the agent would have got alone.
+Actions, observations, spaces and endings stay the environment's; each reward is shared once, in the step in which it is
+earned. ``infos[agent]["own_reward"]`` is the reward that the agent earned before sharing.
 
-Who is terminated while others play on has died: from that step on it neither gives nor takes (see ``modes``). Where
-all are terminated at once the game is over, and its last rewards are shared like any other.
+An agent that is terminated while others play on has died: from that step on it neither gives nor receives (see
+``modes``). If all are terminated at once, the game is over, and its last rewards are shared like any others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .tables import short
 __all__ = ["KinshipWrapper", "Score", "SharedAEC", "SharedParallel"]
 
 Score: TypeAlias = Callable[[Any], Mapping[str, float]]
-"""What ``Prestige`` ranks: (environment) -> {agent: number}; who is not named has 0."""
+"""What ``Prestige`` ranks: (environment) -> {agent: number}; missing agents count as 0."""
 
 Modes: TypeAlias = Kinship | Prestige | Sequence[Kinship | Prestige]
 
@@ -34,8 +34,8 @@ def KinshipWrapper(env: Any, kinship: Modes, score: Score | None = None) -> Any:
 
     Args:
         env: a PettingZoo AECEnv or ParallelEnv with ``possible_agents``.
-        kinship: a mode, or several, applied in order (``Prestige`` comes on top of what was shared).
-            Lists are in the order of ``possible_agents``; labels and matrices may go by name instead.
+        kinship: a mode, or several, applied in order (``Prestige`` is added after sharing). Lists are in the order of
+            ``possible_agents``; labels and matrices may be given by name instead.
         score: what ``Prestige`` ranks; None: an agent's own rewards so far.
 
     Raises:
@@ -51,56 +51,57 @@ def KinshipWrapper(env: Any, kinship: Modes, score: Score | None = None) -> Any:
 
 
 class _Ledger:
-    """Who gets what in one game.
+    """The accounts of one game.
 
     Attributes:
         agents: all names, in order.
-        modes: ways of sharing, for these agents in this order.
-        gone: agents that have died in this game.
-        totals: own rewards so far.
-        rounds: steps so far (AEC: as many turns as there are agents make one).
+        modes: the modes that share, for these agents in this order.
+        ranks: the ``Prestige`` modes.
+        gone: the agents that have died in this game.
+        totals: each agent's own rewards so far.
+        rounds: steps so far (AEC: one step is as many turns as there are agents).
     """
 
     def __init__(self, env: Any, kinship: Modes, score: Score | None) -> None:
         agents = getattr(env, "possible_agents", None)
         if not agents:
-            raise UsageError(f"{env} has no possible_agents, so nobody knows whose label is whose. Give it the list.")
+            raise UsageError(f"{env} has no possible_agents, so labels cannot be matched to agents. Give it that list.")
         self.agents: list[str] = list(agents)
         self._index = {agent: k for k, agent in enumerate(self.agents)}
         given: list[Any] = list(kinship) if isinstance(kinship, Sequence) else [kinship]
         if not given or not all(isinstance(mode, Prestige) or shares(mode) for mode in given):
             raise UsageError(
-                f"kinship={short(kinship)} came. Pass Teams, Families, Matrix, Groups, Relatedness or Prestige, "
-                "or a list of them."
+                f"kinship={short(kinship)} cannot be used. Pass Teams, Families, Matrix, Groups, Relatedness or "
+                "Prestige, or a list of them."
             )
         self.modes: list[Kinship] = [mode.named(self.agents) for mode in given if not isinstance(mode, Prestige)]
         self.ranks = [mode for mode in given if isinstance(mode, Prestige)]
         for mode in self.modes:
-            share(np.zeros(len(self.agents)), mode)  # says at once what does not fit
+            share(np.zeros(len(self.agents)), mode)  # raises at once if the mode does not fit
         self._score = score
         self.begin()
 
     def begin(self) -> None:
-        """A new game."""
+        """Start a new game."""
         self.gone: set[str] = set()
         self.totals = dict.fromkeys(self.agents, 0.0)
         self.rounds = 0
 
     def shared(self, own: Mapping[str, float]) -> dict[str, float]:
-        """What the agents of this step get for what they earned."""
+        """The agents' shared rewards, given what they earned in this step."""
         if not any(own.values()):
             return dict.fromkeys(own, 0.0)
         rewards, alive = np.zeros(len(self.agents)), np.zeros(len(self.agents), np.bool_)
         for agent, reward in own.items():
             if agent not in self._index:
-                raise UsageError(f"{agent!r} got a reward, but it is not among the possible_agents.")
+                raise UsageError(f"{agent!r} got a reward, but it is not one of the possible_agents.")
             rewards[self._index[agent]], alive[self._index[agent]] = reward, agent not in self.gone
         for mode in self.modes:
             rewards = share(rewards, mode, alive)
         return {agent: float(rewards[self._index[agent]]) for agent in own}
 
     def settle(self, own: Mapping[str, float], ended: Mapping[str, bool]) -> dict[str, float]:
-        """The same, after a step in which some were terminated."""
+        """Record a step's rewards and deaths, and return the shared rewards."""
         if any(ended.values()):
             playing = [agent for agent in own if agent not in self.gone]
             fallen = {agent for agent in playing if ended.get(agent, False)}
@@ -111,7 +112,7 @@ class _Ledger:
         return self.shared(own)
 
     def rank(self, env: Any, rewards: dict[str, float]) -> None:
-        """After a step (of everybody): add what prestige brings."""
+        """Count one step of all agents, and add the rewards of prestige that are due."""
         self.rounds += 1
         for mode in self.ranks:
             if mode.due(self.rounds):
@@ -123,7 +124,7 @@ class _Ledger:
 
 
 def _whole(env: Any, name: str) -> Any:
-    """An attribute of the environment, but not those that would lose what the wrapper keeps."""
+    """An attribute of the environment, except those that would lose the wrapper's state."""
     if name in ("get_state", "set_state"):
         raise AttributeError(f"{name} would leave out the shared rewards. Use clone() or copy.deepcopy().")
     return getattr(env, name)
@@ -144,7 +145,7 @@ class SharedAEC(BaseWrapper):
         return _whole(self.env, name)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start a game; arguments are the environment's."""
+        """Start a game; the arguments are the environment's."""
         self.env.reset(seed=seed, options=options)
         self._ledger.begin()
         self._turns = len(self.env.agents)
@@ -153,16 +154,16 @@ class SharedAEC(BaseWrapper):
         self._cumulative_rewards = self._ledger.shared(self._own)
 
     def step(self, action: Any) -> None:
-        """The selected agent's action; None if its game is over.
+        """Play the selected agent's action; None if the agent's game is over.
 
         Raises:
             UsageError: before reset().
         """
         env = self.env
         if "rewards" not in self.__dict__:
-            raise UsageError("step() came before reset(). Call reset() first.")
+            raise UsageError("step() was called before reset(). Call reset() first.")
         if not env.agents:
-            env.step(action)  # says what is wrong
+            env.step(action)  # raises the environment's error
             return
         agent = env.agent_selection
         over = env.terminations[agent] or env.truncations[agent]
@@ -185,7 +186,7 @@ class SharedAEC(BaseWrapper):
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
-        """The environment's, and ``"own_reward"``: what was earned since the agent's last action, before sharing."""
+        """The environment's infos with ``"own_reward"``: the reward since the agent's last action, before sharing."""
         return {agent: self._told(agent, info) for agent, info in self.env.infos.items()}
 
     def _told(self, agent: str, info: dict[str, Any]) -> dict[str, Any]:
@@ -222,13 +223,13 @@ class SharedParallel(BaseParallelWrapper):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Start a game; arguments are the environment's. Returns observations and infos."""
+        """Start a game; the arguments are the environment's. Returns observations and infos."""
         observations, infos = self.env.reset(seed=seed, options=options)
         self._ledger.begin()
         return observations, _with_own(infos, dict.fromkeys(self.env.agents, 0.0))
 
     def step(self, actions: Mapping[str, Any]) -> tuple[Any, dict[str, float], Any, Any, dict[str, dict[str, Any]]]:
-        """One step of everybody; ``infos[agent]["own_reward"]`` is what it earned before sharing."""
+        """One step of all agents; ``infos[agent]["own_reward"]`` is the reward before sharing."""
         observations, rewards, terminations, truncations, infos = self.env.step(actions)
         own = _floats(rewards)
         shared = self._ledger.settle(own, terminations)

@@ -1,13 +1,13 @@
-"""Played games in a file, for every game: JSON lines, one game a line, which ``read_games`` takes back.
+"""Saved games of every kind: JSON lines, one game per line, written by ``write_json`` and read by ``read_games``.
 
-A line holds ``game`` (id), ``config``, how the game began (``seed``, or ``start`` where no seed leads there: the bytes
-of ``to_bytes``, zlib, base64), ``actions`` (one number a turn; a list of P in simultaneous games), ``players``,
-``returns``, ``status``, and, where there were any, ``illegal``, ``comments`` and ``words`` (what was typed for each
-seat). A game that was left in the middle is a line like any other: its actions lead to where it was left.
+A line holds ``game`` (id), ``config``, the start (``seed``, or ``start`` where no seed leads there: the bytes of
+``to_bytes``, zlib, base64), ``actions`` (one number per turn; a list of P in simultaneous games), ``players``,
+``returns``, ``status``, and, if there are any, ``illegal``, ``comments`` and ``words`` (what was typed for each seat).
+An unfinished game is a line like any other: its actions lead to the state in which it was left.
 
-In worlds, where thousands of ticks of many players are played, ``actions`` and a hash of every tick's state are packed
-(``packing``); ``release`` says who wrote the line. Whoever reads a line plays it again, and is told the first tick that
-leads elsewhere than it did.
+In worlds, which have thousands of ticks and many players, ``actions`` and a hash of every tick's state are packed
+(``packing``); ``release`` is the version of coterie that wrote the line. Reading a line replays it and reports the
+first tick whose state differs.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class SavedGame:
     """One game of a file.
 
     Attributes:
-        game: the rules, configured as they were.
-        record: what was played.
-        seed: the game's seed, where it began as that seed has it.
+        game: the game with its saved configuration.
+        record: the start and what was played.
+        seed: the game's seed, or None if no seed leads to its start.
         words: what was typed for each seat (``alphabeta:3``), or ``()``.
     """
 
@@ -56,12 +56,12 @@ class SavedGame:
 
 
 def write_json(game: Game, record: GameRecord, seed: int | None = None, words: Sequence[str] = ()) -> str:
-    """One line of JSON, its end included.
+    """One line of JSON with its newline.
 
     Args:
-        game: the rules.
+        game: the game.
         record: what was played.
-        seed: what the game was begun with; it is written in place of the start position where it leads there.
+        seed: the game's seed; it is written instead of the start position if it leads there.
         words: what was typed for each seat.
     """
     info = game.info
@@ -87,7 +87,7 @@ def write_json(game: Game, record: GameRecord, seed: int | None = None, words: S
 
 
 def _numbers(game: Game, record: GameRecord) -> list[Any]:
-    """What was played: the mover's number each turn, or everybody's each tick."""
+    """The actions: the current player's number each turn, or all players' each tick."""
     if game.info.simultaneous:
         return record.actions
     states = replay(game, record)
@@ -95,7 +95,7 @@ def _numbers(game: Game, record: GameRecord) -> list[Any]:
 
 
 def _same(game: Game, one: State, other: State) -> bool:
-    """Whether two states are equal; of worlds, whose rows keep traces of earlier games, whether their futures are."""
+    """Whether two states are equal; in worlds, whose rows keep traces of earlier games, whether their keys are."""
     if is_packed(game):
         return game.key(one, 0) == game.key(other, 0)
     return to_bytes(game, one) == to_bytes(game, other)
@@ -108,12 +108,12 @@ def _begun(game: Game, seed: int) -> State:
 
 
 def replay(game: Game, record: GameRecord) -> Iterator[tuple[State, Any, Status]]:
-    """Play a record again: (state, rewards [P] of the last turn, status), the start first, ``len(actions) + 1`` in all.
+    """Replay a record: (state, rewards [P] of the last turn, status), the start first, ``len(actions) + 1`` in all.
 
-    Every state is an array of its own.
+    Every state is a separate copy.
 
     Raises:
-        NotationError: an action that cannot be played there, or a turn that leads to another state than its key says;
+        NotationError: an action that cannot be played there, or a turn whose state does not match its recorded key;
             ``at`` is the turn's number, ``read`` the record up to it.
     """
     info, kernels = game.info, game.kernels
@@ -142,10 +142,10 @@ def as_played(game: Game, actions: Sequence[Any]) -> Any:
 
 
 def _need_sayable(game: TextGame, record: GameRecord, turn: int, state: Any, status: Status) -> None:
-    """See that everybody who is asked says what may be said."""
+    """Check that every message of the turn is valid and that the game is not over."""
     try:
         if status != RUNNING:
-            raise IllegalAction("the game is over by then")
+            raise IllegalAction("the game is already over")
         for p in game.asked(state[0]):
             game.read(state, 0, p, record.actions[turn][p])
     except ActionError as error:
@@ -157,27 +157,27 @@ def _need_legal(game: Game, record: GameRecord, turn: int, player: int, legal: A
     action = record.actions[turn][player]
     if 0 <= action < len(legal) and legal[action]:
         return
-    why = "the game is over by then" if not legal.any() else "it is not legal there"
+    why = "the game is already over" if not legal.any() else "it is not legal there"
     words = f"Turn {turn} of this game of {game.info.id} has action {action} of player_{player}, but {why}."
     raise NotationError(words, turn, _until(game, record, turn))
 
 
 def _need_known(game: Game, record: GameRecord, turn: int, status: Status) -> None:
-    """In worlds everything may be tried, but numbers that are no actions, and what comes after the end."""
+    """Check that a world is not over and that all numbers are actions; worlds let any action be tried."""
     if status != RUNNING:
         words = f"Tick {turn + 1} of this game of {game.info.id} comes after its end."
         raise NotationError(words, turn, _until(game, record, turn))
     for p, action in enumerate(record.actions[turn]):
         if not 0 <= action < game.info.num_actions:
             words = (
-                f"Tick {turn + 1} of this game of {game.info.id} has action {action} of player_{p}, but there are only "
+                f"Tick {turn + 1} of this game of {game.info.id} has action {action} of player_{p}, but actions are "
                 f"0..{game.info.num_actions - 1}."
             )
             raise NotationError(words, turn, _until(game, record, turn))
 
 
 def _need_same(game: Game, record: GameRecord, ticks: int, state: State) -> None:
-    """See that the state after so many ticks is the one that was there when the game was played."""
+    """Check that the key of the state after ``ticks`` ticks is the recorded one."""
     if ticks >= len(record.keys):
         return
     noted, key = record.keys[ticks], game.key(state, 0)
@@ -185,14 +185,14 @@ def _need_same(game: Game, record: GameRecord, ticks: int, state: State) -> None
         return
     what = f"Tick {ticks}" if ticks else "The start"
     words = (
-        f"{what} of this game of {game.info.id} differs from what was played: its state's hash is another. Its actions "
-        "or its start were altered, or other rules were in force."
+        f"{what} of this game of {game.info.id} differs from what was played: its state has another hash. Its actions "
+        "or start were altered, or it was played under other rules."
     )
     raise NotationError(words, ticks, _until(game, record, max(0, ticks - 1)))
 
 
 def _until(game: Game, record: GameRecord, turn: int) -> GameRecord:
-    """The record of the turns before this one."""
+    """The record of the turns before ``turn``."""
     keys = record.keys[: turn + 1]
     return GameRecord(
         record.start, record.actions[:turn], record.players, (0.0,) * game.info.players, RUNNING, keys=keys
@@ -200,12 +200,12 @@ def _until(game: Game, record: GameRecord, turn: int) -> GameRecord:
 
 
 def read_games(source: str | Path) -> list[SavedGame]:
-    """The games of a text of JSON lines, or of a file (a Path); each is played again and so known to be legal.
+    """Read the games in JSON lines, given a text or a file (a Path); replays each one to check it.
 
     Raises:
         UsageError: a file that cannot be read.
-        NotationError: a line that is no game, of a game that is not registered or of another version, or with actions
-            that are not legal; names the line, and ``read`` holds the games before it.
+        NotationError: a line that is not a game, is of a game that is not registered or has another version, or has
+            actions that are not legal; it names the line, and ``read`` holds the games before it.
     """
     if isinstance(source, Path):
         try:
@@ -228,12 +228,12 @@ def _read(line: str) -> SavedGame:
         fields = json.loads(line)
     except ValueError as error:
         cut = "" if line.rstrip().endswith("}") else "; the file was cut short"
-        raise UsageError(f"this is no JSON ({error}){cut}.") from None
+        raise UsageError(f"this is not JSON ({error}){cut}.") from None
     missing = {"game", "config", "actions", "players", "returns", "status"} - set(
         fields if isinstance(fields, dict) else ()
     )
     if missing:
-        raise UsageError(f"this is no saved game: {', '.join(sorted(missing))} missing.")
+        raise UsageError(f"this is not a saved game: {', '.join(sorted(missing))} missing.")
     try:
         _need_version(fields["game"])
         _need_plain(fields["config"])
@@ -242,44 +242,44 @@ def _read(line: str) -> SavedGame:
     except (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError) as error:
         if isinstance(error, CoterieError):
             raise
-        raise UsageError(f"a field is of the wrong kind ({error}).") from None
+        raise UsageError(f"a field has the wrong type ({error}).") from None
 
 
 def _need_plain(config: Mapping[str, Any]) -> None:
-    """See that a configuration is whole as it stands; a path in it would open any file of whoever reads it."""
+    """Check that a configuration contains no path, since reading a saved game must not open other files."""
     if isinstance(config.get("config"), str):
         raise UsageError(f"its configuration is in another file ({config['config']!r}); a saved game holds its own.")
 
 
 def _need_version(id: str) -> None:
-    """See that a game is not of a version that nobody knows."""
+    """Check that a registered game has the registered version."""
     name, dash, _ = id.rpartition("-v")
     known = [other for other in list_envs() if other.rpartition("-v")[0] == name]
     if dash and known and id not in known:
-        raise StateError(f"this game is of {id}, but {', '.join(known)} is played here: versions do not mix.")
+        raise StateError(f"this is a game of {id}, but the version here is {', '.join(known)}; versions do not mix.")
 
 
 def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
     info = game.info
     if info.id != fields["game"]:
-        raise StateError(f"this game is of {fields['game']}, but {info.id} is played here: versions do not mix.")
+        raise StateError(f"this is a game of {fields['game']}, but the version here is {info.id}; versions do not mix.")
     seed = fields.get("seed")
     start = _begun(game, int(seed)) if seed is not None else bare(from_bytes(game, _unpacked(fields.get("start"))))
     if size(start) != 1:
         raise UsageError(f"its start holds {size(start)} games, not one.")
     names = {word: status for status, word in _STATUS.items()}
     if fields["status"] not in names:
-        raise UsageError(f"status is {fields['status']!r}, none of {', '.join(names)}.")
+        raise UsageError(f"status is {fields['status']!r}; it must be one of {', '.join(names)}.")
     comments = {int(turn): str(text) for turn, text in fields.get("comments", {}).items()}
     players, returns = tuple(map(str, fields["players"])), tuple(map(float, fields["returns"]))
     if not len(players) == len(returns) == info.players:
-        raise UsageError(f"{info.id} has {info.players} players, {len(players)} and {len(returns)} returns came.")
+        raise UsageError(f"{info.id} has {info.players} players, this line {len(players)} and {len(returns)} returns.")
     if isinstance(fields["actions"], str):
         return _packed(game, fields, GameRecord(start, [], players, returns, names[fields["status"]], None, comments))
     known: Any = (lambda a: a) if isinstance(game, TextGame) else int
     whole = [[known(a)] * info.players if not info.simultaneous else [known(b) for b in a] for a in fields["actions"]]
     if any(len(actions) != info.players for actions in whole):
-        raise UsageError(f"a turn has another number of actions than {info.id} has players ({info.players}).")
+        raise UsageError(f"the number of actions in a turn is not the number of players of {info.id} ({info.players}).")
     illegal = fields.get("illegal")
     record = GameRecord(start, whole, players, returns, names[fields["status"]], illegal, comments)
     for _ in replay(game, record):
@@ -288,9 +288,9 @@ def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
 
 
 def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
-    """A world's line, of which the start is known."""
+    """Read a world's line; ``begun`` is its record without actions and keys."""
     if not is_packed(game):
-        raise UsageError(f"the actions of {game.info.id} are lists of numbers, not a text.")
+        raise UsageError(f"the actions of {game.info.id} must be lists of numbers, not a text.")
     actions, keys = unpack(game, fields)
     record = replace(begun, actions=actions, keys=keys)
     altered = "checksum" in fields and fields["checksum"] != checksum(fields)
@@ -302,14 +302,14 @@ def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
         if altered:
             raise NotationError(f"{said}: {error}", error.at, error.read) from None
         if other != __version__:
-            wrote = f"coterie {other}" if other else "nobody knows who"
+            wrote = f"coterie {other}" if other else "an unknown version"
             raise NotationError(f"{error} ({wrote} wrote it, this is {__version__}.)", error.at, error.read) from None
         raise
     if altered:
-        raise UsageError(f"{said}, though every tick leads where it led.")
-    # A truncation may have come from outside the rules (max_cycles); an end never does.
+        raise UsageError(f"{said}, though the state of every tick matches.")
+    # A truncation may come from outside the rules (max_cycles); a termination never does.
     if status != record.status and not (status == RUNNING and record.status == TRUNCATED):
-        raise UsageError(f"its status is {fields['status']!r}, but its last tick leaves it {_STATUS[status]!r}.")
+        raise UsageError(f"its status is {fields['status']!r}, but after its last tick it is {_STATUS[status]!r}.")
     seed = fields.get("seed")
     return SavedGame(game, record, None if seed is None else int(seed), tuple(map(str, fields.get("words", ()))))
 
@@ -318,4 +318,4 @@ def _unpacked(text: Any) -> bytes:
     try:
         return unpacked(text)
     except (binascii.Error, zlib.error, TypeError, ValueError) as error:
-        raise UsageError(f"neither a seed nor a start that can be unpacked ({error}).") from None
+        raise UsageError(f"it has neither a seed nor a start that can be unpacked ({error}).") from None

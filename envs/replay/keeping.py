@@ -1,4 +1,4 @@
-"""Games kept in files, in the format that the file's suffix names."""
+"""Save games to files, in the format of the file's suffix."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .file import write_json
 __all__ = ["JSON", "Keeper"]
 
 JSON: Final = (".json", ".jsonl")
-"""JSON lines; with one game in it, such a file is JSON as well."""
+"""JSON lines; a file with a single game is also plain JSON."""
 
 
 class Keeper:
-    """Appends games to a file, in the format that its suffix names; the file and its folder are made when needed.
+    """Appends games to a file, in the format of its suffix; the file and its folder are created when needed.
 
     Args:
-        path: the file; None: one of its own for each game that is left in the middle.
-        game: what is played.
+        path: the file; None: a new file for each game.
+        game: the game.
         words: what was typed for each seat.
-        retyped: whether the file may not name these players, so that they are to be typed again.
-        known: a game that stands in the file already: kept again only once it has gone on.
+        known: a game that is already in the file, which is saved again only if it has been continued.
+        retyped: whether these players must be typed again to continue, because a file may not name them.
 
     Raises:
-        UsageError: a suffix that this game cannot be written in.
+        UsageError: a suffix in which this game cannot be written.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Keeper:
         self._told: set[Path] = set()
 
     def check(self) -> None:
-        """See that the file can be written, before anything is played.
+        """Check that the file can be written before anything is played.
 
         Raises:
             UsageError: it cannot.
@@ -64,12 +64,12 @@ class Keeper:
                 self.path.unlink()
 
     def keep(self, record: GameRecord, seed: int) -> None:
-        """Write a game, and say where; unfinished games are always saved in a resumable format too.
+        """Write a game and print where; unfinished games are also saved in a format that can be resumed.
 
-        Where the file cannot be written any more, the game goes to the folder for temporary files.
+        If the file can no longer be written, the game is saved in the folder for temporary files.
 
         Raises:
-            UsageError: nothing can be written there either.
+            UsageError: that fails too.
         """
         if not (record.actions or record.illegal is not None) or (
             self._known is not None and record.actions == self._known.actions
@@ -97,7 +97,7 @@ class Keeper:
 
 
 def _append(path: Path, text: str) -> None:
-    """Add a text to a file; an empty line stands between games, except in JSON lines."""
+    """Add a text to a file, after an empty line between games except in JSON lines."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         begun = path.exists() and path.stat().st_size > 0

@@ -1,8 +1,8 @@
-"""Thousands of ticks of a world in one line: actions a byte each, and what tells that they lead where they led.
+"""Pack thousands of ticks of a world into one line: one byte per action, and hashes that verify a replay.
 
-``actions`` of a saved game is then a text: the numbers [T, P], one byte each (two where there are more than 256
-actions), zlib, base64. ``keys`` is the same of the lowest 16 bits of ``Game.key`` at the start and after every tick [T
-+ 1], two bytes each, the lower first; ``end`` is the last key whole, ``checksum`` (CRC-32) speaks for the whole line.
+``actions`` of a saved world is a text: the numbers [T, P], one byte each (two if there are more than 256 actions),
+zlib, base64. ``keys`` has the lowest 16 bits of ``Game.key`` at the start and after every tick, [T + 1], two bytes
+each, low byte first, encoded likewise; ``end`` is the whole last key, and ``checksum`` (CRC-32) covers the whole line.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ..core import Game, GameRecord
 __all__ = ["LOW", "checksum", "is_packed", "pack", "unpack", "unpacked"]
 
 LOW = 0xFFFF
-"""The bits of a key that are kept of every tick."""
+"""The bits of each tick's key that are kept."""
 
 LARGEST = 64 << 20
-"""Bytes that one field of a saved game may unpack to, 640,000 ticks of 100 players; small files can claim gigabytes."""
+"""Most bytes that one field may unpack to (640,000 ticks of 100 players), since small files can unpack to gigabytes."""
 
 
 def is_packed(game: Game) -> bool:
-    """Whether records of this game are packed: worlds, whose rules let any action be tried."""
+    """Whether records of this game are packed: it is a world, whose rules let any action be tried."""
     return game.info.is_world
 
 
 def pack(game: Game, record: GameRecord) -> dict[str, Any]:
-    """``ticks``, ``actions`` and, where keys were noted, ``keys`` and ``end``."""
+    """The fields ``ticks``, ``actions`` and, if keys were recorded, ``keys`` and ``end``."""
     ticks = len(record.actions)
     fields: dict[str, Any] = {"ticks": ticks, "actions": _text(np.array(record.actions, _kind(game)))}
     if len(record.keys) == ticks + 1:
@@ -48,7 +48,7 @@ def unpack(game: Game, fields: Mapping[str, Any]) -> tuple[list[list[int]], tupl
     """[T][P] actions and [T + 1] keys (or none) of a line's fields.
 
     Raises:
-        UsageError: they cannot be unpacked, or are fewer than the line says.
+        UsageError: they cannot be unpacked, or their number does not match ``ticks``.
     """
     ticks, players = int(fields["ticks"]), game.info.players
     actions = _numbers("actions", fields["actions"], _kind(game))
@@ -60,13 +60,13 @@ def unpack(game: Game, fields: Mapping[str, Any]) -> tuple[list[list[int]], tupl
         return whole, ()
     keys = _numbers("keys", fields["keys"], "<u2").tolist()
     if len(keys) != ticks + 1:
-        raise UsageError(f"it is cut short or altered: {len(keys)} keys came for {ticks} ticks, not {ticks + 1}.")
+        raise UsageError(f"it is cut short or altered: {len(keys)} keys for {ticks} ticks, not {ticks + 1}.")
     end = int(str(fields.get("end", "")), 16)
     return whole, (*keys[:-1], end)
 
 
 def checksum(fields: Mapping[str, Any]) -> int:
-    """CRC-32 of all fields but the checksum itself."""
+    """CRC-32 of all fields but ``checksum``."""
     rest = {name: value for name, value in fields.items() if name != "checksum"}
     return zlib.crc32(json.dumps(rest, sort_keys=True, ensure_ascii=True).encode())
 
@@ -80,10 +80,10 @@ def _text(numbers: NDArray[Any]) -> str:
 
 
 def unpacked(text: Any) -> bytes:
-    """What a text of a saved game holds, at most ``LARGEST`` bytes.
+    """The bytes in a packed text, at most ``LARGEST``.
 
     Raises:
-        binascii.Error, zlib.error, TypeError, ValueError: it is no such text, or holds more.
+        binascii.Error, zlib.error, TypeError, ValueError: it is not such a text, or holds more.
     """
     unpacker = zlib.decompressobj()
     found = unpacker.decompress(base64.b64decode(text, validate=True), LARGEST)

@@ -1,13 +1,13 @@
-"""Worlds in a file while they are played: ``Recorder`` notes one, ``Recorded`` is an environment that notes its own.
+"""Record worlds while they are played: ``Recorder`` records one, ``Recorded`` wraps an environment and records its own.
 
     env = Recorded(coterie.make_vec("gridworld", 64), "games.jsonl", rows=[0, 1])
     env = Recorded(coterie.make("gridworld", api="parallel"), "games.jsonl")
 
-Then play as always. A game is written when it ends, and when it is left: at the next ``reset`` or at ``close``.
-``record.read_games`` takes the file back, ``coterie play --replay FILE`` shows it.
+Then play as usual. A game is written when it ends or is abandoned: at the next ``reset`` or at ``close``.
+``file.read_games`` reads the file, and ``coterie play --replay FILE`` shows it.
 
-Only worlds are noted, the games whose rules let any action be tried (``GameInfo.is_world``), under the policy ``noop``
-or ``raise``: others let an illegal action end or change what the rules would have played.
+Only worlds can be recorded (``GameInfo.is_world``: games whose rules let any action be tried), and only under the
+policies ``noop`` and ``raise`` for illegal actions: the others end the game or play something else.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ __all__ = ["Recorded", "Recorder"]
 
 
 class Recorder:
-    """Notes one game of a world, tick by tick.
+    """Records one game of a world, tick by tick.
 
     Args:
-        game: the rules.
+        game: the world.
         start: one row, before the first tick; copied.
-        seed: the game's seed, where the start is the one it leads to.
-        players: who sits in seats 0..P-1; their names in PettingZoo by default.
+        seed: the game's seed, if it leads to this start.
+        players: the names of the players in seats 0..P-1; by default the PettingZoo agents' names.
 
     Raises:
-        UsageError: the game is no world.
+        UsageError: the game is not a world.
     """
 
     def __init__(self, game: Game, start: State, seed: int | None = None, players: Sequence[str] = ()) -> None:
         if not is_packed(game):
             raise UsageError(
-                f"{game.info.id} is no world: its illegal actions change what is played. Keep its games with "
-                "`coterie play --save`, or agents.table.Match."
+                f"{game.info.id} is not a world, and only worlds can be recorded. Save its games with "
+                "`coterie play --save`, or agents.human.table.Match."
             )
         self.game, self.seed = game, seed
         self.players = tuple(players) or tuple(game.info.agents)
@@ -63,19 +63,19 @@ class Recorder:
 
     @property
     def ticks(self) -> int:
-        """How many were noted."""
+        """The number of ticks recorded so far."""
         return len(self._actions)
 
     def note(self, actions: Any, rewards: Any, status: Status, state: State | None, row: int = 0) -> None:
-        """A tick was played.
+        """Record a tick.
 
         Args:
-            actions: [P] what each did; numbers that are no actions count as the one that does nothing.
-            rewards: [P] what it brought.
-            status: what it led to.
-            state: what it led to, in ``row``; None where it is gone already, for the last tick alone: it is played
-                again then.
-            row: in ``state``.
+            actions: [P] the actions; numbers that are not actions count as the action that does nothing.
+            rewards: [P] the tick's rewards.
+            status: the status after the tick.
+            state: rows of games, with the state after the tick in ``row``; None if the last tick's state has been
+                overwritten, in which case the game is replayed.
+            row: the row of ``state``.
         """
         info = self.game.info
         given = np.asarray(actions)
@@ -96,7 +96,7 @@ class Recorder:
         return GameRecord(self._start, actions, self.players, returns, self.status, keys=tuple(self._keys))
 
     def save(self, path: str | Path) -> None:
-        """Add the game to a file of JSON lines; the file and its folder are made when needed.
+        """Add the game to a file of JSON lines; the file and its folder are created when needed.
 
         Raises:
             UsageError: it cannot be written.
@@ -111,16 +111,17 @@ class Recorder:
 
 
 class Recorded:
-    """An environment that writes the games of some rows to a file; everything else is the environment's own.
+    """Wraps an environment and writes the games of some rows to a file; all else is passed on to the environment.
 
     Args:
         env: a ``VecEnv`` or a ``ParallelGame`` of a world.
         path: a file of JSON lines; games are added to it.
-        rows: of a VecEnv: whose games are kept; a parallel environment has one.
-        players: who sits in seats 0..P-1; their names in PettingZoo by default.
+        rows: the rows of a VecEnv to record; a parallel environment has only row 0.
+        players: the names of the players in seats 0..P-1; by default the PettingZoo agents' names.
 
     Raises:
-        UsageError: another environment, no world, another policy for illegal actions, or no such row.
+        UsageError: another kind of environment, a game that is not a world, another policy for illegal actions, or no
+            such row.
     """
 
     def __init__(
@@ -132,38 +133,38 @@ class Recorded:
     ) -> None:
         if not isinstance(env, VecEnv | ParallelGame):
             raise UsageError(f"{type(env).__name__} cannot be recorded: pass a VecEnv or a ParallelGame.")
-        Recorder(env.game, env.game.new_state(1), None, players)  # tells at once what cannot be
+        Recorder(env.game, env.game.new_state(1), None, players)  # raises at once if it is not a world
         limits: Limits = env.limits if isinstance(env, VecEnv) else env.table.limits
         if limits.illegal not in (NOOP, RAISE):
-            raise UsageError("Games can be recorded under the policies noop and raise for illegal actions alone.")
+            raise UsageError("Games can be recorded only under the policies noop and raise for illegal actions.")
         count = env.num_envs if isinstance(env, VecEnv) else 1
         if not rows or not all(0 <= row < count for row in rows):
-            raise UsageError(f"rows={list(rows)} came, but there are rows 0..{count - 1}. Name at least one.")
+            raise UsageError(f"rows={list(rows)} must name at least one of the rows 0..{count - 1}, and no others.")
         self.env, self.path, self.rows = env, Path(path), tuple(dict.fromkeys(rows))
         self._players = tuple(players)
         self._noted: dict[int, Recorder] = {}
         self._begun = False
 
     def __getattr__(self, name: str) -> Any:
-        if name == "env":  # while it is unpickled
+        if name == "env":  # during unpickling
             raise AttributeError(name)
         return getattr(self.env, name)
 
     def reset(self, *args: Any, **kwargs: Any) -> Any:
-        """As the environment's; games that run are written first."""
+        """Reset the environment; running games are written to the file."""
         found = self.env.reset(*args, **kwargs)
         for row in self._among(kwargs.get("mask") if self._begun else None):
             self._begin(row)
         return found
 
     def step(self, actions: Any, rows: Any = None) -> Any:
-        """As the environment's.
+        """Step the environment and record the tick.
 
         Raises:
-            UsageError: before reset(); games that ran when the environment was handed over are not known.
+            UsageError: before reset(); games that were already running cannot be recorded.
         """
         if not self._begun:
-            raise UsageError("step() came before reset(). Call reset() of the recorded environment first.")
+            raise UsageError("step() was called before reset(). Call reset() of the recorded environment first.")
         if isinstance(self.env, VecEnv):
             return self._step_batch(self.env, actions, rows)
         return self._step_parallel(self.env, actions)
@@ -200,23 +201,23 @@ class Recorded:
         return found
 
     def random_rollout(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused: it plays inside a kernel, where nothing is noted."""
+        """Refused: it plays inside a kernel, where nothing can be recorded."""
         raise UsageError("random_rollout() cannot be recorded. Use step(sample_actions()).")
 
     def set_state(self, state: Any, *args: Any, **kwargs: Any) -> None:
-        """As the environment's; what ran there is written, and what was put there begins a game of its own."""
+        """Set the environment's state; running games are written first, and the new states start new games."""
         self.env.set_state(state, *args, **kwargs)
         for row in self._among(args[0] if args else kwargs.get("rows")) if self._begun else self.rows:
             self._begin(row)
 
     def close(self) -> None:
-        """Write the games that run, and close the environment."""
+        """Write the running games, and close the environment."""
         for row in list(self._noted):
             self._write(row)
         self.env.close()
 
     def _among(self, rows: Any) -> list[int]:
-        """Those of our rows that a call named; a parallel environment has one."""
+        """The recorded rows that a call named; a parallel environment has one."""
         if not isinstance(self.env, VecEnv):
             return list(self.rows)
         named = set(rows_of(rows, self.env.num_envs).tolist())
@@ -233,7 +234,7 @@ class Recorded:
         self._noted[row] = Recorder(env.game, state, int(seed), self._players)
 
     def _write(self, row: int) -> None:
-        """Write the row's game, if anything was played in it."""
+        """Write the game of ``row``, if it has any ticks."""
         noted = self._noted.pop(row, None)
         if noted is not None and noted.ticks:
             noted.save(self.path)

@@ -1,4 +1,4 @@
-"""Texts inside SGF records, written the same way for every game that has such records.
+"""Texts inside SGF records, written the same way for every game that is saved as SGF.
 
 Source: Hollosi, "SGF FF[4]: Smart Game Format" (2006), property value types Text and SimpleText.
 """
@@ -11,7 +11,7 @@ __all__ = ["escaped"]
 
 
 def escaped(text: str, simple: bool = False) -> str:
-    """Backslashes and closing brackets escaped, lines as they are (simple text: one line), no control characters."""
+    """Escape backslashes and closing brackets, drop control characters, keep lines (simple text: join them to one)."""
     text = re.sub(r"\r\n|\n\r|\r", "\n", text)
     text = "".join(c for c in text if c in "\n\t" or c.isprintable() or c == " ")
     if simple:

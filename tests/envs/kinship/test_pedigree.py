@@ -199,12 +199,12 @@ BAD = [
     (lambda: Pedigree(-1), "founders=-1"),
     (lambda: Pedigree("ann"), "founders='ann'"),
     (lambda: Pedigree(["ann"]), "founders=.*groups of siblings"),
-    (lambda: Pedigree([["ann", "ann"]]), "'ann' comes twice"),
+    (lambda: Pedigree([["ann", "ann"]]), "'ann' is already used"),
     (lambda: Pedigree([[["x"]]]), r"id \['x'\]"),
     (lambda: Pedigree(2).birth(0, 7), "no 7 in the pedigree.*Living"),
     (lambda: Pedigree([["anna"]]).birth("ana"), "Did you mean 'anna'"),
     (lambda: Pedigree(2).birth(0, [1]), r"no \[1\]"),
-    (lambda: Pedigree(2).birth(id=1), "1 comes twice"),
+    (lambda: Pedigree(2).birth(id=1), "1 is already used"),
     (lambda: Pedigree(2).r(0, 2), "no 2"),
     (lambda: ROWS([("a", "b", None)]), "mother of 'a', 'b', has no row"),
     (lambda: ROWS([("anna", None, None), ("b", None, "ana")]), "father of 'b', 'ana'.*Did you mean 'anna'"),
@@ -218,8 +218,8 @@ BAD = [
     (lambda: ROWS(["abc"]), "'abc'"),
     (lambda: ROWS("abc"), "'abc'"),
     (lambda: ROWS({"a": "b"}), r"\('a', 'b'\)"),
-    (lambda: Pedigree.from_yaml("[["), "no YAML"),
-    (lambda: Pedigree.from_yaml("7"), "7 came"),
+    (lambda: Pedigree.from_yaml("[["), "not YAML"),
+    (lambda: Pedigree.from_yaml("7"), "not 7"),
 ]
 
 

@@ -215,11 +215,11 @@ def test_games_of_a_parallel_environment(tmp_path: Path, space: str) -> None:
 
 def test_what_cannot_be_recorded(tmp_path: Path) -> None:
     path = tmp_path / "g.jsonl"
-    with pytest.raises(UsageError, match="is no world"):
+    with pytest.raises(UsageError, match="is not a world"):
         Recorded(make_vec("matrix", 2), path)
     with pytest.raises(UsageError, match="policies noop and raise"):
         Recorded(make_vec("gridworld", 2, illegal="resample", **SMALL), path)
-    with pytest.raises(UsageError, match=r"there are rows 0\.\.1"):
+    with pytest.raises(UsageError, match=r"of the rows 0\.\.1"):
         Recorded(make_vec("gridworld", 2, **SMALL), path, rows=[2])
     with pytest.raises(UsageError, match="pass a VecEnv or a ParallelGame"):
         Recorded(make("gridworld", **SMALL), path)  # type: ignore[arg-type]
@@ -258,9 +258,9 @@ def test_the_first_tick_that_differs_is_named(honest: bool) -> None:
 
 def test_what_was_altered_without_consequence_is_told_too() -> None:
     text = line(played(ticks=5))
-    with pytest.raises(NotationError, match="though every tick leads where it led"):
+    with pytest.raises(NotationError, match="though the state of every tick matches"):
         read_games(changed(text, players=["x", "y", "z", "w"]))
-    with pytest.raises(NotationError, match="though every tick leads where it led"):
+    with pytest.raises(NotationError, match="though the state of every tick matches"):
         read_games(changed(text, returns=[9, 9, 9, 9]))
 
 
@@ -274,16 +274,16 @@ BOMB = base64.b64encode(zlib.compress(bytes((64 << 20) + 1), 9)).decode()
         ({"seed": 1}, "The start of this game of gridworld-v0 differs"),
         ({"end": "0" * 16}, "Tick 30 of this game of gridworld-v0 differs"),
         ({"release": "0.0.1", "end": "0" * 16}, r"differs .* \(coterie 0.0.1 wrote it, this is "),
-        ({"game": "gridworld-v9"}, "of gridworld-v9, but gridworld-v0 is played here: versions do not mix"),
+        ({"game": "gridworld-v9"}, "of gridworld-v9, but the version here is gridworld-v0; versions do not mix"),
         ({"game": "gridwordl-v0"}, "Did you mean 'gridworld-v0'"),
         ({"ticks": 31}, "cut short or altered: actions of 30 ticks for 4 players, not of 31"),
         ({"ticks": -1}, "cut short or altered"),
         ({"actions": "AAAA"}, "its actions cannot be unpacked: it is cut short or altered"),
         ({"keys": "!"}, "its keys cannot be unpacked"),
         ({"actions": BOMB}, "its actions cannot be unpacked.*holds more than 64 MiB"),
-        ({"keys": base64.b64encode(zlib.compress(b"1234")).decode()}, "2 keys came for 30 ticks, not 31"),
-        ({"end": ...}, "wrong kind"),
-        ({"status": "terminated"}, "its status is 'terminated', but its last tick leaves it 'running'"),
+        ({"keys": base64.b64encode(zlib.compress(b"1234")).decode()}, "2 keys for 30 ticks, not 31"),
+        ({"end": ...}, "wrong type"),
+        ({"status": "terminated"}, "its status is 'terminated', but after its last tick it is 'running'"),
         ({"config": {"mpa": 1}}, "mpa"),
         ({"game": "matrix-v0", "config": {}, "players": ["a", "b"], "returns": [0, 0]}, "lists of numbers"),
     ],
@@ -298,7 +298,7 @@ def test_lines_that_are_no_world(changes: dict[str, Any], words: str) -> None:
 
 def test_a_number_that_is_no_action_and_ticks_after_the_end() -> None:
     noted = played(ticks=30)
-    with pytest.raises(NotationError, match=r"Tick 8 .* has action 99 of player_1, but there are only 0\.\.21"):
+    with pytest.raises(NotationError, match=r"Tick 8 .* has action 99 of player_1, but actions are 0\.\.21"):
         read_games(changed(line(noted), honest=True, actions=with_action(noted, 8, 1, 99)))
     ended = played(ticks=30, max_steps=30)
     assert ended.status == TRUNCATED
@@ -310,7 +310,7 @@ def test_a_file_that_was_cut(tmp_path: Path) -> None:
     text = line(played(ticks=30))
     path = tmp_path / "g.jsonl"
     path.write_text(text + text[: len(text) // 2])
-    with pytest.raises(NotationError, match=r"line 2: this is no JSON .*; the file was cut short") as caught:
+    with pytest.raises(NotationError, match=r"line 2: this is not JSON .*; the file was cut short") as caught:
         read_games(path)
     assert len(caught.value.read[0].record.actions) == 30
 
