@@ -6,7 +6,7 @@ each other's answer, and the tick happens when the last of them has.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from pettingzoo import AECEnv
 
@@ -16,7 +16,7 @@ from ..core import Game
 from ..state import NONE, Snapshot
 from ..words.table import table_of
 from .render import fps, render_modes
-from .table import no_whole
+from .table import TableOptions, no_whole
 
 __all__ = ["AECGame"]
 
@@ -34,7 +34,7 @@ class AECGame(AECEnv):
     Args:
         game: the rules.
         checked: order, types and bounds of actions are checked (``env()``); False: not (``raw_env()``).
-        render_mode, text, illegal, illegal_reward, max_cycles, draw: as in ``Table``.
+        **options: render_mode, text, illegal, illegal_reward, max_cycles and draw, as in ``Table``.
     """
 
     def __init__(
@@ -42,22 +42,17 @@ class AECGame(AECEnv):
         game: Game,
         *,
         checked: bool = True,
-        render_mode: str | None = None,
-        text: bool = False,
-        illegal: str | None = None,
-        illegal_reward: float | None = None,
-        max_cycles: int | None = None,
-        draw: str | None = None,
+        **options: Unpack[TableOptions],
     ) -> None:
         super().__init__()
-        self.table = table_of(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
+        self.table = table_of(game, **options)
         self.metadata = {
             "name": game.info.id.replace("-", "_"),
-            "render_modes": render_modes(draw),
+            "render_modes": render_modes(self.table.draw),
             "is_parallelizable": True,
             "render_fps": fps(game),
         }
-        self.render_mode = render_mode
+        self.render_mode = self.table.render_mode
         self.checked = checked
         self.possible_agents = game.info.agents
         self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from ..core import Game
 from ..state import NONE, Snapshot
 from ..words.table import table_of
 from .render import fps, render_modes
-from .table import NO_ANSWER, no_whole
+from .table import NO_ANSWER, TableOptions, no_whole
 
 __all__ = ["ParallelGame"]
 
@@ -42,28 +42,22 @@ class ParallelGame(ParallelEnv):
 
     Args:
         game: the rules.
-        render_mode, text, illegal, illegal_reward, max_cycles, draw: as in ``Table``.
+        **options: render_mode, text, illegal, illegal_reward, max_cycles and draw, as in ``Table``.
     """
 
     def __init__(
         self,
         game: Game,
-        *,
-        render_mode: str | None = None,
-        text: bool = False,
-        illegal: str | None = None,
-        illegal_reward: float | None = None,
-        max_cycles: int | None = None,
-        draw: str | None = None,
+        **options: Unpack[TableOptions],
     ) -> None:
-        self.table = table_of(game, render_mode, text, illegal, illegal_reward, max_cycles, draw)
+        self.table = table_of(game, **options)
         self.metadata = {
             "name": game.info.id.replace("-", "_"),
-            "render_modes": render_modes(draw),
+            "render_modes": render_modes(self.table.draw),
             "is_parallelizable": True,
             "render_fps": fps(game),
         }
-        self.render_mode = render_mode
+        self.render_mode = self.table.render_mode
         self.possible_agents = game.info.agents
         self.agents: list[str] = []
         self._nobody: dict[str, Any] = {}  # ``agents``, each with False

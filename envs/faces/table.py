@@ -13,7 +13,7 @@ import copy
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import gymnasium
 import numpy as np
@@ -34,7 +34,7 @@ from .rows import whole_seed
 from .spaces import action_space, observation_space, state_space, text_spaces
 from .vec import VecEnv
 
-__all__ = ["NO_ANSWER", "Table", "no_whole"]
+__all__ = ["NO_ANSWER", "Table", "TableOptions", "no_whole"]
 
 NO_ANSWER: Action = -1
 """An answer that is no action at all: illegal everywhere."""
@@ -44,6 +44,17 @@ _ROW = np.zeros(1, np.intp)
 
 _NUMBERS = {int, np.int64, np.int32}
 """Types of actions that need no closer look."""
+
+
+class TableOptions(TypedDict, total=False):
+    """What may be said of a table beside its game; see ``Table``."""
+
+    render_mode: str | None
+    text: bool
+    illegal: str | None
+    illegal_reward: float | None
+    max_cycles: int | None
+    draw: str | None
 
 
 class Table:

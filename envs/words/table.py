@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from gymnasium.spaces import Text
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...aliases import Player
 from ..core import Game
 from ..faces.pairs import PairTable
-from ..faces.table import NO_ANSWER, Table
+from ..faces.table import NO_ANSWER, Table, TableOptions
 from ..stepping.buffers import RAISE
 from .core import LONGEST, TextGame, is_sayable
 from .vec import TextVec
@@ -101,16 +101,9 @@ class TextTable(Table):
         return {"illegal": self.faults[player]} | told
 
 
-def table_of(
-    game: Game,
-    render_mode: str | None,
-    text: bool,
-    illegal: str | None,
-    illegal_reward: float | None,
-    max_cycles: int | None,
-    draw: str | None,
-) -> Table:
+def table_of(game: Game, **options: Unpack[TableOptions]) -> Table:
     """A table for any game; games of words are told and answered in texts whatever ``text`` says."""
-    words = isinstance(game, TextGame)
-    kind = TextTable if words else PairTable if game.verbs else Table
-    return kind(game, render_mode, text or words, illegal, illegal_reward, max_cycles, draw)
+    if isinstance(game, TextGame):
+        options["text"] = True
+        return TextTable(game, **options)
+    return (PairTable if game.verbs else Table)(game, **options)
