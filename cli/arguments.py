@@ -55,8 +55,8 @@ class Play:
             In a game of more than two seats, the last player named takes all remaining seats.
         games: number of games; with more than one, only results are shown.
         seed: the same seed gives the same game.
-        gif: write the first game to this file as an animated picture.
-        mp4: write the first game to this file as a film.
+        gif: write the first game to this file as an animated GIF.
+        mp4: write the first game to this file as an MP4.
         follow: the agent that films and windows of worlds follow.
         ticks: stop each game after this many turns (ticks); 0 plays to the end.
         window: play in a window with the mouse; in worlds, watch, inspect agents and take one over (h lists all keys).
@@ -117,8 +117,8 @@ class Eval:
     Attributes:
         run: a run folder (RUN, RUN:player, RUN:player@version), a model or any other player.
         vs: opponents; by default those in the game's preset.
-        games: games against each opponent, half from either seat (default 1,000); with a curriculum, the number of
-            held-out positions; in worlds, the number of worlds (default 32).
+        games: games against each opponent, half from either seat; with a curriculum, the number of held-out positions;
+            in worlds, the number of worlds. 0 means 1000, in worlds 32.
         opening_plies: games start after 0 to this many random plies, and each opening is played from every seat. The
             default is 0; where both sides are deterministic, it is a quarter of the longest game, at most 8.
         ticks: stop each world after this many ticks; 0 plays to the end.

@@ -129,7 +129,7 @@ def _rules(size: int, komi: float, handicap: int, superko: str, max_moves: int) 
 
 def _whole(name: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise UsageError(f"go: {name}={value!r} must be a whole number from {least} to {most}.")
+        raise UsageError(f"go: {name}={value!r} is not a whole number from {least} to {most}.")
     return int(value)
 
 
