@@ -319,14 +319,18 @@ class Table:
 
     def mask(self, player: Player) -> Mask:
         """[A] int8, a new array; zeros for who is not to move."""
-        mask: Mask = self._mask[player] if self.ticks else self._mask if player == self.mover else self.nothing_legal
-        return mask.copy()
+        if self.ticks:
+            mask: Mask = self._mask[player]
+            return mask.copy()
+        return (self._mask if player == self.mover else self.nothing_legal).copy()
 
     def observation(self, player: Player) -> NDArray[Any]:
         """[observation_shape], a new array."""
-        if self.ticks or player == self.mover:
-            seen: NDArray[Any] = self._observation[player] if self.ticks else self._observation
+        if self.ticks:
+            seen: NDArray[Any] = self._observation[player]
             return seen.copy()
+        if player == self.mover:
+            return self._observation.copy()
         out = np.empty_like(self._observation)
         self.game.kernels.observe(self.state, 0, player, out)
         return out
