@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
-from ..stepping.jit import kernel, part
+from ..stepping.jit import entry, kernel, part
 from ..stepping.machine import store_bits, store_word
 from ..stepping.rng import Word, below, mix64
 from .bits import as_array, clear, first, flip, put_byte, scratch_words
@@ -230,7 +230,7 @@ def begin_at(state: State, i: int, position: Position) -> None:
     _note(state, i)
 
 
-@part
+@entry
 def judge(state: State, i: int, occurred: int) -> Any:
     """Index into ENDINGS of row i, whose position has occurred so often."""
     sets = scratch_words()
