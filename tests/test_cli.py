@@ -213,7 +213,7 @@ def test_a_person_plays(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.setattr("sys.stdin", io.StringIO("nonsense\n" + "\n".join("012345678") + "\n" + "\n".join("012345678")))
     assert main(["play", "tictactoe", "--players", "human", "random"]) == 0
     said = capsys.readouterr().out
-    assert "names no cell 0..8" in said
+    assert "names no action 0..8" in said
     assert "wins." in said or "A draw." in said
 
 

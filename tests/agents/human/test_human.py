@@ -80,7 +80,7 @@ def test_undo_is_no_word_where_nobody_understands_it() -> None:
     agent, shown = person("undo", "0")
     assert agent.act(seeded([turn()]))[0].action == 0
     assert "undo" not in shown[0]
-    assert "names no cell" in shown[-1]
+    assert "names no action" in shown[-1]
 
 
 def test_no_undo_with_cards() -> None:
