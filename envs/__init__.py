@@ -1,8 +1,8 @@
-"""Rules: games as kernels on flat arrays, and the faces that give them PettingZoo, batched and text interfaces.
+"""Games as kernels on flat arrays, and the faces that give them PettingZoo, batched and text interfaces.
 
-``from coterie.envs import tictactoe_v0`` works for every registered game, as PettingZoo's users are used to. What a
-game of one's own is made of stands here too: Game, GameInfo, Kernels, kernel, the shared kernels row_key, row_mover and
-everybody, and what a step returns.
+``from coterie.envs import tictactoe_v0`` works for every registered game, as PettingZoo's users expect. The parts of a
+new game are here too: Game, GameInfo, Kernels, kernel, the shared kernels row_key, row_mover and everybody, and the
+statuses that a step returns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _COMPILED = {"kernel": "jit", "everybody": "defaults", "row_key": "defaults", "row_mover": "defaults"}
-"""Names that come with numba, which is imported when they are asked for."""
+"""Names whose modules import numba: loaded on first use."""
 
 
 def __getattr__(name: str) -> Any:

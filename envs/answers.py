@@ -1,4 +1,4 @@
-"""What a text answers: the one number or name in it. Games whose actions are words or numbers read them here."""
+"""Parses answers: finds the one number or name in a text. For games whose actions are numbers or names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import AmbiguousAction, InvalidAction
 __all__ = ["legal_words", "named", "one_of", "way_out"]
 
 _SHOWN = 40
-"""Legal actions that a message lists at most."""
+"""The most legal actions that a message lists."""
 
 
 @lru_cache(maxsize=256)
@@ -25,23 +25,22 @@ _NUMBER = re.compile(r"(?<![^\W_])(?:(?<!\w)-)?[0-9]+(?![^\W_])", re.ASCII)
 
 
 def named(text: str, names: Mapping[str, Action] | Sequence[str]) -> set[str]:
-    """The names that stand in a text as words of their own, in lower case; upper and lower case are alike."""
+    """The names that occur in a text as separate words, in lower case; case is ignored."""
     return {found.lower() for found in _pattern(tuple(names)).findall(text)}
 
 
 def one_of(text: str, answers: Mapping[str, Action] | Sequence[str] | int, out: str, what: str = "action") -> Action:
-    """The action that a text names, be it a sentence around the name.
+    """The action that a text names; the name may be part of a sentence.
 
     Args:
         text: the answer.
-        answers: A, where actions are written as numbers 0..A-1; or the actions' names, in order or with the action of
-            each.
-        out: ends every message, e.g. ``"Answer with one of rock paper."``.
-        what: an action is, e.g. ``"cell"``.
+        answers: A, if actions are written as numbers 0..A-1; or the actions' names, in order or mapped to actions.
+        out: the end of every error message, e.g. ``"Answer with one of rock paper."``.
+        what: what error messages call an action, e.g. ``"cell"``.
 
     Raises:
-        InvalidAction: there is none in it.
-        AmbiguousAction: there are several.
+        InvalidAction: the text names no action.
+        AmbiguousAction: the text names several.
     """
     if isinstance(answers, int):
         numbers = {int(found) if len(found) < 19 else answers for found in _NUMBER.findall(text)}
@@ -61,12 +60,12 @@ def one_of(text: str, answers: Mapping[str, Action] | Sequence[str] | int, out: 
 
 
 def way_out(words: Sequence[str]) -> str:
-    """How a message about an answer ends: the legal actions."""
+    """The end of an error message about an answer: the legal actions."""
     if not words:
         return "The game is over."
     return f"Answer with one of {' '.join(words[:_SHOWN])}{' ...' * (len(words) > _SHOWN)}."
 
 
 def legal_words(words: Sequence[str]) -> str:
-    """How a description ends: the legal actions."""
+    """The end of a description: the legal actions."""
     return f"Legal actions: {' '.join(words)}." if words else "You have no move now."

@@ -1,4 +1,4 @@
-"""A game's arguments from the words of a command line: presets, single fields, and those of a run."""
+"""A game's arguments from a command line: presets, single fields, and the arguments of a run."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ __all__ = ["wanted", "with_preset"]
 
 
 def wanted(game: str, set: Sequence[str], preset: str = "", run: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A game's arguments from the words of a command line.
+    """A game's arguments from a command line.
 
     Args:
         game: id or name.
-        set: words of --set.
-        preset: word of --preset; empty: none.
-        run: the arguments of the run that plays. They hold where nothing else was said; with another preset, they only
-            tell how the world is to be seen.
+        set: the values of --set.
+        preset: the value of --preset; empty: none.
+        run: the arguments of the run that plays, used where the command line gives none. With another preset or
+            configuration, only those that the run's players need to observe and act as they learned to.
 
     Raises:
-        UsageError: words that cannot be read, or a preset where there is none.
+        UsageError: a value that cannot be read, a game without presets, or --set names another world than --preset.
+        UnknownName: no such preset.
     """
     said = game_arguments(set)
     if preset:
@@ -41,16 +42,16 @@ def wanted(game: str, set: Sequence[str], preset: str = "", run: Mapping[str, An
 
 
 def with_preset(game: str, set: Sequence[str], preset: str, base: Sequence[str]) -> tuple[str, ...]:
-    """The words of --set with those of --preset before them.
+    """The values of --set, with that of --preset in front.
 
     Args:
         game: id or name.
-        set: words of --set; where nothing was said, those of ``base``.
-        preset: word of --preset.
-        base: what held before; which world it was about gives way.
+        set: the values of --set; equal to ``base`` if the command line gave none.
+        preset: the value of --preset.
+        base: the earlier values of --set; those that choose a world are dropped.
 
     Raises:
-        UsageError, UnknownName: there is no such preset, or --set names another world.
+        UsageError, UnknownName: no such preset, or --set names another world.
     """
     if tuple(set) == tuple(base):
         set = [word for word in set if not word.startswith(("preset=", "config="))]
@@ -59,7 +60,7 @@ def with_preset(game: str, set: Sequence[str], preset: str, base: Sequence[str])
 
 
 def _over(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """A nested mapping with another laid over it, part by part."""
+    """A nested mapping with another merged into it, part by part."""
     parts = {
         name: _over(base[name], value)
         for name, value in more.items()

@@ -1,17 +1,17 @@
-"""Connect four. Stones fall in columns; four in a row win.
+"""Connect four. Stones fall to the bottom of a column; four in a row win.
 
 Actions, observation and rewards are those of PettingZoo's connect_four_v3: action c drops a stone into column c.
-A set of cells is a 64-bit word, a byte for each row from the bottom up, bit 8 * height + column::
+A set of cells is a 64-bit number, a byte per row from the bottom up, bit 8 * height + column::
 
     40 41 42 43 44 45 46   .   the top row of the board, row 0 of an observation
      .  .  .  .  .  .  .   .
      8  9 10 11 12 13 14   .
      0  1  2  3  4  5  6   .   the bottom row, row 5 of an observation
 
-Bit 7 of every byte is a column that is never filled, so a shifted set cannot run around the edge. Shifts by 1, 8, 9 and
-7 look along rows, columns and both diagonals.
+Bit 7 of every byte is a column that is never filled, so a shifted set cannot wrap around the edge. Shifts by 1, 8, 9
+and 7 look along rows, columns and both diagonals.
 
-Source: the shift-and-mask test for four in a row is J. Tromp's (Fhourstones); his board stands on its side.
+Source: the shift-and-mask test for four in a row is J. Tromp's (Fhourstones); his board is turned on its side.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ ROWS, COLUMNS = 6, 7
 DTYPE = np.dtype(
     [("own", np.uint64), ("other", np.uint64), ("mover", np.uint8), ("over", np.uint8), ("last", np.uint8)], align=True
 )
-"""own, other: cells of the mover and of the other; mover: 0 begins; over: 1 when the game has ended; last: the column
-that was played last, for pictures alone.
+"""own, other: cells of the mover and of the other player; mover: 0 begins; over: 1 when the game has ended; last: the
+column of the last stone, for rendering only.
 """
 
 _BOTTOM = np.uint64(0x7F)
@@ -49,8 +49,8 @@ _0, _1, _2, _3, _7, _8, _9, _14, _16, _18 = (np.uint64(n) for n in (0, 1, 2, 3, 
 
 _FOURS, _ONES = np.uint64(0x0F0F), np.uint64(0x0101_0101_0101_0101)
 _SPREAD = np.uint64(0x2000_4000_8001)
-"""Times this, bit c (c < 4) comes to bit 16 c and bit 8 + c to bit 16 c + 8: both planes of four cells of an
-observation. No two terms of the product share a bit, so nothing is carried.
+"""Multiplying by it moves bit c (c < 4) to bit 16 c and bit 8 + c to bit 16 c + 8: both planes of four cells of an
+observation. No two terms of the product share a bit, so there are no carries.
 """
 
 
@@ -118,7 +118,7 @@ def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> 
 def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None:
     """[6, 7, 2] own stones, then the opponent's, as ``player`` sees them; row 0 is the top.
 
-    Fourteen bytes a row, in two words that share the cell in the middle.
+    A row has 14 bytes, written as two 8-byte numbers that share the middle cell.
     """
     row = state[i]
     own, other = row["own"], row["other"]
@@ -133,7 +133,7 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None
 
 @kernel
 def key(state: State, i: int) -> Word:
-    """The mover's cells and, above them, the first free cell of each column: 55 bits that tell every position."""
+    """The mover's cells plus the first free cell of each column: 55 bits that identify the position."""
     row = state[i]
     taken = row["own"] | row["other"]
     return row["own"] | (~taken & (taken << _8 | _BOTTOM))
@@ -180,7 +180,7 @@ def play_moves(state: State, i: int, moves: Any) -> None:
     ``moves`` are digits 0..6, first move first, with or without spaces or commas between: ``"3 3 4"``.
 
     Raises:
-        NotationError: not a text, another character, a full column, or the game ends on the way.
+        NotationError: not a text, another character, a full column, or a move that ends the game.
     """
     if not isinstance(moves, str):
         raise NotationError(f"moves={moves!r} came; connect_four wants a text of columns, e.g. '3 3 4'.")
@@ -201,7 +201,7 @@ def play_moves(state: State, i: int, moves: Any) -> None:
 
 
 def connect_four() -> Game:
-    """Connect four, as PettingZoo's connect_four_v3 numbers it."""
+    """Connect four, with the actions and observations of PettingZoo's connect_four_v3."""
     return Game(
         info=GameInfo(
             name="connect_four",

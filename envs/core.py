@@ -1,4 +1,4 @@
-"""What a game is: a frozen record of facts, kernels on flat arrays, and a text face.
+"""What a game is: frozen facts, kernels on flat arrays, and a text face.
 
 A game file defines kernels (``@njit`` functions on ``(state, i, ...)``), a few text functions and one factory that
 returns a ``Game``; ``register("name-v0", "package.module:factory")`` makes it reachable through every face. The faces
@@ -25,29 +25,30 @@ from .answers import legal_words, one_of, way_out
 __all__ = ["UNNAMED", "Curriculum", "Game", "GameInfo", "GameRecord", "GlobalState", "Kernels"]
 
 UNNAMED: Final = "unnamed"
-"""What a game is called until ``make_game`` names it as it was registered."""
+"""A game's name until ``make_game`` fills in the registered one."""
 
 _FILLED: Any = None
-"""The default of what ``Game`` fills in where it was left out."""
+"""Default of the fields that ``Game`` fills in."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GameInfo:
-    """Facts about a game that never change while it is played.
+    """Facts about a game that do not change during play.
 
     Attributes:
         players: P.
         num_actions: A; action numbers are 0..A-1.
-        observation_shape: of one player's observation, without any leading axis.
+        observation_shape: shape of one player's observation, without any leading axis.
         observation_dtype: NumPy name, e.g. ``"int8"``.
         observation_low, observation_high: bounds of the Box.
-        max_cycles: turns (turn-based) or ticks (simultaneous) after which the game surely has ended.
-        simultaneous: all players act in each tick; otherwise one mover a turn.
-        hidden: players see different things (cards); a search that reads the whole state would cheat.
-        noop: simultaneous games whose ``step`` takes any action number and lets what is not legal fail: the action that
-            does nothing. Their default policy for illegal actions is ``noop``: only who erred loses its turn.
-        name: without version, e.g. ``"tictactoe"``. ``make_game`` fills it and the version in from the registered id.
-            Factories that people call directly state it.
+        max_cycles: upper bound on the turns (turn-based) or ticks (simultaneous) of a game.
+        simultaneous: all players act in each tick; otherwise one player per turn.
+        hidden: players see different things (cards), so a search that reads the whole state would cheat.
+        noop: the action that does nothing, in simultaneous games whose ``step`` takes any action number and lets
+            illegal ones fail. Their default policy for illegal actions is ``noop``: only the player at fault loses its
+            turn.
+        name: without version, e.g. ``"tictactoe"``. ``make_game`` fills in name and version from the registered id.
+            Factories that users call directly set both.
         version: rises when observation, action numbering or reward changes, never for speed.
     """
 
@@ -71,40 +72,40 @@ class GameInfo:
 
     @property
     def agents(self) -> list[str]:
-        """PettingZoo's names of the seats: ``["player_0", ...]``."""
+        """PettingZoo's names of the players: ``["player_0", ...]``."""
         return [f"player_{p}" for p in range(self.players)]
 
     @property
     def is_world(self) -> bool:
-        """Whether it is a world: all act at once, and whatever they try that is not legal fails (``noop``)."""
+        """Whether it is a world: all players act at once, and illegal actions fail (``noop``)."""
         return self.simultaneous and self.noop is not None
 
 
 class Kernels(NamedTuple):
-    """The verbs: ``@njit`` functions, nothing allocated, no Python random numbers.
+    """The game's functions: ``@njit``, without allocation or Python random numbers.
 
     Attributes:
         reset: ``(state, i, seed: uint64) -> None`` writes row i; all randomness of the game follows from the seed.
-        mover: ``(state, i) -> int`` the seat to move; in simultaneous games -1: ``stepping.defaults.everybody``.
-        legal: ``(state, i, player, mask [A] int8) -> None`` writes the whole mask; zeros for who is not to move.
+        mover: ``(state, i) -> int`` the seat to move; -1 in simultaneous games (``stepping.defaults.everybody``).
+        legal: ``(state, i, player, mask [A] int8) -> None`` writes the whole mask; all 0 for players not to move.
         step: ``(state, i, actions [P] int32, rewards [P] float32) -> Status``; a turn-based game reads
             ``actions[mover]``. The caller guarantees a legal action (any number 0..A-1 where ``GameInfo.noop`` says so)
-            and a running game; what a seat without a legal action plays means nothing. Rewards arrive zeroed and hold
-            this transition's.
+            and a running game; the entry of a seat without a legal action has no meaning. ``rewards`` arrives zeroed;
+            the kernel writes this transition's rewards.
         observe: ``(state, i, player, out [observation_shape]) -> None`` writes the whole of ``out``.
-        key: ``(state, i) -> uint64`` a hash of all that the future depends on (seed and history that no rule reads are
-            left out): equal keys mean the same position with the same player to move. None, where a state is one
-            structured array: all fields of the row are hashed. Solvers then tell positions apart that differ in the
-            seed or the history alone; a game that keeps such fields in its row writes its own.
-        draw: optional, turn-based games only: ``(state, i, word: uint64) -> int`` one of the mover's legal actions,
-            uniformly, from one random word, without writing a mask. Worth having where masks are wide (chess).
-        alive: optional, simultaneous games only: ``(state, i, player) -> bool``. A player that it denies after a step
-            has died in it: its termination comes in that step, and it is asked no more. None: all live to the end.
+        key: ``(state, i) -> uint64`` a hash of everything the future depends on, without a seed or history that no rule
+            reads: equal keys mean the same position with the same player to move. If left out (only where a
+            state is one structured array), all fields of the row are hashed. Solvers then distinguish positions that
+            differ only in seed or history; a game that keeps such fields in its row writes its own key.
+        draw: optional, turn-based games only: ``(state, i, word: uint64) -> int`` samples one of the mover's legal
+            actions uniformly from 64 random bits, without writing a mask. Worth having where masks are wide (chess).
+        alive: optional, simultaneous games only: ``(state, i, player) -> bool``. A player for whom it is false after a
+            step died in that step: it terminates there and does not act again. None: all live to the end.
         step_legal: optional, turn-based games only: ``(state, i, actions [P] int32, rewards [P] float32, packed uint64)
-            -> Status``, ``step`` and ``legal`` in one. It does what ``step`` does and, while the game goes on, writes
-            the legal actions of who moves next into the first ceil(A / 64) words of ``packed``, all of these words:
-            bit ``a % 64`` of word ``a // 64`` is action a. Worth having where a step finds them out anyhow (chess: is
-            it mate?) and masks are wide: batched games then write and read only the parts of a mask that change.
+            -> Status``, ``step`` and ``legal`` in one. It does what ``step`` does and, if the game is still running,
+            writes the next player's legal actions over the first ceil(A / 64) elements of ``packed``: bit ``a % 64`` of
+            element ``a // 64`` is action a. Worth having where a step computes them anyway (chess: is it mate?) and
+            masks are wide: batched games then write and read only the parts of a mask that change.
     """
 
     reset: Callable[..., None]
@@ -120,10 +121,10 @@ class Kernels(NamedTuple):
 
 @dataclass(frozen=True)
 class GlobalState:
-    """What ``state()`` of the PettingZoo faces returns: the whole world at once, for centralised critics and viewers.
+    """What ``state()`` of the PettingZoo faces returns: the full state, for centralised critics and viewers.
 
     Attributes:
-        low, high: bounds of each array by name, as Gymnasium's Box takes them.
+        low, high: bounds of each array by name, as for Gymnasium's Box.
         shape, dtype: of each array by name.
         read: ``(state, i) -> {name: array}``, new arrays.
     """
@@ -137,20 +138,20 @@ class GlobalState:
 
 @dataclass(frozen=True)
 class GameRecord:
-    """One played game, as the writers of ``Game.formats`` get it.
+    """One played game, as passed to the writers of ``Game.formats``.
 
     Attributes:
         start: one bare row, before the first action.
-        actions: one list a turn (tick) of P action numbers; in turn-based games only the mover's counts. Games of
-            words: of P messages, None of who was not asked.
-        players: who sat in seats 0..P-1, by name.
-        returns: [P] what each was paid in all.
-        status: RUNNING where the game was left, else TERMINATED or TRUNCATED.
+        actions: per turn (tick) a list of P action numbers; in turn-based games only the mover's counts. In games of
+            words a list of P messages, None for players that were not asked.
+        players: the names of the players in seats 0..P-1.
+        returns: [P] each player's return.
+        status: RUNNING if the game was left unfinished, else TERMINATED or TRUNCATED.
         illegal: the seat whose illegal answer ended the game, or None.
-        comments: turn number -> what was said there (thoughts, a free answer), for formats that keep comments.
-        keys: where they were noted while it was played: ``Game.key`` of the start and of what every turn led to,
-            ``len(actions) + 1`` numbers. ``record.replay`` then sees that every turn leads there again. Only their
-            lowest 16 bits count, of the last one all.
+        comments: turn number -> comment on that turn (thoughts, a free answer), for formats that keep comments.
+        keys: if recorded during play, ``Game.key`` of the start and of the position after every turn,
+            ``len(actions) + 1`` numbers. ``record.replay`` then checks that every turn leads to the same position
+            again. It compares the lowest 16 bits of each key, and all 64 of the last.
     """
 
     start: State
@@ -165,12 +166,12 @@ class GameRecord:
 
 @dataclass(frozen=True)
 class Curriculum:
-    """Positions to start from instead of the beginning of the game.
+    """Positions to start from instead of the start position.
 
     Attributes:
-        option: the reset option that reads one of them.
-        train, test: text files, one position a line; those of ``test`` are for measuring alone. ``#`` begins a comment.
-        max_plies: a game that isn't over after so many plies counts as it stands (0: play to the end).
+        option: the reset option that takes such a position.
+        train, test: text files, one position per line; ``test`` is for measurement only. ``#`` begins a comment.
+        max_plies: a game that isn't over after this many plies is cut off there (0: play to the end).
     """
 
     option: str
@@ -187,29 +188,30 @@ class Game:
         info: the facts.
         kernels: the verbs.
         new_state: ``n -> State`` allocates n rows; configuration that the kernels read is written into them.
-        rules: what a person is told before the game, one short paragraph.
-        describe: ``(state, i, player) -> str`` the position and the legal actions, as a person would be told them. By
-            default the compact line and the legal actions.
-        compact: ``(state, i, player) -> str`` the same facts in as few characters as are unambiguous; for small models.
-            By default the description in one line. One of both is needed.
-        actions: the actions' names by number, if they always have the same ones.
+        rules: the rules for a person, one short paragraph.
+        describe: ``(state, i, player) -> str`` the position and the legal actions, for a person. By default the compact
+            line and the legal actions.
+        compact: ``(state, i, player) -> str`` the same facts in as few characters as are unambiguous, for small models.
+            By default the description in one line. A game needs at least one of the two.
+        actions: the actions' names by number, if they are the same in every position.
         action_to_text: ``(state, i, action) -> str`` how that action is written in this position. By default its name
             among ``actions``, or its number.
         parse_action: ``(state, i, text) -> int``; raises InvalidAction, IllegalAction or AmbiguousAction. By default
-            the one legal action whose text stands in ``text`` as a word of its own.
-        config: keyword arguments the factory was called with, as plain data. ``make_game`` fills them in where it is
-            left out. Factories that people call directly state it.
-        options: what ``reset(options=...)`` understands beside ``"state"``: name -> ``(state, i, value) -> None``,
-            which writes row i (already reset) from what the user gave, e.g. ``{"fen": ...}``; raises UsageError.
-        formats: files a game can be saved in: suffix (``".pgn"``) -> writer of one game's text.
+            the one legal action whose text occurs in ``text`` as a separate word.
+        config: the factory's keyword arguments, as plain data. If left out, ``make_game`` fills them in. Factories that
+            users call directly set it.
+        options: what ``reset(options=...)`` takes besides ``"state"``: name -> ``(state, i, value) -> None``, which
+            writes row i (already reset) from the user's value, e.g. ``{"fen": ...}``, or raises UsageError.
+        formats: file formats for a saved game: suffix (``".pgn"``) -> writer of one game's text.
         curricula: sets of start positions by name.
-        deals: games of chance whose outcomes can be listed: ``() -> [(value, probability), ...]``, every outcome that a
-            seed may bring, as a value of the reset option ``"deal"``. Exact analysis of hidden information needs it.
-        verbs: where actions are (verb, argument) pairs: each verb in order, with its name and the action numbers of
-            its arguments. The faces' action space is then ``MultiDiscrete([verbs, most arguments])``.
+        deals: for games of chance whose outcomes can be listed: ``() -> [(value, probability), ...]``, every outcome
+            that a seed can produce, as a value of the reset option ``"deal"``. Exact analysis of hidden information
+            needs it.
+        verbs: if actions are (verb, argument) pairs: each verb in order, with its name and the action numbers of its
+            arguments. The faces' action space is then ``MultiDiscrete([verbs, most arguments])``.
         whole: what ``state()`` returns, or None.
-        tell: ``(state, i) -> [P dicts]``, new ones of plain data: what the PettingZoo faces add to each player's info.
-            Called once a tick, for all players at a time, since small things add up there.
+        tell: ``(state, i) -> [P dicts]``, newly made, of plain data: what the PettingZoo faces add to each player's
+            info. Called once per tick for all players, to save time.
     """
 
     info: GameInfo
@@ -231,19 +233,19 @@ class Game:
     tell: Callable[[State, int], list[dict[str, Any]]] | None = None
 
     def __post_init__(self) -> None:
-        """Fill in what was left out.
+        """Fill in the defaults.
 
         Raises:
-            UsageError: there is no default for it, or the names of the actions don't fit.
+            UsageError: a field without a default is missing, or the actions' names are not A different ones.
         """
         if self.kernels.key is _FILLED:
             object.__setattr__(self, "kernels", self.kernels._replace(key=_default_key(self.new_state(1))))
         for name, default in _DEFAULTS.items():
             given = getattr(self, name)
-            if given is _FILLED or getattr(given, "func", None) is default:  # of the game that this one was copied from
+            if given is _FILLED or getattr(given, "func", None) is default:  # bound to the copied game
                 object.__setattr__(self, name, partial(default, self))
         if all(getattr(getattr(self, name), "func", None) is _DEFAULTS[name] for name in ("describe", "compact")):
-            raise UsageError("A game needs describe= or compact=: (state, i, player) -> what that player is told.")
+            raise UsageError("A game needs describe= or compact=: (state, i, player) -> the text for that player.")
         names, count = {name.lower() for name in self.actions}, self.info.num_actions
         if self.actions and not len(names) == len(self.actions) == count:
             raise UsageError(f"actions={self.actions!r} came; {count} different names are needed, as num_actions says.")
@@ -259,11 +261,11 @@ class Game:
         return mask
 
     def legal_actions(self, state: State, i: int, player: Player) -> list[Action]:
-        """The same as a list of action numbers, ascending."""
+        """The legal actions of that player in row i, ascending."""
         return [int(a) for a in np.flatnonzero(self.legal_mask(state, i, player))]
 
     def key(self, state: State, i: int) -> int:
-        """A 64-bit hash of the position in row i, the player to move included."""
+        """A 64-bit hash of the position in row i and the player to move."""
         return int(self.kernels.key(state, i))
 
 
@@ -273,7 +275,7 @@ def _default_key(state: State) -> Callable[..., int]:
             f"Kernels has no key, and the default one hashes rows of a structured array, not a {type(state).__name__}. "
             "Write key(state, i) -> uint64; envs/stepping/rng.py has mix64 and word."
         )
-    from .stepping.defaults import row_key  # numba: a game of words does without
+    from .stepping.defaults import row_key  # imports numba, which games of words do not need
 
     return row_key
 
@@ -295,7 +297,7 @@ def _action_to_text(game: Game, state: State, i: int, action: Action) -> str:
 
 
 def _parse_action(game: Game, state: State, i: int, text: str) -> Action:
-    """The legal action that a text names; in simultaneous games it may be legal for one player alone."""
+    """The legal action that a text names; in simultaneous games an action that is legal for any player."""
     info = game.info
     seats = range(info.players) if info.simultaneous else [game.mover(state, i)]
     legal = sorted({action for player in seats for action in game.legal_actions(state, i, player)})
@@ -315,4 +317,4 @@ _DEFAULTS: dict[str, Callable[..., Any]] = {
     "action_to_text": _action_to_text,
     "parse_action": _parse_action,
 }
-"""What ``Game`` fills in for texts that were left out; each takes the game first."""
+"""Defaults of a game's text functions; each takes the game first."""

@@ -1,18 +1,18 @@
 """Hex. X connects the top edge with the bottom, O the left edge with the right.
 
-Cells are numbered row by row; a row stands half a cell to the right of the one above, so a cell touches two cells in
-each row beside its own. Size 4, with the names that people use::
+Cells are numbered row by row; each row is half a cell to the right of the one above, so a cell touches two
+cells in each neighbouring row. Size 4, with the usual names::
 
     a1 b1 c1 d1              0  1  2  3
       a2 b2 c2 d2              4  5  6  7
         a3 b3 c3 d3              8  9 10 11
           a4 b4 c4 d4             12 13 14 15
 
-The swap rule, if it is played: instead of a first move of its own, O may take X's stone over. The stone becomes O's and
-moves to its mirror image (c1 to a3), where it is worth to O what it was worth to X; the seats keep their edges.
+The optional swap rule: as its first move, O may take over X's stone instead. The stone becomes O's and moves to its
+mirror image (c1 to a3), where it is worth to O what it was worth to X; the seats keep their edges.
 
-Connected stones are kept in a union-find forest, path halving included, in which the four edges are nodes too. Two
-facts that a test holds: a full board has exactly one winner, and the winner is known with the stone that connects.
+A union-find forest with path halving holds the connected stones; the four edges are nodes too. Tests check that a full
+board has exactly one winner, and that the game ends with the stone that connects.
 
 Left out: resigning, draws by agreement (there are none), boards with sides of different lengths.
 """
@@ -38,8 +38,8 @@ __all__ = ["board", "hex", "neighbours"]
 SMALLEST, LARGEST = 3, 19
 
 SIZE, SWAP, MOVER, TURN, OVER, LAST = range(6)
-"""Columns of ``Boards.facts``: cells a side, 1 with the swap rule, the seat to move, turns played, 1 at the end, the
-cell of the last stone (for pictures alone).
+"""Columns of ``Boards.facts``: cells per side, 1 with the swap rule, the seat to move, turns played, 1 at the end, the
+cell of the last stone (for rendering only).
 """
 
 _1, _TWICE = np.uint64(1), np.uint64(1 << 32 | 1)
@@ -53,7 +53,7 @@ class Boards(NamedTuple):
     Attributes:
         facts: [N, 6] int16, see ``SIZE``.
         stones: [N, S * S] int8: 0 empty, 1 X (player 0), 2 O (player 1).
-        links: [N, S * S + 4] int16: each stone's parent in the forest; behind the cells come top, bottom, left, right.
+        links: [N, S * S + 4] int16: each node's parent in the forest: the cells, then top, bottom, left, right.
     """
 
     facts: NDArray[np.int16]
@@ -72,7 +72,7 @@ def root(links: NDArray[np.int16], i: int, node: Any) -> Any:
 
 @kernel
 def connect(state: Boards, i: int, cell: Any, player: Any) -> None:
-    """Put a stone; the trees of the neighbours of its colour, and of the player's edges that it touches, hang on it."""
+    """Place a stone and hang on it the trees of the neighbours of its colour and of the player's edges it touches."""
     links, size, color = state.links, np.int64(state.facts[i, SIZE]), player + 1
     state.stones[i, cell] = color
     r, c = cell // size, cell % size
@@ -109,13 +109,13 @@ def mover(state: Boards, i: int) -> Any:
 
 @kernel
 def can_swap(state: Boards, i: int) -> Any:
-    """Whether the mover may take the first stone over."""
+    """Whether the mover may take over the first stone."""
     return state.facts[i, SWAP] == 1 and state.facts[i, TURN] == 1
 
 
 @kernel
 def legal(state: Boards, i: int, player: Player, mask: Mask) -> None:
-    """Empty cells, and the swap behind them, for the mover of a running game."""
+    """Empty cells, then the swap, for the mover of a running game."""
     mine = state.facts[i, OVER] == 0 and state.facts[i, MOVER] == player
     cells = state.stones.shape[1]
     for cell in range(cells):
@@ -126,7 +126,7 @@ def legal(state: Boards, i: int, player: Player, mask: Mask) -> None:
 
 @kernel
 def step(state: Boards, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
-    """The mover puts a stone, or swaps."""
+    """The mover places a stone or swaps."""
     player: Any = np.int64(state.facts[i, MOVER])
     size: Any = np.int64(state.facts[i, SIZE])
     cell: Any = np.int64(actions[player])
@@ -154,7 +154,7 @@ def step(state: Boards, i: int, actions: NDArray[np.int32], rewards: Rewards) ->
 def observe(state: Boards, i: int, player: Player, out: NDArray[np.int8]) -> None:
     """[S, S, 4] own stones, the opponent's, 1 everywhere for O, 1 everywhere where the mover may swap.
 
-    A cell is four bytes; two of them are written at once.
+    A cell has four bytes; two cells are written at once.
     """
     cells = state.stones.shape[1]
     everywhere = np.uint64((player << 16) + (np.int64(can_swap(state, i)) << 24))
@@ -172,7 +172,7 @@ def observe(state: Boards, i: int, player: Player, out: NDArray[np.int8]) -> Non
 
 @kernel
 def key(state: Boards, i: int) -> Word:
-    """The stones and the mover; a swap is possible exactly where one stone stands and O moves."""
+    """The stones and the mover; a swap is possible exactly when there is one stone and O is to move."""
     mixed = word(0, state.facts[i, MOVER])
     for cell in range(state.stones.shape[1]):
         if state.stones[i, cell] != 0:
@@ -193,7 +193,7 @@ def neighbours(cell: int, size: int) -> list[int]:
 
 
 def describe(state: Boards, i: int, player: Player) -> str:
-    """The board, who connects what, and what may be played."""
+    """The board, the player's goal and the legal actions."""
     size, cells = int(state.facts[i, SIZE]), board(state, i)
     lines = ["   " + " ".join(LETTERS[:size])]
     lines += [" " * r + f"{r + 1:>2} " + " ".join(cells[r * size : (r + 1) * size]) for r in range(size)]
@@ -230,12 +230,12 @@ def parse_action(state: Boards, i: int, text: str) -> Action:
         raise InvalidAction(f"{text!r} names no cell. {way_out}")
     if named[0] == "swap":
         if over or not can_swap(state, i):
-            why = "O's first move alone may be a swap" if state.facts[i, SWAP] else "the swap rule is off in this game"
+            why = "only O's first move may be a swap" if state.facts[i, SWAP] else "the swap rule is off in this game"
             raise IllegalAction(f"{text!r} cannot be played: {why}. {way_out}")
         return size * size
     column, row = LETTERS.find(named[0][0]), int(named[0][1:]) - 1
     if not (0 <= column < size and row < size):
-        raise InvalidAction(f"{named[0]} is no cell of a board from a1 to {LETTERS[size - 1]}{size}. {way_out}")
+        raise InvalidAction(f"{named[0]} is not a cell of a board from a1 to {LETTERS[size - 1]}{size}. {way_out}")
     if over or state.stones[i, row * size + column]:
         raise IllegalAction(f"{named[0]} cannot be played on {board(state, i)}. {way_out}")
     return row * size + column
@@ -253,7 +253,7 @@ def play_moves(state: Boards, i: int, moves: Any) -> None:
     """Reset option ``moves``: play cells on row i, which holds the start position: ``"c3 swap b2"``.
 
     Raises:
-        NotationError: not a text, a word that is no legal move, or the game ends on the way.
+        NotationError: not a text, an illegal move, or a move that ends the game.
     """
     if not isinstance(moves, str):
         raise NotationError(f"moves={moves!r} came; hex wants a text of cells, e.g. 'c3 b2'.")
@@ -272,7 +272,7 @@ def play_moves(state: Boards, i: int, moves: Any) -> None:
 
 
 def to_sgf(record: GameRecord) -> str:
-    """One game as SGF (game 11), as Hex programs read it: B is X, W is O."""
+    """One game as SGF (GM[11]), for Hex programs: B is X, W is O."""
     state, size = record.start, int(record.start.facts[0, SIZE])
     names = [escaped(name, simple=True) for name in record.players]
     result = "B+" if record.returns[0] > 0 else "W+" if record.returns[1] > 0 else "?"
@@ -285,7 +285,7 @@ def to_sgf(record: GameRecord) -> str:
     player = int(state.facts[0, MOVER])
     if player == 1 or any(parts[1:]):
         parts.append(f"PL[{'BW'[player]}]")
-    behind = record.comments.get(len(record.actions), "")  # said instead of a move
+    behind = record.comments.get(len(record.actions), "")  # an answer that was no legal move
     if record.illegal is not None:
         behind = f"{'BW'[record.illegal]} answered illegally. {behind}".strip()
     if behind and not record.actions:
@@ -305,8 +305,11 @@ def hex(size: int = 11, swap: bool = False) -> Game:
     """Hex.
 
     Args:
-        size: cells a side, 3 to 19.
-        swap: O may answer X's first move by taking the stone over.
+        size: cells per side, 3 to 19.
+        swap: O may answer X's first move by taking over the stone.
+
+    Raises:
+        UsageError: another size, or a swap that is not a bool.
     """
     if isinstance(size, bool) or not isinstance(size, int | np.integer) or not SMALLEST <= size <= LARGEST:
         raise UsageError(f"hex: size={size!r} came; a whole number from {SMALLEST} to {LARGEST} is needed.")

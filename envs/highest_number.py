@@ -1,6 +1,6 @@
-"""Highest number: everybody says a number at once, larger numbers win. The smallest simultaneous game.
+"""Highest number: all players say a number at once; larger numbers win. The smallest simultaneous game.
 
-Per round a player gets (players beaten - players that beat it) / (P - 1): with two players +1, -1, or 0 when equal.
+A round pays each player (players it beat - players that beat it) / (P - 1): with two players +1, -1, or 0 when equal.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Numbers(NamedTuple):
     """N games.
 
     Attributes:
-        rounds: [N, 2] int32 rounds played, rounds in all.
-        said: [N, P] int32 what each player said last; -1 before the first round.
+        rounds: [N, 2] int32 rounds played, rounds in total.
+        said: [N, P] int32 each player's last number; -1 before the first round.
     """
 
     rounds: NDArray[np.int32]
@@ -34,7 +34,7 @@ class Numbers(NamedTuple):
 
 @kernel
 def reset(state: Numbers, i: int, seed: int) -> None:
-    """Nothing said yet; nothing is random."""
+    """No number said yet; nothing is random."""
     state.rounds[i, 0] = 0
     state.said[i, :] = -1
 
@@ -61,7 +61,7 @@ def step(state: Numbers, i: int, actions: NDArray[np.int32], rewards: Rewards) -
 
 @kernel
 def observe(state: Numbers, i: int, player: Player, out: NDArray[np.int32]) -> None:
-    """[P] what was said last, the observer's own number first, then the seats after it in turn."""
+    """[P] the last numbers: the player's own first, then those of the following seats in turn."""
     players = out.shape[0]
     for k in range(players):
         out[k] = state.said[i, (player + k) % players]
@@ -69,12 +69,12 @@ def observe(state: Numbers, i: int, player: Player, out: NDArray[np.int32]) -> N
 
 @kernel
 def key(state: Numbers, i: int) -> Word:
-    """Rounds that are left; nothing else bears on the future."""
+    """The rounds left; the future depends on nothing else."""
     return mix64(np.uint64(state.rounds[i, 1] - state.rounds[i, 0]))
 
 
 def describe(state: Numbers, i: int, player: Player) -> str:
-    """Round, what was said last, what may be said now."""
+    """Round, seat and the last numbers."""
     played, rounds = (int(n) for n in state.rounds[i])
     lines = [f"Round {min(played + 1, rounds)} of {rounds}. You are player {player} of {state.said.shape[1]}."]
     if played:
@@ -84,7 +84,7 @@ def describe(state: Numbers, i: int, player: Player) -> str:
 
 
 def compact(state: Numbers, i: int, player: Player) -> str:
-    """``P1 2/3 7,12>``: seat, rounds played and in all, what was said last by seat."""
+    """``P1 2/3 7,12>``: seat, rounds played and in total, the last numbers by seat."""
     played, rounds = (int(n) for n in state.rounds[i])
     said = ",".join("-" if n < 0 else str(int(n)) for n in state.said[i])
     return f"P{player} {played}/{rounds} {said}>"
@@ -97,12 +97,15 @@ def _at_least(name: str, value: int, least: int) -> int:
 
 
 def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> Game:
-    """Everybody says a number 0..max_number at once; larger numbers win.
+    """All players say a number 0..max_number at once; larger numbers win.
 
     Args:
         max_number: the largest number.
         players: P, at least 2.
-        rounds: how often.
+        rounds: how many rounds.
+
+    Raises:
+        UsageError: not a whole number, or one below the least.
     """
     high = _at_least("max_number", max_number, 1)
     seats = _at_least("players", players, 2)

@@ -1,11 +1,11 @@
 """Kuhn poker: the smallest poker that needs bluffing, for two or three players.
 
-One card each from a deck of one card more than players (J Q K, with three players J Q K A). Everybody antes one chip.
-In turn players pass or bet one chip; after the first bet the others, in turn, bet too (call) or pass (fold). The
-highest card among those who stayed takes the pot. A turn's number t tells who moves, t mod P, and the game's whole
-course is a set of bits: bit t is 1 where turn t was a bet.
+Each player gets one card from a deck of P + 1 cards (J Q K; with three players J Q K A) and antes one chip. In turn
+players pass or bet one chip; after the first bet the others, in turn, bet too (call) or pass (fold). The highest card
+among those who stayed takes the pot. In turn t seat t mod P moves, and a set of bits holds the betting: bit t is 1 if
+turn t was a bet.
 
-A player sees its own card and the betting. The other cards enter the rows (``cards``), ``key`` and the rewards alone.
+A player sees its own card and the betting. Only the rows (``cards``), ``key`` and the rewards hold the other cards.
 
 Source: Kuhn, "A simplified two-person poker", Contributions to the Theory of Games 1, 1950; three players: Szafron,
 Gibson and Sturtevant, "A parameterized family of equilibrium profiles for three-player Kuhn poker", AAMAS 2013.
@@ -30,7 +30,7 @@ from .stepping.rng import Word, below, word
 __all__ = ["betting", "hands", "kuhn_poker", "outcome"]
 
 RANKS = "JQKA"
-"""From the lowest on; a game of P players has the first P + 1."""
+"""From the lowest; a game of P players uses the first P + 1."""
 
 PASS, BET = 0, 1
 
@@ -43,7 +43,7 @@ DTYPE = np.dtype(
         ("over", np.uint8),
     ]
 )
-"""cards: rank by seat; players: P; turns: played so far; bets: bit t, turn t was a bet; over: 1 at the end."""
+"""cards: rank by seat; players: P; turns: played so far; bets: bit t is 1 if turn t was a bet; over: 1 at the end."""
 
 
 @kernel
@@ -93,7 +93,7 @@ def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> 
     bets = np.int64(row["bets"]) | np.int64(actions[turn % players]) << turn
     row["bets"] = bets
     row["turns"] = turn + 1
-    last = players  # the turn after which the game is over: everybody passed, or answered the first bet
+    last = players  # turns in the whole game: all passed, or all answered the first bet
     for t in range(players):
         if bets >> t & 1:
             last = players + t
@@ -116,7 +116,7 @@ def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> 
 
 @kernel
 def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None:
-    """[P + (P + 1) + 2 (2 P - 1)] own seat, own card, then pass or bet for each turn; all one-hot."""
+    """[P + (P + 1) + 2 (2 P - 1)] own seat, own card, then pass or bet for each turn, each one-hot."""
     row = state[i]
     players = np.int64(row["players"])
     out[:] = 0
@@ -128,7 +128,7 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None
 
 @kernel
 def key(state: State, i: int) -> Word:
-    """All cards and the betting, packed: equal keys are equal positions."""
+    """All cards and the betting, packed: equal keys mean equal positions."""
     row = state[i]
     packed = np.int64(row["turns"]) | np.int64(row["bets"]) << 3 | np.int64(row["over"]) << 8
     for p in range(np.int64(row["players"])):
@@ -150,7 +150,7 @@ def _word(bets_before: int, action: Action) -> str:
 
 
 def chips(state: State, i: int) -> list[int]:
-    """[P] what each seat has put into the pot."""
+    """[P] the chips that each seat has put into the pot."""
     players, bets = int(state[i]["players"]), int(state[i]["bets"])
     return [1 + ((bets >> p | bets >> (p + players)) & 1) for p in range(players)]
 
@@ -158,7 +158,7 @@ def chips(state: State, i: int) -> list[int]:
 def hands(state: State, i: int, player: Player | None) -> list[str]:
     """[P] the cards by seat, ``"?"`` for those that ``player`` may not see; None sees all.
 
-    At the end those who stayed show their cards if they are several; folded cards are never shown.
+    At the end, if several players stayed, they show their cards; folded cards are never shown.
     """
     row = state[i]
     staying = _staying(state, i)
@@ -175,7 +175,7 @@ def _staying(state: State, i: int) -> list[Player]:
 
 
 def outcome(state: State, i: int) -> tuple[Player, int] | None:
-    """(the winner, what it won beyond its own chips) of a finished game, else None."""
+    """(winner, chips won beyond its own) of a finished game, else None."""
     if not state[i]["over"]:
         return None
     winner = max(_staying(state, i), key=lambda p: int(state[i]["cards"][p]))
@@ -183,7 +183,7 @@ def outcome(state: State, i: int) -> tuple[Player, int] | None:
 
 
 def describe(state: State, i: int, player: Player) -> str:
-    """Own card, pot, betting and legal actions; at the end who won, and the cards that were shown."""
+    """Own card, pot, betting and legal actions; at the end the winner and the cards shown."""
 
     def who(p: Player) -> str:
         return "you" if p == player else f"player_{p}"
@@ -223,7 +223,12 @@ def _legal_words(state: State, i: int) -> list[str]:
 
 
 def parse_action(state: State, i: int, text: str) -> Action:
-    """The one word for an action in a text; ``pass`` is check or fold, whichever is possible."""
+    """The one action that a text names; ``pass`` is check or fold, whichever is possible.
+
+    Raises:
+        InvalidAction, AmbiguousAction: the text names no action, or several.
+        IllegalAction: that action is not possible now.
+    """
     words = _legal_words(state, i)
     action = one_of(text, _MEANING, way_out(words))
     if not words or not named(text, _MEANING) & {*words, "pass"}:
@@ -243,21 +248,21 @@ def set_deal(state: State, i: int, value: Any) -> None:
     """The reset option ``deal``: ``"KJ"`` gives player_0 the K and player_1 the J.
 
     Raises:
-        UsageError: not one card of the deck a player, or a card twice.
+        UsageError: not one card of the deck per player, or the same card twice.
     """
     players = int(state[i]["players"])
     deck = RANKS[: players + 1]
     given = value.upper() if isinstance(value, str) else ""
     if len(given) != players or len(set(given)) != players or not set(given) <= set(deck):
         raise UsageError(
-            f"kuhn_poker: deal={value!r} came; {players} different cards of {deck} are needed, one a player, "
+            f"kuhn_poker: deal={value!r} came; {players} different cards of {deck} are needed, one per player, "
             f"e.g. {deck[-players:]!r}."
         )
     state[i]["cards"][:players] = [deck.index(card) for card in given]
 
 
 def kuhn_poker(players: int = 2) -> Game:
-    """Kuhn poker. Rewards are chips won, paid at the end; they sum to 0.
+    """Kuhn poker. Rewards are the chips won, paid at the end; they sum to 0.
 
     Args:
         players: P, 2 or 3.

@@ -1,15 +1,16 @@
-"""Leduc poker: two rounds of betting, one card of one's own, one for both. Two players.
+"""Leduc poker: two players, two rounds of betting, one private card each and one public card.
 
-Six cards, two of each of J Q K; suits never matter, so cards are ranks here. Each player antes a chip and gets a card.
-First round: raises of 2 chips; then the public card is turned up; second round: raises of 4. At most two raises a
-round, and player_0 begins both rounds. Who pairs the public card wins, else the higher card; equal cards share the pot.
+Six cards, two each of J Q K; suits never matter, so cards are ranks here. Each player antes a chip and gets a card.
+First round: raises of 2 chips; then the public card is turned up; second round: raises of 4. There are at most two
+raises per round, and player_0 begins both rounds. A pair with the public card wins, else the higher card; equal cards
+share the pot.
 
 Actions are numbered as PettingZoo's leduc_holdem_v4 numbers them; the first 36 numbers of the observation are laid out
-as its page says. The rules are those of the literature, which that environment does not play: ``docs/games`` tells them
-apart.
+as its page says. The rules are those of the literature, which that environment does not follow: ``docs/games`` lists
+the differences.
 
-A player sees its own card, the public card in the second round, and the betting. The other card and the public card to
-come enter the rows (``cards``), ``key`` and the rewards alone.
+A player sees its own card, the public card in the second round, and the betting. Only the rows (``cards``), ``key`` and
+the rewards depend on the other player's card and on the public card before it is shown.
 
 Source: Southey et al., "Bayes' Bluff: Opponent Modelling in Poker", UAI 2005.
 """
@@ -50,8 +51,8 @@ DTYPE = np.dtype(
         ("over", np.uint8),
     ]
 )
-"""cards: ranks of seat 0, of seat 1, public; chips: put in by seat; round: 0 or 1; raises: of this round; acted: turns
-played by round; past: action + 1 by round and turn, 0 where there was none; over: 1 at the end.
+"""cards: ranks of seat 0, of seat 1, public; chips: put in, by seat; round: 0 or 1; raises: in this round; acted: turns
+played, by round; past: action + 1 by round and turn, 0 where there was none; over: 1 at the end.
 """
 
 
@@ -82,7 +83,7 @@ def reset(state: State, i: int, seed: int) -> None:
 
 @kernel
 def legal(state: State, i: int, player: Player, mask: Mask) -> None:
-    """Facing a raise: call and fold, else check; a raise while fewer than two were made in this round."""
+    """Call and fold after a raise, else check; raise while this round has had fewer than two raises."""
     row = state[i]
     may = row["over"] == 0 and row["mover"] == player
     behind = row["raises"] > 0
@@ -94,7 +95,7 @@ def legal(state: State, i: int, player: Player, mask: Mask) -> None:
 
 @kernel
 def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
-    """One action; at the end what was won is paid, in chips."""
+    """One action; at the end the chips won are paid."""
     row = state[i]
     player = np.int64(row["mover"])
     other = 1 - player
@@ -133,7 +134,7 @@ def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> 
 
 @kernel
 def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None:
-    """[54] own card, public card, own chips, the other's chips, own seat, the betting; see ``leduc_poker``."""
+    """[54] own card, public card, own chips, the other's chips, own seat, betting; see ``leduc_poker``."""
     row = state[i]
     out[:] = 0
     out[np.int64(row["cards"][player])] = 1
@@ -145,13 +146,13 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None
     for stage in range(2):
         for k in range(np.int64(row["acted"][stage])):
             action = np.int64(row["past"][stage, k]) - 1
-            if action != FOLD:  # nobody decides after a fold
+            if action != FOLD:  # a fold ends the game
                 out[38 + 8 * stage + 2 * k + (action == RAISE)] = 1
 
 
 @kernel
 def key(state: State, i: int) -> Word:
-    """All cards and the betting, packed: equal keys are equal positions."""
+    """All cards and the betting, packed: equal keys mean equal positions."""
     row = state[i]
     packed = np.uint64(row["over"])
     for k in range(3):
@@ -179,7 +180,7 @@ def betting(state: State, i: int) -> list[list[tuple[Player, str]]]:
 
 
 def public_card(state: State, i: int) -> str | None:
-    """The public card, or None while it lies face down."""
+    """The public card, or None while it is face down."""
     return RANKS[int(state[i]["cards"][PUBLIC])] if state[i]["round"] == 1 else None
 
 
@@ -190,14 +191,14 @@ def _folded(state: State, i: int) -> bool:
 def hands(state: State, i: int, player: Player | None) -> list[str]:
     """The cards of both seats, ``"?"`` for one that ``player`` may not see; None sees both.
 
-    At the end both are shown, unless somebody folded.
+    At the end both are shown, unless a player folded.
     """
     shown = player is None or (state[i]["over"] and not _folded(state, i))
     return [RANKS[int(state[i]["cards"][p])] if shown or p == player else "?" for p in (0, 1)]
 
 
 def outcome(state: State, i: int) -> tuple[Player | None, int] | None:
-    """(the winner, the chips it won) of a finished game, (None, 0) where the pot was shared; None while it runs."""
+    """(winner, chips won) of a finished game, (None, 0) if the pot was shared; None while the game runs."""
     row = state[i]
     if not row["over"]:
         return None
@@ -209,7 +210,7 @@ def outcome(state: State, i: int) -> tuple[Player | None, int] | None:
 
 
 def describe(state: State, i: int, player: Player) -> str:
-    """Cards that the player sees, chips, betting and legal actions; at the end who won, and what was shown."""
+    """Cards that the player sees, chips, betting and legal actions; at the end the winner and the card shown."""
 
     def who(p: Player) -> str:
         return "you" if p == player else f"player_{p}"
@@ -240,7 +241,7 @@ def _chips(count: int) -> str:
 
 
 def compact(state: State, i: int, player: Player) -> str:
-    """``P0 KQ krc/r>``: seat, own and public card (``-`` face down), both rounds' betting (k check, c, r, f)."""
+    """``P0 KQ krc/r>``: seat, own and public card (``-`` face down), betting by round (k check, c, r, f)."""
     rounds = ["".join(_LETTER[action] for _, action in past) for past in betting(state, i)]
     mine = RANKS[int(state[i]["cards"][player])]
     return f"P{player} {mine}{public_card(state, i) or '-'} {'/'.join(rounds[: 1 + int(state[i]['round'])])}>"
@@ -253,7 +254,12 @@ def _legal_words(state: State, i: int, player: Player) -> list[str]:
 
 
 def parse_action(state: State, i: int, text: str) -> Action:
-    """The one word for an action in a text."""
+    """The one action that a text names.
+
+    Raises:
+        InvalidAction, AmbiguousAction: the text names no action, or several.
+        IllegalAction: that action is not possible now.
+    """
     words = _legal_words(state, i, int(state[i]["mover"]))
     action = one_of(text, ACTIONS, way_out(words))
     if ACTIONS[action] not in words:
@@ -278,8 +284,8 @@ def set_deal(state: State, i: int, value: Any) -> None:
     given = value.upper() if isinstance(value, str) else ""
     if len(given) != 3 or not set(given) <= set(RANKS) or len(set(given)) == 1:
         raise UsageError(
-            f"leduc_poker: deal={value!r} came; it is three cards of J J Q Q K K, for player_0, for player_1 and the "
-            "public one, e.g. 'KQJ'."
+            f"leduc_poker: deal={value!r} came; three cards of J J Q Q K K are needed: for player_0, for player_1 and "
+            "the public one, e.g. 'KQJ'."
         )
     state[i]["cards"] = [RANKS.index(card) for card in given]
 
@@ -291,7 +297,7 @@ def deals() -> list[tuple[str, float]]:
 
 
 def leduc_poker() -> Game:
-    """Leduc poker. Rewards are chips won, paid at the end; they sum to 0.
+    """Leduc poker. Rewards are the chips won, paid at the end; they sum to 0.
 
     The observation, [54] int8 of zeros and ones::
 
@@ -300,7 +306,7 @@ def leduc_poker() -> Game:
          6 .. 20   own chips put in, 0 .. 14
         21 .. 35   the other's chips put in, 0 .. 14
         36 .. 37   own seat
-        38 .. 45   first round: for each of up to four turns, was it a call or check, was it a raise
+        38 .. 45   first round: for each of up to four turns: a call or check, a raise
         46 .. 53   second round, the same
     """
     return Game(

@@ -34,11 +34,15 @@ def make(
         api: ``"aec"`` or ``"parallel"``.
         render_mode: one of the environment's ``metadata["render_modes"]``.
         text: observations and actions are strings.
-        illegal: what an illegal action leads to: ``"lose"``, ``"raise"``, ``"resample"`` or ``"noop"``; None: ``noop``
-            in games that have an action that does nothing, else ``lose``.
-        illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
-        max_cycles: truncate after that many turns (ticks).
-        **config: the game's own arguments.
+        illegal: the policy for illegal actions: ``"lose"``, ``"raise"``, ``"resample"`` or ``"noop"``; None: ``noop``
+            in games with an action that does nothing, else ``lose``.
+        illegal_reward: added to the reward of a player that acts illegally; None: -1 under ``lose``, else 0.
+        max_cycles: truncate after this many turns (ticks).
+        **config: the game's arguments.
+
+    Raises:
+        UnknownName: no such game, api or render mode.
+        UsageError: an argument that the game or the environment does not take.
     """
     faces = {"aec": ("faces.aec", "AECGame"), "parallel": ("faces.parallel", "ParallelGame")}
     if api not in faces:
@@ -70,10 +74,10 @@ def make_vec(
     max_cycles: int | None = None,
     **config: Any,
 ) -> VecEnv:
-    """N games side by side: arrays in, arrays out. See ``VecEnv`` for the meanings.
+    """N games side by side: arrays in, arrays out. See ``VecEnv`` for the arguments.
 
     Raises:
-        UsageError: a game of words, whose messages stand in no array; see ``words.vec.TextVec``.
+        UsageError: a game of words: its messages do not fit in arrays; see ``words.vec.TextVec``.
     """
     from .words import TextGame
     from .words.vec import vec_of
@@ -81,7 +85,7 @@ def make_vec(
     game = make_game(id, **config)
     if isinstance(game, TextGame):
         raise UsageError(
-            f"{game.info.id} is a game of words, whose messages stand in no array. Play it with coterie.make({id!r}), "
+            f"{game.info.id} is a game of words: its messages do not fit in arrays. Play it with coterie.make({id!r}), "
             "or many at once with coterie.envs.words.vec.TextVec(make_game(...), num_envs)."
         )
     vec = vec_of(

@@ -1,7 +1,7 @@
-"""Matrix games: two players choose at once, a table says what both are paid, and they meet again for some rounds.
+"""Matrix games: two players choose at once, a table gives both payoffs, for a number of rounds.
 
 Presets with the usual payoffs, or any table. Player_0 chooses a row, player_1 a column; each player sees the game from
-its own side: its own choice first, its own payoff first.
+its own side: its own choice and payoff first.
 
 Sources of the presets: prisoner's dilemma: Axelrod, "The Evolution of Cooperation", 1984 (5, 3, 1, 0); stag hunt,
 chicken, Bach or Stravinsky: Leibo et al., "Scalable evaluation of multi-agent reinforcement learning with Melting Pot",
@@ -37,20 +37,20 @@ PRESETS: dict[str, tuple[tuple[str, ...], list[list[Any]]]] = {
     "coordination": (("left", "right"), [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]),
     "bach_or_stravinsky": (("bach", "stravinsky"), [[[3, 2], [0, 0]], [[0, 0], [2, 3]]]),
 }
-"""Names of the choices, and the payoffs: [player_0's, player_1's], or player_0's alone where the game is zero-sum."""
+"""Names of the choices, and payoffs by row and column: [player_0's, player_1's], or only player_0's if zero-sum."""
 
 LARGEST, LONGEST = 20, 50
-"""Choices a player may have; rounds that may be remembered. Texts hold them all."""
+"""The most choices of a player; the most rounds remembered. Texts list them all."""
 
 
 class Matches(NamedTuple):
-    """N matches of two players; M rounds are remembered.
+    """N matches of two players that remember M rounds.
 
     Attributes:
-        rounds: [N, 4] int32 rounds played, rounds in all, choices of player_0, choices of player_1.
+        rounds: [N, 4] int32 rounds played, rounds in total, number of choices of player_0, of player_1.
         payoffs: [N, A, A, 2] float32 by the choices of player_0 and player_1.
         past: [N, M, 2] int32 choices of the last M rounds, the latest first; -1 where there was none.
-        scores: [N, 2] float64 paid so far.
+        scores: [N, 2] float64 sums of the payoffs so far.
     """
 
     rounds: NDArray[np.int32]
@@ -61,7 +61,7 @@ class Matches(NamedTuple):
 
 @kernel
 def reset(state: Matches, i: int, seed: int) -> None:
-    """Nothing played yet; nothing is random."""
+    """No round played yet; nothing is random."""
     state.rounds[i, 0] = 0
     state.past[i, :, :] = -1
     state.scores[i, :] = 0
@@ -92,7 +92,7 @@ def step(state: Matches, i: int, actions: NDArray[np.int32], rewards: Rewards) -
 
 @kernel
 def observe(state: Matches, i: int, player: Player, out: NDArray[np.float32]) -> None:
-    """[1 + 2 A M] share of rounds played; per remembered round, the latest first, own and other's choice, one-hot."""
+    """[1 + 2 A M] share of rounds played; per remembered round, the latest first, own and other choice, one-hot."""
     past = state.past[i]
     choices = (out.shape[0] - 1) // (2 * past.shape[0])
     out[:] = 0
@@ -105,7 +105,7 @@ def observe(state: Matches, i: int, player: Player, out: NDArray[np.float32]) ->
 
 @kernel
 def key(state: Matches, i: int) -> Word:
-    """Rounds that are left and the rounds that are remembered: what players can go by."""
+    """The rounds left and the remembered rounds: all that players observe."""
     past = state.past[i]
     mixed = mix64(np.uint64(state.rounds[i, 1] - state.rounds[i, 0]))
     for k in range(past.shape[0]):
@@ -123,14 +123,14 @@ def choices(state: Matches, i: int, player: Player) -> int:
 
 
 def payoff_table(state: Matches, i: int, player: Player) -> list[list[Cell]]:
-    """What is paid by own choice and the other's: (own, the other's)."""
+    """(own payoff, the other's) by own choice and the other's."""
     table = state.payoffs[i] if player == 0 else state.payoffs[i].transpose(1, 0, 2)[:, :, ::-1]
     rows, columns = choices(state, i, player), choices(state, i, 1 - player)
     return [[(float(own), float(other)) for own, other in line[:columns]] for line in table[:rows].tolist()]
 
 
 def _numbers(given: Any) -> list[list[Cell]]:
-    """``[R, C]`` pairs from a nested list of pairs, or of the row player's payoffs in a zero-sum game.
+    """``[R, C]`` pairs from nested lists or an array of pairs, or of player_0's payoffs in a zero-sum game.
 
     Raises:
         UsageError: not such a table.
@@ -138,14 +138,14 @@ def _numbers(given: Any) -> list[list[Cell]]:
 
     def wrong(what: str) -> UsageError:
         return UsageError(
-            f"matrix: payoffs={_short(given)} {what}. Give one list a row of player_0's choices, with one pair "
-            "[player_0's payoff, player_1's] a column, e.g. [[[3,3],[0,5]],[[5,0],[1,1]]]; or plain numbers for a "
-            "zero-sum game."
+            f"matrix: payoffs={_short(given)} {what}. Give one list per choice of player_0, with one pair "
+            "[player_0's payoff, player_1's] per choice of player_1, e.g. [[[3,3],[0,5]],[[5,0],[1,1]]]; "
+            "or plain numbers for a zero-sum game."
         )
 
     table = given.tolist() if isinstance(given, np.ndarray) else given
     if not isinstance(table, list | tuple) or not all(isinstance(row, list | tuple) for row in table):
-        raise wrong("is no table")
+        raise wrong("is not a table")
     if not table or not table[0] or len({len(row) for row in table}) != 1:
         raise wrong("has rows of different lengths, or none")
     if max(len(table), len(table[0])) > LARGEST or len(table) * len(table[0]) < 2:
@@ -153,11 +153,11 @@ def _numbers(given: Any) -> list[list[Cell]]:
     cells = [cell for row in table for cell in row]
     pairs = [isinstance(cell, list | tuple) for cell in cells]
     if any(pairs) and not (all(pairs) and all(len(cell) == 2 for cell in cells)):
-        raise wrong("mixes pairs and numbers, or holds something that is no pair")
+        raise wrong("mixes pairs and numbers, or holds a list that is not a pair")
     flat = [number for cell in cells for number in (cell if pairs[0] else (cell,))]
     for number in flat:
         if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < 1e6:
-            raise wrong(f"holds {number!r}, which is no number below a million")
+            raise wrong(f"holds {number!r}, which is not a number below a million")
     return [[(float(c[0]), float(c[1])) if pairs[0] else (float(c), -float(c) + 0.0) for c in row] for row in table]
 
 
@@ -167,7 +167,7 @@ def _short(value: Any) -> str:
 
 
 def names_of(game: Game) -> tuple[str, ...]:
-    """What the choices are called, by number."""
+    """The choices' names, by number."""
     return PRESETS[game.config["game"]][0] if "game" in game.config else tuple(game.config["actions"])
 
 
@@ -192,7 +192,7 @@ def _number(x: float) -> str:
 
 
 def _signs(names: tuple[str, ...]) -> tuple[str, ...]:
-    """What the compact line writes for each choice: first letters where they differ, else numbers."""
+    """The compact line's signs for the choices: first letters if all differ, else numbers."""
     letters = tuple(name[0] for name in names)
     return letters if len(set(letters)) == len(names) else tuple(f"{k}." for k in range(len(names)))
 
@@ -208,7 +208,7 @@ def _grid(table: list[list[Cell]], names: tuple[str, ...]) -> list[str]:
 
 def _describe(names: tuple[str, ...]) -> Callable[[Matches, int, Player], str]:
     def describe(state: Matches, i: int, player: Player) -> str:
-        """Round, payoffs from the player's side, what was chosen, the score and the choices."""
+        """Round, payoffs from the player's side, past choices, the score and the legal choices."""
         played, total = (int(n) for n in state.rounds[i, :2])
         lines = [f"Round {min(played + 1, total)} of {total}. You are player_{player}."]
         lines.append("Payoffs (yours, the other's); your choice down, the other's across:")
@@ -231,7 +231,7 @@ def _compact(names: tuple[str, ...]) -> Callable[[Matches, int, Player], str]:
     signs = _signs(names)
 
     def compact(state: Matches, i: int, player: Player) -> str:
-        """``P0 2/10 cc cd>``: seat, rounds played and in all, own and other's choice by round, the latest last."""
+        """``P0 2/10 cc cd>``: seat, rounds played and in total, own and other's choice by round, the latest last."""
         played, total = (int(n) for n in state.rounds[i, :2])
         past = [signs[int(r[player])] + signs[int(r[1 - player])] for r in state.past[i, ::-1] if r[0] >= 0]
         return " ".join([f"P{player} {played}/{total}", *past]) + ">"
@@ -241,7 +241,7 @@ def _compact(names: tuple[str, ...]) -> Callable[[Matches, int, Player], str]:
 
 def _parser(names: tuple[str, ...]) -> Callable[[Matches, int, str], Action]:
     def parse_action(state: Matches, i: int, text: str) -> Action:
-        """The one name of a choice in a text."""
+        """The one choice that a text names."""
         action = one_of(text, names, way_out(names), "choice")
         if state.rounds[i, 0] >= state.rounds[i, 1]:
             raise IllegalAction(f"{text!r} comes after the last of {int(state.rounds[i, 1])} rounds: the game is over.")
@@ -255,26 +255,26 @@ def _parser(names: tuple[str, ...]) -> Callable[[Matches, int, str], Action]:
 
 def _at_least_one(name: str, value: Any, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-        raise UsageError(f"matrix: {name}={value!r} came; a whole number of 1 to {most:,} is needed.")
+        raise UsageError(f"matrix: {name}={value!r} came; a whole number from 1 to {most:,} is needed.")
     return int(value)
 
 
 def matrix(
     game: str | None = None, payoffs: Any = None, actions: Any = None, rounds: int = 10, memory: int = 10
 ) -> Game:
-    """Two players, one table of payoffs, some rounds.
+    """A matrix game of two players over a number of rounds.
 
     Args:
         game: a preset: rock_paper_scissors (default), matching_pennies, prisoners_dilemma, stag_hunt, chicken,
             coordination or bach_or_stravinsky.
         payoffs: a table instead: ``[[[r, c], ...], ...]``, or ``[[r, ...], ...]`` for a zero-sum game.
         actions: names of the choices of such a table; a, b, c, ... by default. Rows and columns share them.
-        rounds: how often they meet.
-        memory: M, rounds that observations and texts go back.
+        rounds: how many rounds, 1 to 1,000,000.
+        memory: M, how many past rounds observations and texts show, 1 to 50 (and at most ``rounds``).
 
     Raises:
         UnknownName: no such preset.
-        UsageError: an argument that makes no game; says which.
+        UsageError: an invalid argument; the message names it.
     """
     total, remembered = _at_least_one("rounds", rounds, 1_000_000), _at_least_one("memory", memory, LONGEST)
     if payoffs is not None and game is not None:
@@ -285,7 +285,7 @@ def matrix(
             raise UnknownName("matrix game", str(chosen), PRESETS)
         if actions is not None:
             raise UsageError(
-                f"matrix: actions={actions!r} came for {chosen}, whose choices have names; give payoffs too."
+                f"matrix: actions={actions!r} came for {chosen}, whose choices have names already; give payoffs too."
             )
         names, given = PRESETS[chosen]
         table = _numbers(given)

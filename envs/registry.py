@@ -1,6 +1,7 @@
 """Games by name: ``register``, ``spec``, ``presets``, ``list_envs``, ``make_game``. Environments: ``making.py``.
 
-Entry points are strings, so that a game's file is read when it is first made and ``import coterie`` stays light.
+Entry points are strings, so a game's module is imported when the game is first made and ``import coterie`` stays
+light.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class GameSpec:
     Attributes:
         id: ``"tictactoe-v0"``.
         entry_point: ``"package.module:factory"``; the factory returns a Game.
-        draw: ``"package.module:function"`` that paints a state, or None.
+        draw: ``"package.module:function"`` that renders a state, or None.
         presets: ``"package.module:function"`` that returns the game's Presets, or None.
     """
 
@@ -76,14 +77,14 @@ class GameSpec:
 
 @dataclass(frozen=True)
 class Presets:
-    """Configurations of a game that have names: values of its factory's argument ``preset``.
+    """Named configurations of a game: values of its factory's argument ``preset``.
 
     Attributes:
-        names: each preset's name -> what it is, in one line.
-        table: rows of words for people, headings first; the first word of a row is the preset's name.
-        to_yaml: from the game's arguments to the whole configuration, as a file that its argument ``config`` takes.
-        carried: from the arguments of a run and those of another world to what the other must differ in for the run's
-            players to see it and act in it as they have learned to.
+        names: each preset's name -> a one-line description.
+        table: the presets as rows of texts, headings first; each row begins with the preset's name.
+        to_yaml: (the game's arguments) -> the whole configuration, as a file for the argument ``config``.
+        carried: (a run's arguments, another world's arguments) -> the changes to the other world that let the run's
+            players observe and act in it as they learned to.
     """
 
     names: Mapping[str, str]
@@ -94,10 +95,10 @@ class Presets:
 
 make: Callable[..., Any]
 make_vec: Callable[..., Any]
-"""They stood here once; ``making`` puts them back."""
+"""Former members of this module; ``making`` sets them."""
 
 _SPECS: dict[str, GameSpec] = {}
-_TOLD: list[bool] = []  # not empty once PettingZoo's registry knows our ids
+_TOLD: list[bool] = []  # not empty once our ids are in PettingZoo's registry
 
 
 def register(id: str, entry_point: str, draw: str | None = None, presets: str | None = None) -> None:
@@ -106,17 +107,17 @@ def register(id: str, entry_point: str, draw: str | None = None, presets: str | 
     Args:
         id: ``"name-vN"``, lower case.
         entry_point: ``"package.module:factory"``.
-        draw: ``"package.module:function"`` for pictures.
+        draw: ``"package.module:function"`` that renders a state.
         presets: ``"package.module:function"`` that returns Presets.
 
     Raises:
-        UsageError: a malformed id or entry point, or an id that is taken by another game.
+        UsageError: a malformed id or entry point, or an id that another game has.
     """
     if not _ID.match(id):
-        raise UsageError(f"The game id {id!r} does not read name-vN, e.g. 'tictactoe-v0'.")
+        raise UsageError(f"The game id {id!r} is not of the form name-vN, e.g. 'tictactoe-v0'.")
     for point in (entry_point, *(point for point in (draw, presets) if point)):
         if not re.match(r"^[\w.]+:\w+$", point):
-            raise UsageError(f"{point!r} does not read package.module:name, as register({id!r}, ...) needs it.")
+            raise UsageError(f"register({id!r}, ...) needs package.module:name, not {point!r}.")
     new = GameSpec(id, entry_point, draw, presets)
     if _SPECS.get(id, new) != new:
         raise UsageError(
@@ -133,10 +134,11 @@ def list_envs() -> list[str]:
 
 
 def spec(id: str) -> GameSpec:
-    """The registration of an id; a name without version means its newest.
+    """The registration of an id; a name without version means its newest version.
 
     Raises:
-        UnknownName: with the closest known name.
+        UnknownName: no such game; the message suggests the closest name.
+        UsageError: the id is not a string.
     """
     if not isinstance(id, str):
         raise UsageError(f"{id!r} ({type(id).__name__}) came; environments have names such as 'tictactoe-v0'.")
@@ -149,7 +151,7 @@ def spec(id: str) -> GameSpec:
 
 
 def factory(id: str) -> Callable[..., Game]:
-    """The function that makes a game, imported now."""
+    """A game's factory; imports its module."""
     return cast("Callable[..., Game]", _load(spec(id), spec(id).entry_point))
 
 
@@ -162,7 +164,7 @@ def presets(id: str) -> Presets:
     found = spec(id)
     if not found.presets:
         others = [other.name for other in _SPECS.values() if other.presets]
-        having = f" Games that have some: {', '.join(others)}." if others else ""
+        having = f" Games with presets: {', '.join(others)}." if others else ""
         raise UsageError(f"{found.id} has no presets; `coterie envs {found.name}` lists its arguments.{having}")
     return cast("Presets", _load(found, found.presets)())
 
@@ -176,33 +178,32 @@ def _load(found: GameSpec, point: str) -> Any:
 
 
 def make_game(id: str, **config: Any) -> Game:
-    """The rules of a registered game, configured.
+    """A registered game, configured.
 
-    What the factory left out is filled in: the game's name and version from the registration, and ``config`` from the
-    arguments.
+    Fills in what the factory left out: name and version from the registration, ``config`` from the arguments.
 
     Raises:
         UnknownName: no such game.
-        UsageError: an argument that the game does not take, or a factory that makes no Game.
+        UsageError: an argument that the game does not take, or a factory that does not return a Game.
     """
     maker = factory(id)
     taken = inspect.signature(maker).parameters
     known = list(taken)
     for name in config:
         if name not in known:
-            takes = f"It takes {', '.join(known)}." if known else "It takes none of its own."
+            takes = f"It takes {', '.join(known)}." if known else "It takes no arguments."
             hint = did_you_mean(name, [*known, *_FACE_ARGUMENTS], least=0.75) or did_you_mean(name, known)
             raise UsageError(f"{spec(id).id} has no argument {name!r}.{hint} {takes}")
         if isinstance(config[name], dict) and not _takes_parts(taken[name].annotation):
             part = next(iter(config[name]), "")
-            raise UsageError(f"{spec(id).id} has no {name}.{part}: its argument {name!r} is one value without parts.")
+            raise UsageError(f"{spec(id).id} has no {name}.{part}: its argument {name!r} is one value, without parts.")
     return _completed(maker(**config), spec(id), taken, config)
 
 
 def _completed(game: Game, found: GameSpec, taken: Mapping[str, inspect.Parameter], config: dict[str, Any]) -> Game:
-    """The game with its name and its arguments, where the factory left them out."""
+    """The game, with its name and arguments filled in if the factory left them out."""
     if not isinstance(game, Game):
-        raise UsageError(f"The factory {found.entry_point} of {found.id} returned {game!r}, which is no Game.")
+        raise UsageError(f"The factory {found.entry_point} of {found.id} returned {game!r}, which is not a Game.")
     if game.info.name == UNNAMED:
         game = replace(game, info=replace(game.info, name=found.name, version=found.version))
     if taken and not game.config:
@@ -219,14 +220,14 @@ def game_arguments(words: Iterable[str]) -> dict[str, Any]:
     """``["size=9", "map.height=30"]`` -> ``{"size": 9, "map": {"height": 30}}``; values are read as YAML.
 
     Raises:
-        UsageError: a word that does not read name=value, or a name that has a value and parts.
+        UsageError: a text not of the form name=value, or a name with both a value and parts.
     """
     found: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         *sections, last = name.split(".")
         if not equals or not all(part.isidentifier() or part == "*" for part in (*sections, last)):
-            raise UsageError(f"{word!r} does not read name=value, e.g. size=9; `coterie envs GAME` lists the names.")
+            raise UsageError(f"{word!r} is not of the form name=value (size=9); `coterie envs GAME` lists the names.")
         try:
             read = yaml.safe_load(value)
         except yaml.YAMLError as error:
@@ -238,21 +239,21 @@ def game_arguments(words: Iterable[str]) -> dict[str, Any]:
 
 
 def _add(found: dict[str, Any], more: Mapping[str, Any], word: str) -> None:
-    """Lay a nested mapping over another, in place."""
+    """Merge a nested mapping into another, in place."""
     for name, value in more.items():
         old = found.get(name)
         if isinstance(old, dict) and isinstance(value, dict):
             _add(old, value, word)
         elif isinstance(old, dict) or (isinstance(value, dict) and name in found):
-            raise UsageError(f"{word!r} came beside {name}={old!r}; give {name} a value or its parts, not both.")
+            raise UsageError(f"{word!r} and {name}={old!r} came together; give {name} a value or its parts, not both.")
         else:
             found[name] = value
 
 
 def register_with_pettingzoo() -> None:
-    """Tell PettingZoo's registry our ids (``coterie/tictactoe-v0``), by string entry points: nothing heavy is imported.
+    """Register our ids (``coterie/tictactoe-v0``) with PettingZoo as string entry points; imports nothing heavy.
 
-    Games that are registered later are told as they come.
+    Games registered later are added to PettingZoo's registry too.
     """
     _TOLD.append(True)
     for id in list_envs():

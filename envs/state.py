@@ -1,12 +1,12 @@
-"""Rows of game states: take, put, bytes. Openings, search, sibling branches and checkpoints rest on these four.
+"""Copies rows of game states: take, put, to_bytes, from_bytes. Openings, search, siblings and checkpoints use them.
 
 A state is N games in one of two layouts: a structured array [N], or a NamedTuple of arrays with leading axis N
-(NamedTuples may nest). In games of words it is a list of N games of plain data. ``Snapshot`` is itself of the second
-layout: a game's rows plus the bookkeeping that every face keeps beside them.
+(NamedTuples may nest). In games of words it is a list of N games of plain data. ``Snapshot`` has the second layout: a
+game's rows plus the bookkeeping that every face keeps with them.
 
-Configuration stands in the rows, and kernels index without bounds. Where rows of one layout may be of configurations
-that need more or less room elsewhere (what is seen), their NamedTuple has a method ``configured() -> arrays`` [N, ...]:
-rows that differ there are refused as those of another layout are.
+Rows hold the configuration, and kernels do not check bounds. If rows with the same layout can have configurations that
+need other array sizes elsewhere (observations), their NamedTuple has a method ``configured() -> arrays`` [N, ...]: rows
+that differ in these arrays are refused like rows with another layout.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ _MAGIC = b"COTERIE-STATE-1\n"
 
 
 class Snapshot(NamedTuple):
-    """n games in full: the rules' rows and what the faces keep beside them.
+    """n games in full: the game's rows and the bookkeeping of the faces.
 
     Attributes:
         state: the game's own rows.
-        seed: [n] uint64 the row's seed; game number ``episode`` follows from both.
-        episode: [n] uint32 games started in this row since it was seeded, less one.
+        seed: [n] uint64 the row's seed; it and ``episode`` determine the game.
+        episode: [n] uint32 games started in this row since it was seeded, minus one.
         cycles: [n] int32 turns or ticks played in this game.
         status: [n] uint8 RUNNING, TERMINATED or TRUNCATED.
-        rewards: [n, P] float32 the last transition's.
+        rewards: [n, P] float32 of the last transition.
         pending: [n, P] float32 rewards since a player last acted (PettingZoo's cumulative rewards).
         illegal: [n, P] int32 illegal actions so far in this game.
-        gone: [n, P] bool players that have taken their closing ``step(None)``.
-        waiting: [n, P] int32 actions of a tick that is not complete (AEC face of simultaneous games); NONE elsewhere.
-            In games of words a list of n lists, with messages for numbers.
+        gone: [n, P] bool players that have taken their final ``step(None)``.
+        waiting: [n, P] int32 actions of an incomplete tick (AEC face of simultaneous games); NONE elsewhere. In games
+            of words a list of n lists, with messages instead of numbers.
     """
 
     state: State
@@ -93,14 +93,18 @@ def size(state: State) -> int:
 
 
 def rows_of(rows: Sequence[int] | NDArray[Any] | int | None, n: int) -> NDArray[np.intp]:
-    """Row numbers from a list, a bool mask [n], one number, or None for all; checked against n."""
+    """Row numbers [k] from a list, a bool mask [n], one number, or None for all; negative ones count from the end.
+
+    Raises:
+        StateError: not rows of 0..n-1, or a mask of another length.
+    """
     if rows is None:
         return np.arange(n)
     index = np.atleast_1d(np.asarray(rows))
     if index.dtype == np.bool_:
         if index.shape != (n,):
             raise StateError(
-                f"A row mask has the shape {list(index.shape)}, but there are {n} rows. Pass one bool a row."
+                f"A row mask has the shape {list(index.shape)}, but there are {n} rows. Pass one bool per row."
             )
         return np.flatnonzero(index)
     if index.size == 0:
@@ -108,7 +112,7 @@ def rows_of(rows: Sequence[int] | NDArray[Any] | int | None, n: int) -> NDArray[
     if index.dtype.kind not in "iu" or index.ndim != 1:
         raise StateError(f"Rows are whole numbers, not {index.dtype} of shape {index.shape}.")
     if index.min() < -n or index.max() >= n:
-        raise StateError(f"Rows {index.min()}..{index.max()} asked for, but there are {n} rows.")
+        raise StateError(f"Rows {index.min()}..{index.max()} were requested, but there are {n} rows.")
     return np.where(index < 0, index + n, index).astype(np.intp)
 
 
@@ -127,7 +131,7 @@ def take(state: State, rows: Sequence[int] | NDArray[Any] | int | None = None) -
 
 
 def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | None = None) -> None:
-    """Write the rows of ``source`` over ``rows`` of ``state``, in place; one source row fills all of them.
+    """Write the rows of ``source`` over ``rows`` of ``state``, in place; a single source row goes to all of them.
 
     Raises:
         StateError: the layouts or the numbers of rows differ.
@@ -135,9 +139,7 @@ def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | 
     _need_layout(state, source)
     index = rows_of(rows, size(state))
     if size(source) not in (1, len(index)):
-        raise StateError(
-            f"{size(source)} rows came for {len(index)} places. Give as many rows as places, or one for all."
-        )
+        raise StateError(f"{size(source)} rows came for {len(index)} rows. Give the same number, or one for all.")
     for old, new in zip(_leaves(state), _leaves(source), strict=True):
         if isinstance(old, list):
             for k, i in enumerate(index.tolist()):
@@ -149,15 +151,17 @@ def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | 
 def _need_layout(state: State, source: State) -> None:
     if _layout(state) != _layout(source):
         raise StateError(
-            "These rows have another layout: another game, configuration or version. Take them from an equal game."
+            "These rows have another layout: another game, configuration or version. Take them from this game."
         )
     if hasattr(state, "configured") and len(_leaves(state)[0]):
         for own, came in zip(state.configured(), source.configured(), strict=True):
             if (own[:1] != came).any():
-                raise StateError("These rows are of another configuration. Take them from an equal game.")
+                raise StateError("These rows are of another configuration. Take them from a game with this one.")
     counts = {len(leaf) for leaf in _leaves(source)}
     if len(counts) > 1:
-        raise StateError(f"These rows are torn: their arrays have {min(counts)} to {max(counts)} rows. Use take().")
+        raise StateError(
+            f"These rows are inconsistent: their arrays have {min(counts)} to {max(counts)} rows. Use take()."
+        )
 
 
 def _layout(state: State) -> list[Any]:
@@ -175,7 +179,7 @@ def layout_hash(state: State) -> str:
 
 
 def snapshot(game: Game, state: State) -> Snapshot:
-    """Bare game rows, as games just begun: no cycle counted, no reward given.
+    """Bare game rows as newly started games: cycles, rewards and counts are 0.
 
     Rows without a legal action have ended.
     """
@@ -202,17 +206,17 @@ def snapshot(game: Game, state: State) -> Snapshot:
 
 
 def received(game: Game, own: State, given: Any) -> tuple[Snapshot, bool]:
-    """What a user gave to play on from, as a Snapshot, and whether it came as one (else it knows no seeds).
+    """A state from the user as a Snapshot, and whether it was one already (bare rows have no seeds).
 
-    Kernels index without bounds, so that they look at a copy, and only once it is known to be laid out as ``own``.
+    Kernels do not check bounds, so they see a copy, and only after its layout has been compared with that of ``own``.
 
     Args:
-        game: the rules.
-        own: rows of this game, as many as you like.
+        game: the game.
+        own: rows of this game, of any number.
         given: a Snapshot, bare rows or bytes.
 
     Raises:
-        StateError: of another game or layout, or truncated.
+        StateError: a state of another game or layout, or truncated.
     """
     if isinstance(given, bytes | bytearray | memoryview):
         given = from_bytes(game, bytes(given))
@@ -228,7 +232,7 @@ def bare(state: State) -> State:
 def to_bytes(game: Game, state: State) -> bytes:
     """Rows as bytes: a header (game id, configuration, layout hash, rows, checksum), then the arrays.
 
-    ``from_bytes`` of the same game and configuration gives equal rows, in any process.
+    ``from_bytes`` with the same game and configuration returns equal rows, in any process.
     """
     parts = [_as_bytes(leaf) for leaf in _leaves(state)]
     payload = b"".join(parts)
@@ -246,12 +250,12 @@ def to_bytes(game: Game, state: State) -> bytes:
 
 
 def _as_bytes(leaf: Any) -> bytes:
-    """An array's own bytes; of plain data its JSON."""
+    """The bytes of an array; plain data as JSON."""
     return json.dumps(leaf).encode() if isinstance(leaf, list) else np.ascontiguousarray(_without_gaps(leaf)).tobytes()
 
 
 def _without_gaps(leaf: NDArray[Any]) -> NDArray[Any]:
-    """The array, with zeros between the fields of an aligned layout: NumPy's copies leave anything there."""
+    """The array with zeros in the padding of an aligned layout, where NumPy's copies leave arbitrary bytes."""
     fields = leaf.dtype.fields
     if fields is None or sum(field[0].itemsize for field in fields.values()) == leaf.dtype.itemsize:
         return leaf
@@ -262,10 +266,10 @@ def _without_gaps(leaf: NDArray[Any]) -> NDArray[Any]:
 
 
 def from_bytes(game: Game, blob: bytes) -> State:
-    """The rows that ``to_bytes`` wrote: a Snapshot or bare rows, whichever came.
+    """The rows that ``to_bytes`` wrote: a Snapshot or bare rows.
 
     Raises:
-        StateError: not a state, cut short or altered, of another game, version or configuration.
+        StateError: not a state, truncated or altered, or of another game, version or configuration.
     """
     header, payload = _split(blob)
     name, version = game.info.id.rsplit("-v", 1)
@@ -278,7 +282,7 @@ def from_bytes(game: Game, blob: bytes) -> State:
         )
     if header["config"] != _plain(game.config):
         raise StateError(
-            f"This state is of {header['id']} in another configuration, {_told(header['config'])}; here it is "
+            f"This state is of {header['id']} with another configuration: {_told(header['config'])}. This game has "
             f"{_told(game.config)}. Make the game with the same arguments."
         )
     n = header["rows"]
@@ -291,15 +295,15 @@ def from_bytes(game: Game, blob: bytes) -> State:
         state = Snapshot(state.state, *parts)
     if layout_hash(state) != header["layout"]:
         raise StateError(
-            f"This state is of {header['id']} in another layout, as another release of it wrote it. "
-            "Play that game again from its record."
+            f"This state is of {header['id']} with another layout: another release wrote it. "
+            "Replay that game from its record."
         )
     leaves = _leaves(state)
     plain = iter(header.get("plain", ()))
     lengths = [next(plain, 0) if isinstance(leaf, list) else leaf.nbytes for leaf in leaves]
     expected = sum(lengths)
     if len(payload) != expected:
-        raise StateError(f"This state is truncated: {len(payload)} bytes came, {expected} belong to {n} rows.")
+        raise StateError(f"This state is truncated: {len(payload)} bytes came, {n} rows have {expected}.")
     if zlib.crc32(payload) != header["crc"]:
         raise StateError("This state was altered: its checksum does not match.")
     offset = 0
@@ -313,7 +317,7 @@ def from_bytes(game: Game, blob: bytes) -> State:
 
 
 def _plain(config: Mapping[str, Any]) -> Any:
-    """A game's arguments as JSON gives them back."""
+    """A game's arguments after a round trip through JSON."""
     return json.loads(json.dumps(dict(config)))
 
 
@@ -327,7 +331,7 @@ def _split(blob: bytes) -> tuple[dict[str, Any], bytes]:
     data = bytes(blob)
     if not data.startswith(_MAGIC):
         raise StateError(
-            f"These {len(data)} bytes are no coterie state (or only its beginning). Write states with to_bytes()."
+            f"These {len(data)} bytes are not a coterie state (or only the start of one). Write states with to_bytes()."
         )
     line, newline, payload = data[len(_MAGIC) :].partition(b"\n")
     try:

@@ -30,20 +30,20 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 FULL = 0b111_111_111
 
 DTYPE = np.dtype([("own", np.uint16), ("other", np.uint16), ("mover", np.uint8), ("over", np.uint8)])
-"""own, other: cells of the mover and of the other; mover: 0 is X and begins; over: 1 when the game has ended."""
+"""own, other: cells of the mover and of the other player; mover: 0 is X and begins; over: 1 when the game has ended."""
 
 WON: NDArray[np.bool_] = np.array(
     [any(all(cells >> c & 1 for c in line) for line in LINES) for cells in range(FULL + 1)], np.bool_
 )
-"""[512] whether a set of cells holds a line."""
+"""[512] whether a set of cells contains a line."""
 
 PAIRS: NDArray[np.uint64] = np.array([sum((k >> c & 1) << 16 * c for c in range(4)) for k in range(16)], np.uint64)
-"""[16] four cells spread over every other byte of a word: an observation's own plane; one byte further up, the
-other's.
+"""[16] four cells, one in every other byte of 64 bits: the own plane of an observation; shifted up one byte, the other
+plane.
 """
 
 BYTES: NDArray[np.uint64] = np.array([sum((k >> c & 1) << 8 * c for c in range(8)) for k in range(256)], np.uint64)
-"""[256] eight cells, a byte each: a mask."""
+"""[256] eight cells, one byte each: part of a mask."""
 
 
 @kernel
@@ -103,7 +103,7 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.int8]) -> None
 
 @kernel
 def key(state: State, i: int) -> Word:
-    """Both sets of cells and the mover, packed: equal keys are equal positions."""
+    """Both sets of cells and the mover, packed: equal keys mean equal positions."""
     row = state[i]
     return np.uint64(np.int64(row["own"]) | np.int64(row["other"]) << 9 | np.int64(row["mover"]) << 18)
 
@@ -137,7 +137,7 @@ def compact(state: State, i: int, player: Player) -> str:
 
 
 def tictactoe() -> Game:
-    """Tic-tac-toe, as PettingZoo's tictactoe_v3 numbers it."""
+    """Tic-tac-toe, with the actions and observations of PettingZoo's tictactoe_v3."""
     return Game(
         info=GameInfo(name="tictactoe", players=2, num_actions=9, observation_shape=(3, 3, 2), max_cycles=9),
         kernels=Kernels(reset, row_mover, legal, step, observe, key),

@@ -1,4 +1,4 @@
-"""``tictactoe_v0`` and its kind: what PettingZoo's users import, made for every registered game.
+"""Modules such as ``tictactoe_v0``, as PettingZoo's users import them, for every registered game.
 
 Each is a small module with ``env()``, ``raw_env()`` and ``parallel_env()``. PettingZoo's registry takes strings:
 ``coterie.envs.versioned:tictactoe_v0__env`` is looked up here without a file of that name.

@@ -28,7 +28,7 @@ def test_dotted_names_are_parts() -> None:
 
 @pytest.mark.parametrize("words", [["a..b=1"], [".a=1"], ["a.=1"], ["a.1=1"], ["a b=1"], ["a.b"]])
 def test_words_that_are_no_names(words: list[str]) -> None:
-    with pytest.raises(UsageError, match="does not read name=value"):
+    with pytest.raises(UsageError, match="is not of the form name=value"):
         game_arguments(words)
 
 
@@ -60,7 +60,7 @@ def test_preset_is_short_for_set() -> None:
 @pytest.mark.parametrize(
     ("game", "set", "preset", "told"),
     [
-        ("hex", [], "small", "hex-v0 has no presets.* Games that have some: .*gridworld"),
+        ("hex", [], "small", "hex-v0 has no presets.* Games with presets: .*gridworld"),
         ("gridworld", [], "a5_25x26", "Unknown preset of gridworld-v0 'a5_25x26'. Did you mean 'a5_25x25'"),
         ("gridworld", ["preset=a20_40x40"], "a5_25x25", "both say which world it is"),
         ("gridworld", ["config=my.yaml"], "a5_25x25", "both say which world it is"),

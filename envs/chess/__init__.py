@@ -1,7 +1,7 @@
-"""Chess: rules as bitboard kernels, the game made of them, and functions on FEN strings for users of the rules alone.
+"""Chess: rules as bitboard kernels, the game, and functions on FEN strings for users who need only the rules.
 
-``position`` says what a position is, ``moves`` which moves it has, ``fen`` how both are written, ``rules`` what makes
-them a game; ``san``, ``pgn`` and ``text`` are for readers.
+``position`` defines positions, ``moves`` generates legal moves, ``fen`` reads and writes both, ``rules`` makes them a
+game; ``san``, ``pgn`` and ``text`` are for people and models.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Outcome", "chess", "legal_moves", "outcome", "parse_san", "perft", "
 
 
 class Outcome(NamedTuple):
-    """How a game of chess has ended.
+    """How a game of chess ended.
 
     Attributes:
         result: ``"1-0"``, ``"0-1"`` or ``"1/2-1/2"``.
@@ -54,7 +54,7 @@ def push(fen: str, uci: str) -> str:
     Raises:
         NotationError: the FEN cannot be read.
         InvalidAction, IllegalAction: the move cannot be read, or is not legal.
-        UsageError: the move is no text.
+        UsageError: the move is not a text.
     """
     position = _fen.parse(fen)
     make(position, _fen.parse_uci(position, uci))
@@ -66,7 +66,7 @@ def perft(fen: str, depth: int) -> int:
 
     Raises:
         NotationError: the FEN cannot be read.
-        UsageError: the depth is no whole number from 0 to 60.
+        UsageError: the depth is not a whole number from 0 to 60.
     """
     if isinstance(depth, bool) or not isinstance(depth, int) or not 0 <= depth <= 60:
         raise UsageError(f"depth={depth!r} came; a whole number from 0 to 60 is needed.")
@@ -75,9 +75,9 @@ def perft(fen: str, depth: int) -> int:
 
 
 def outcome(fen: str, claim: str = "never") -> Outcome | None:
-    """How the game has ended in a position, or None while it goes on.
+    """How the game ended in a position, or None if it is still running.
 
-    Repetitions are not seen in a FEN. Fifty moves count under the ``claim`` of ``chess``.
+    A FEN holds no repetitions. ``claim`` decides about fifty moves, as in ``chess``.
 
     Raises:
         NotationError: the FEN cannot be read.
@@ -96,7 +96,7 @@ def outcome(fen: str, claim: str = "never") -> Outcome | None:
 
 
 def _from_fen(state: State, i: int, value: Any) -> None:
-    """The reset option ``fen``: row i starts from a position, which may be the end of a game already."""
+    """The reset option ``fen``: row i starts from a position, in which the game may be over."""
     rules.begin_at(state, i, _fen.parse(value))
     state["over"][i] = rules.judge(state, i, 1)
 
@@ -106,8 +106,8 @@ def chess(claim: str = "chess_v6") -> Game:
 
     Args:
         claim: when fifty moves or a threefold repetition end the game: ``"chess_v6"`` as soon as the side to move could
-            claim the draw, be it by a legal move that it has not made yet; ``"reached"`` when the position on the board
-            fulfils the rule; ``"never"`` leaves it to 75 moves and the fifth repetition.
+            claim the draw, also for a legal move that it has not made yet; ``"reached"`` when the position on the board
+            fulfils the rule; ``"never"``: only 75 moves and the fifth repetition end the game.
 
     Raises:
         UnknownName: no such claim.

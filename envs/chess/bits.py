@@ -1,7 +1,7 @@
-"""Sets of squares as 64-bit words, and scratch space on the stack: the machine instructions that kernels lack.
+"""Sets of squares as 64-bit integers, and scratch space on the stack, by machine instructions that numba lacks.
 
-Square s is bit s: a1 = 0, b1 = 1, ... h8 = 63. All arithmetic is on np.uint64 throughout: numba turns a mix of uint64
-and int64 into a float. Every function has a plain twin for ``NUMBA_DISABLE_JIT=1``.
+Square s is bit s: a1 = 0, b1 = 1, ... h8 = 63. All arithmetic is on np.uint64: numba turns a mix of uint64 and
+int64 into a float. Every function has a plain Python version for ``NUMBA_DISABLE_JIT=1``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _64 = (1 << 64) - 1
 
 
 def _first(typing_context: Any, word: Any) -> Any:
-    """The lowest square of a set; 64 of an empty one."""
+    """The lowest square of a set; 64 if it is empty."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], cgutils.false_bit)
@@ -40,10 +40,10 @@ def _flip(typing_context: Any, word: Any) -> Any:
 
 
 def _rays(typing_context: Any, line: Any, above: Any, occupied: Any) -> Any:
-    """Squares a slider reaches along one line: up to the nearest pieces on both sides, those included.
+    """Squares a slider reaches along one line: up to and including the nearest pieces on both sides.
 
-    ``line`` are the squares of the line without the slider's own; ``above`` those of them above it. The word
-    ``upper - lower's highest bit`` borrows its way from the nearest piece above down to the nearest below.
+    ``line`` holds the squares of the line without the slider's own, ``above`` those of them above it. In
+    ``upper - lower's highest bit`` the borrow runs from the nearest piece above down to the nearest below.
 
     Source: "obstruction difference", M. Hartmann and G. Isenberg, chessprogramming.org/Obstruction_Difference.
     """
@@ -64,7 +64,7 @@ def _rays(typing_context: Any, line: Any, above: Any, occupied: Any) -> Any:
 
 
 def _stack(count: int, kind: Any) -> Any:
-    """An array [count] on the stack of the kernel that asks for it: gone when that kernel returns, never zeroed."""
+    """An array [count] on the stack of the calling kernel: gone when that kernel returns, not zeroed."""
 
     def define(typing_context: Any) -> Any:
         array_type = types.Array(kind, 1, "C")
@@ -80,7 +80,7 @@ def _stack(count: int, kind: Any) -> Any:
 
         return array_type(), generate
 
-    define.__doc__ = f"[{count}] {kind} on the stack, for as long as the kernel runs that asks for it."
+    define.__doc__ = f"[{count}] {kind} on the stack of the calling kernel, until it returns; not zeroed."
     return define
 
 
@@ -116,7 +116,7 @@ def _put_plain(out: Any, offset: int) -> None:
 
 
 def _as_array(typing_context: Any, field: Any) -> Any:
-    """An array inside a row, as an array like any other: else each kernel would be compiled for both kinds."""
+    """An array field of a row, typed as an ordinary array: otherwise kernels would be compiled for both types."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return arguments[0]

@@ -1,20 +1,21 @@
-"""Sets of positions to learn chess from, and the recipe that made them.
+"""Sets of positions to learn chess from, and the program that made them.
 
     python -m coterie.envs.chess.curricula --out envs/chess/data
 
-writes the files again, byte for byte: every random choice follows from a seed and the number of a game, on every
-platform. No engine and no game of people is in them; what a set promises (mate in one, mate in two and not in one) is
-searched out here, over all moves and all answers.
+writes the files again, byte for byte, on every platform: every random choice follows from a seed and the number of a
+game. They use no engine and no human games; a search over all moves and all answers establishes what a set promises
+(mate in one, mate in two but not in one).
 
-``mate-in-1`` and ``mate-in-2`` are met in play. A game begins at the start position; each side is, by the game's
-number, a random mover (any legal move, uniformly) or a greedy one (at every other move, by a coin, it takes the most
-valuable piece it can, else moves at random). It ends with mate, stalemate, bare kings, 100 plies without capture or
-pawn move, or after 300 plies. Of all its positions that fit, one is kept, uniformly drawn: a game gives at most one
-position, to one set. ``kqk`` and ``krk`` are three pieces on random squares, the side with the queen or rook to move.
+Positions of ``mate-in-1`` and ``mate-in-2`` occurred in play. A game begins at the start position; its number decides
+for each side whether it moves at random (any legal move, uniformly) or greedily (with probability 1/2 it takes the
+most valuable piece it can, otherwise it moves at random). It ends with mate, stalemate, bare kings, 100 plies without
+capture or pawn move, or after 300 plies. Of all its positions that fit, one is kept, sampled uniformly: a game gives at
+most one position, to one set. ``kqk`` and ``krk`` have three pieces on random squares, the side with the queen or rook
+to move.
 
-No two positions of a set, train and test together, are alike: equal, mirrored left to right, with colours changed,
-or, where no pawn is left, turned or mirrored in any way (see ``likeness``, which looks at pieces and mover alone, so
-that different castling rights make no difference). Counters are left out: every position says ``0 1``.
+No two positions of a set, train and test together, are alike: equal, mirrored left to right, with colours swapped, or,
+if no pawn is left, rotated or mirrored in any way (see ``likeness``, which compares only pieces and side to move, so
+different castling rights do not count). Counters are reset: every position ends in ``0 1``.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ SIZES = {"mate-in-1": (20_000, 2_000), "mate-in-2": (3_000, 500), "kqk": (1_000,
 SEED = 2026
 LONGEST = 300
 _GREEDY = np.array([0, 1, 3, 3, 5, 9, 0, 0], np.int64)
-"""What a greedy mover thinks a piece of each kind is worth."""
+"""The value of a piece of each kind to a greedy player."""
 
 _U = np.uint64
 _63 = _U(63)
@@ -80,7 +81,7 @@ _63 = _U(63)
 
 @kernel
 def mates_in_one(position: Position, moves: NDArray[np.int32], after: Position) -> int:
-    """The moves that mate at once, written to the front of ``moves`` [256]; returns how many. ``after`` is scratch."""
+    """Writes the moves that mate at once to the front of ``moves`` [256]; returns how many. ``after`` is scratch."""
     n = generate(position, moves)
     found = 0
     for k in range(n):
@@ -94,9 +95,9 @@ def mates_in_one(position: Position, moves: NDArray[np.int32], after: Position) 
 
 @kernel
 def mates_in_two(position: Position, moves: NDArray[np.int32], scratch: Position, lists: NDArray[np.int32]) -> int:
-    """The moves after which every answer allows a mate; returns how many stand at the front of ``moves`` [256].
+    """Writes the moves after which every answer allows mate to the front of ``moves`` [256]; returns how many.
 
-    A move that mates at once is none of them. ``scratch`` is [3, WORDS], ``lists`` [2, 256].
+    Moves that mate at once do not count. ``scratch`` is [3, WORDS], ``lists`` [2, 256].
     """
     n = generate(position, moves)
     found = 0
@@ -122,7 +123,7 @@ def mates_in_two(position: Position, moves: NDArray[np.int32], scratch: Position
 
 @kernel
 def _choose(position: Position, moves: NDArray[np.int32], n: int, greedy: bool, random_word: Word) -> Any:
-    """A mover's choice among ``moves[:n]``."""
+    """The side to move's choice among ``moves[:n]``."""
     if greedy and random_word & _U(1) == _U(0):
         best, ties = 0, 0
         for k in range(n):
@@ -142,11 +143,11 @@ def _choose(position: Position, moves: NDArray[np.int32], n: int, greedy: bool, 
 
 @kernel
 def _play(seed: Word, style: int, depth: int, found: Position, scratch: Position, lists: NDArray[np.int32]) -> int:
-    """One game from the start position in ``scratch[0]``: one of its positions with a mate, into ``found``.
+    """Plays a game from the start position in ``scratch[0]`` and writes one of its positions with a mate to ``found``.
 
-    ``depth`` is 1 for a mate in one, 2 for a mate in two where none in one is. ``style`` has bit 0 for a greedy white,
-    bit 1 for a greedy black. Returns how many positions there were to choose from. ``scratch`` is [5, WORDS], ``lists``
-    [4, 256].
+    ``depth`` is 1 for a mate in one, 2 for a mate in two where there is none in one. ``style`` has bit 0 for a greedy
+    white, bit 1 for a greedy black. Returns how many positions there were to choose from. ``scratch`` is [5, WORDS],
+    ``lists`` [4, 256].
     """
     position, moves = scratch[0], lists[0]
     fitting = 0
@@ -168,7 +169,7 @@ def _play(seed: Word, style: int, depth: int, found: Position, scratch: Position
 
 
 def _from_play(depth: int, stream: Word) -> Iterator[Position]:
-    """A position of each game that had one, game by game, without end."""
+    """One position of each game that had any, game by game, without end."""
     scratch, lists = np.zeros((5, WORDS), np.uint64), np.zeros((4, 256), np.int32)
     start = _fen.parse(_fen.START)
     for number in count():
@@ -179,7 +180,7 @@ def _from_play(depth: int, stream: Word) -> Iterator[Position]:
 
 
 def _three_pieces(kind: int, stream: Word) -> Iterator[Position]:
-    """A king and a piece, to move, against a king that is not in check; white and black in turn have the piece."""
+    """A king and a piece, to move, against a king that is not in check; white and black have the piece in turn."""
     for number in count():
         king, piece, other = (int(below(np.uint64(word(stream, 3 * number + k)), 64)) for k in range(3))
         if len({king, piece, other}) < 3:
@@ -206,10 +207,10 @@ _SOURCES: dict[str, Callable[[Word], Iterator[Position]]] = {
 
 
 def likeness(position: Position) -> bytes:
-    """The same bytes for positions that are alike: pieces and mover up to colour and symmetry, nothing else.
+    """The same bytes for positions that are alike: pieces and side to move up to colour and symmetry, nothing else.
 
-    The board is seen from the mover's side, with the mover's pieces as white. With pawns on it, left and right may be
-    changed; without, it may be turned and mirrored in all eight ways.
+    The board is taken from the side to move, with its pieces as white. With pawns, left and right may be swapped;
+    without, the board may be rotated and mirrored in all eight ways.
     """
     board = np.array(_fen.codes(position), np.uint8).reshape(8, 8)
     if int(position[META]) & 1:
@@ -224,9 +225,9 @@ def recipe(name: str, part: str, taken: set[bytes]) -> Iterator[str]:
     """The positions of a set as FENs, without end.
 
     Args:
-        name: of the set.
-        part: ``"test"`` or ``"train"``, two streams of games that have nothing in common.
-        taken: likenesses that may not come again; grows. The test part is made first, with an empty set.
+        name: the set's name.
+        part: ``"test"`` or ``"train"``, two disjoint streams of games.
+        taken: likenesses that must not occur again; grows. The test part is made first, with an empty set.
     """
     stream = np.uint64(word(np.uint64(SEED), 2 * list(SIZES).index(name) + ("test", "train").index(part)))
     for position in _SOURCES[name](stream):
@@ -245,10 +246,10 @@ def make_set(name: str) -> dict[str, list[str]]:
 
 
 def figures(fens: Iterable[str]) -> dict[str, float]:
-    """What a set of mates in one is like, as means over its positions.
+    """Statistics of a set of mates in one, as means over its positions.
 
-    ``uniform`` is the share that a uniformly random move solves, ``checks`` that of a uniformly random move among
-    those that give check, ``single`` the share of positions with one solution.
+    ``uniform`` is the share that a uniformly random move solves, ``checks`` the share that a uniformly random checking
+    move solves, ``single`` the share of positions with one solution.
     """
     rows = []
     moves, scratch = np.zeros(256, np.int32), np.zeros(WORDS, np.uint64)
@@ -268,7 +269,7 @@ def figures(fens: Iterable[str]) -> dict[str, float]:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Command line of the recipe."""
+    """The command line."""
     parser = argparse.ArgumentParser(prog="python -m coterie.envs.chess.curricula", description="Make the sets.")
     parser.add_argument("--out", type=Path, required=True, help="folder to write, e.g. envs/chess/data")
     parser.add_argument("--only", choices=list(SIZES), help="one set instead of all")

@@ -1,7 +1,7 @@
-"""FEN and UCI, in and out: positions and moves as other programs write them.
+"""Reads and writes FEN and UCI: positions and moves as other programs write them.
 
-``parse`` refuses positions that no game can reach and says which field is wrong; ``write`` gives an en passant square
-only where such a capture is legal (as the FEN of python-chess and of Stockfish does).
+``parse`` refuses positions that no game can reach and names the wrong field; ``write`` gives an en passant square
+only if such a capture is legal (as python-chess and Stockfish do).
 
 Source: Edwards, "Standard: Portable Game Notation Specification and Implementation Guide", 1994, section 16.1.
 """
@@ -18,7 +18,7 @@ __all__ = ["PIECES", "START", "parse", "parse_square", "parse_uci", "square_name
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 PIECES = ".PNBRQK..pnbrqk."
-"""A letter for each code (see ``position``)."""
+"""The letter of each piece code (see ``position``)."""
 
 _FIELDS = ("placement", "side to move", "castling", "en passant", "halfmove clock", "fullmove number")
 _PROMOTIONS = "..nbrq"
@@ -78,7 +78,7 @@ class _Reader:
             at += len(word)
         if not 4 <= len(self.fields) <= 6:
             raise NotationError(
-                f"The FEN {fen!r} has {len(self.fields)} fields; there are six, the last two of which may be left out: "
+                f"The FEN {fen!r} has {len(self.fields)} fields; there are six, and the last two may be left out: "
                 f"{', '.join(_FIELDS)}."
             )
 
@@ -102,7 +102,7 @@ def parse(fen: str) -> Position:
         for k in range(4):
             position[k] |= np.uint64((code >> k & 1) << square)
     if reader.fields[1] not in ("w", "b"):
-        raise reader.wrong(1, "it is w or b.")
+        raise reader.wrong(1, "it must be w or b.")
     black = int(reader.fields[1] == "b")
     rights = _rights(reader, board)
     passed = _passed(reader, board, black)
@@ -126,12 +126,12 @@ def _board(reader: _Reader) -> list[int]:
             rows.append([])
         elif letter in "12345678":
             if offset and text[offset - 1] in "12345678":
-                raise reader.wrong(0, "two digits stand side by side; add them up.", offset)
+                raise reader.wrong(0, "two digits are adjacent; add them up.", offset)
             rows[-1] += [0] * int(letter)
         elif letter in PIECES and letter != ".":
             rows[-1].append(PIECES.index(letter))
         else:
-            raise reader.wrong(0, f"{letter!r} is none of the letters PNBRQKpnbrqk.", offset)
+            raise reader.wrong(0, f"{letter!r} is none of PNBRQKpnbrqk.", offset)
     if len(rows) != 8:
         raise reader.wrong(0, f"it has {len(rows)} ranks instead of 8.")
     for k, row in enumerate(rows):
@@ -148,7 +148,7 @@ def _count(reader: _Reader, board: list[int]) -> None:
         if have[KING] != 1:
             raise reader.wrong(0, f"{name} has {have[KING]} kings instead of one.")
         if have[PAWN] > 8:
-            raise reader.wrong(0, f"{name} has {have[PAWN]} pawns; 8 are the most.")
+            raise reader.wrong(0, f"{name} has {have[PAWN]} pawns; the most is 8.")
         promoted = sum(max(0, have[kind] - most) for kind, most in _MOST.items())
         if promoted > 8 - have[PAWN]:
             raise reader.wrong(
@@ -167,7 +167,7 @@ def _rights(reader: _Reader, board: list[int]) -> int:
     for offset, letter in enumerate(text):
         k = "KQkq".find(letter)
         if k < 0 or rights >> k & 1:
-            raise reader.wrong(2, "it is - or some of KQkq, each at most once.", offset)
+            raise reader.wrong(2, "it must be - or some of KQkq, each at most once.", offset)
         home, corner, colour = ((4, 7, 0), (4, 0, 0), (60, 63, 8), (60, 56, 8))[k]
         if board[home] != KING | colour or board[corner] != ROOK | colour:
             raise reader.wrong(
@@ -185,7 +185,7 @@ def _passed(reader: _Reader, board: list[int], black: int) -> int | None:
         return None
     square = parse_square(text)
     if square is None or square >> 3 != (2 if black else 5):
-        raise reader.wrong(3, f"it is - or the square on rank {3 if black else 6} that a pawn has just stepped over.")
+        raise reader.wrong(3, f"it must be - or the square on rank {3 if black else 6} that a pawn just stepped over.")
     pawn, origin = square ^ 8, square ^ 24
     if board[pawn] != PAWN | (0 if black else 8):
         raise reader.wrong(3, f"no pawn stands on {square_name(pawn)} that could have stepped over it.")
@@ -200,7 +200,7 @@ def _number(reader: _Reader, field: int, default: int, least: int, most: int) ->
         return default
     text = reader.fields[field]
     if not (text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most):
-        raise reader.wrong(field, f"it is a whole number from {least} to {most}.")
+        raise reader.wrong(field, f"it must be a whole number from {least} to {most}.")
     return int(text)
 
 
@@ -223,9 +223,9 @@ def parse_uci(position: Position, text: str) -> int:
     """The legal move that a text like ``"e2e4"`` names.
 
     Raises:
-        InvalidAction: it does not read like a move.
-        IllegalAction: it is not legal here.
-        UsageError: it is no text.
+        InvalidAction: the text does not read like a move.
+        IllegalAction: the move is not legal in this position.
+        UsageError: it is not a text.
     """
     if not isinstance(text, str):
         raise UsageError(f"A move is a text like 'e2e4', not {text!r}.")

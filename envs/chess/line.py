@@ -1,4 +1,4 @@
-"""A game followed move by move on a position alone, as readers and writers of notation need it."""
+"""Plays a game move by move on a bare position, for readers and writers of notation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Line"]
 
 
 class Line:
-    """A position and its moves; claims and repetitions are no matter here, so play may go on after them.
+    """A position and its moves. Claims and repetitions do not count, so play can continue after them.
 
     Args:
         position: a FEN, or a row [WORDS], which is copied.
@@ -32,15 +32,15 @@ class Line:
 
     @property
     def number(self) -> int:
-        """The number of the move to come."""
+        """The number of the next move."""
         return int(self.position[META]) >> 32
 
     def fen(self) -> str:
-        """The position."""
+        """The position as FEN."""
         return _fen.write(self.position)
 
     def play(self, text: str) -> str:
-        """Play what ``san.find`` understands; returns it as UCI. Raises its errors."""
+        """Play a move in any notation that ``san.find`` reads; returns it as UCI. Raises the errors of ``san.find``."""
         move = find(self.position, text)
         make(self.position, move)
         return _fen.uci(move)
@@ -49,7 +49,7 @@ class Line:
         """Play an action number; returns it as UCI.
 
         Raises:
-            IllegalAction: it is not legal here.
+            IllegalAction: the action is not legal in this position.
         """
         move = int(move_of(self.position, action))
         if move not in _fen.legal(self.position):
@@ -61,7 +61,7 @@ class Line:
         """Play a move given as UCI; returns its SAN with ``+`` or ``#``.
 
         Raises:
-            InvalidAction, IllegalAction: it cannot be read, or is not legal here.
+            InvalidAction, IllegalAction: the move cannot be read, or is not legal in this position.
         """
         move = _fen.parse_uci(self.position, uci)
         moves, sans = moves_and_sans(self.position)

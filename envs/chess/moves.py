@@ -1,9 +1,9 @@
 """Legal moves: ``scan`` finds them as sets of squares, and everything else reads those sets.
 
-Legality is decided while the sets are made: squares that the enemy attacks with the king lifted off, squares that
-answer a check, and lines on which a piece is pinned. Nothing is tried and taken back, but en passant.
+The sets hold only legal moves: ``scan`` uses the squares that the enemy attacks with the king removed, the squares that
+answer a check, and the lines of pins. Only en passant captures are tried out on the board.
 
-Kernels (``position`` is a row [WORDS] of ``position``; nothing here changes it)::
+Kernels (``position`` is a row [WORDS] as in the module ``position``; nothing here changes it)::
 
     generate(position, moves)            all legal moves into moves [>= 256] int32; returns how many
     generate_captures(position, moves)   captures, en passant and every promotion that captures or makes a queen
@@ -12,16 +12,16 @@ Kernels (``position`` is a row [WORDS] of ``position``; nothing here changes it)
     pick(position, k)                    legal move number k, in the order of ``generate``
     perft(position, depth, positions, moves)   leaves of the tree; positions [>= depth, WORDS], moves [>= depth, 256]
 
-``scan`` looks at the board from the mover's side (black's ranks are flipped), so that there is one kind of pawn. It
-writes words::
+``scan`` views the board from the mover's side (ranks flipped for black), so all own pawns move the same way. It writes
+uint64::
 
     0 KING_FROM  1 KING_TO  2 SINGLE  3 DOUBLE  4 WEST  5 EAST  6 EP_FROM  7 EP_TO  8 CHECKERS  9 ENEMY
     10, 11, ...  square and targets of each knight and slider (a queen: twice, as a bishop and as a rook)
 
-SINGLE, DOUBLE, WEST, EAST hold where pawns go by one step, two steps, a capture towards the a-file and one towards the
-h-file; EP_FROM the pawns that may capture to the square EP_TO.
+SINGLE, DOUBLE, WEST, EAST hold the targets of pawns by one step, two steps, a capture towards the a-file and one
+towards the h-file; EP_FROM holds the pawns that may capture to the square EP_TO.
 
-The file is longer than most: the sets and all that reads them know one numbering.
+The file is longer than most: the sets and everything that reads them share one numbering.
 
 Source: pin and check masks are common knowledge among engine writers (chessprogramming.org/Pin and
 /Checks_and_Pinned_Pieces_(Bitboards)); parallel-prefix fills: chessprogramming.org/Kogge-Stone_Algorithm.
@@ -66,7 +66,7 @@ _LONG_EMPTY, _LONG_SAFE, _LONG_TO = _U(0x0E), _U(0x0C), _U(0x04)
 
 
 def _between() -> NDArray[np.uint64]:
-    """[64, 64] the squares between two on a common line; none elsewhere."""
+    """[64, 64] the squares between two squares on a common line; none for other pairs."""
     out = np.zeros((64, 64), np.uint64)
     for a in range(64):
         for dx in (-1, 0, 1):
@@ -152,9 +152,9 @@ def _fill_knights(knights: Bits) -> Bits:
 
 @kernel
 def scan(position: Position, sets: NDArray[np.uint64]) -> Any:
-    """The legal moves of a position into sets [>= 72], as the module says; returns the end of what was written.
+    """Writes the legal moves of a position into sets [>= 72], as the module says; returns the end of what it wrote.
 
-    In one piece: its parts share two dozen words, which as arguments or in memory would cost more than the work.
+    One long function: its parts share two dozen variables, which would cost more than the work as arguments.
     """
     b0, b1, b2, b3 = position[0], position[1], position[2], position[3]
     meta = position[META]
@@ -177,7 +177,7 @@ def scan(position: Position, sets: NDArray[np.uint64]) -> Any:
     empty = ~(every ^ king_bit)
     danger |= _fill_diagonals(diagonal & enemy, empty) | _fill_straights(straight & enemy, empty)
 
-    # Who gives check, and what is pinned: lines between the king and a slider.
+    # Checks and pins: lines between the king and a slider.
     checkers = KNIGHT_STEPS[king] & knights & enemy
     checkers |= ((king_bit << _9) & _NOT_A | (king_bit << _7) & _NOT_H) & their_pawns
     answers = checkers
@@ -276,7 +276,7 @@ def scan(position: Position, sets: NDArray[np.uint64]) -> Any:
 def _en_passant(
     target: Bits, pawns: Bits, every: Bits, king: Bits, checkers: Bits, diagonal: Bits, straight: Bits
 ) -> Bits:
-    """Those of the mover's pawns that may capture to ``target``: two pawns leave the board's lines at once."""
+    """The mover's pawns that may capture to ``target``: two pawns leave their squares at once, so checks are tested."""
     bit = _1 << target
     takers = ((bit >> _7) & _NOT_A | (bit >> _9) & _NOT_H) & pawns
     taken = bit >> _8
@@ -340,7 +340,7 @@ def _put(moves: NDArray[np.int32], n: int, start: Bits, targets: Bits, turned: B
 
 @kernel
 def _put_pawns(moves: NDArray[np.int32], n: int, targets: Bits, back: Bits, turned: Bits, queens_only: bool) -> Any:
-    """Append pawn moves that came from ``back`` squares below their targets, promotions fourfold, queen first."""
+    """Append pawn moves from ``back`` squares below their targets, each promotion four times, the queen first."""
     while targets != _0:
         target = first(targets)
         targets &= targets - _1
@@ -386,7 +386,7 @@ def generate(position: Position, moves: NDArray[np.int32]) -> Any:
 
 @kernel
 def generate_captures(position: Position, moves: NDArray[np.int32]) -> Any:
-    """Captures (en passant and promoting ones too) and promotions to a queen, into moves [>= 256]; returns how many."""
+    """Captures (also en passant and with promotion) and queen promotions, into moves [>= 256]; returns how many."""
     sets = scratch_words()
     end = scan(position, sets)
     turned = _56 * (position[META] & _1)
@@ -454,7 +454,7 @@ def pick(position: Position, k: int) -> Any:
 
 @kernel
 def perft(position: Position, depth: int, positions: Position, moves: NDArray[np.int32]) -> Any:
-    """Leaves of the tree of legal moves, those of the last ply counted without being made.
+    """Leaves of the tree of legal moves; moves of the last ply are counted, not made.
 
     positions [>= depth, WORDS] and moves [>= depth, 256] are scratch space.
     """

@@ -1,4 +1,4 @@
-"""What a text says about a move, before anybody looks at a board: for ``san`` and ``reasons``."""
+"""What a text says about a move, without a board: for ``san`` and ``reasons``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOVE = (
     r"|(?P<kind>[PNBRQK]?)(?P<file>[a-h]?)(?P<rank>[1-8]?)[-x:]?(?P<target>[a-h][1-8])"
     r"(?:[=/]?(?P<piece>[NBRQnbrq])|\((?P<piece2>[NBRQ])\))?)"
 )
-"""What reads like a move, marks aside."""
+"""Matches a move without its marks."""
 
 _WHOLE = re.compile(rf"(?:[0-9]+\s*\.+\s*)?{MOVE}(?:\s*e\.?p\.?)?\s*[+#!?]*\.?")
 _NO_PROMOTION = re.compile(r".*[a-h][18][=/(]?(?P<piece>[KkPp])\)?\s*[+#!?]*")
@@ -22,7 +22,7 @@ _KINDS = "?PNBRQK"
 
 
 def is_move(text: str) -> bool:
-    """Whether a text reads like a move, of whatever position."""
+    """Whether a text reads like a move in some position."""
     return _WHOLE.fullmatch(text.strip()) is not None
 
 
@@ -30,11 +30,14 @@ class Pattern:
     """What a text says about a move; what it leaves open is None.
 
     Attributes:
-        kind: of the piece that moves; None where the text gives the square alone, as UCI does.
-        file, rank: where it starts.
-        target: square.
-        promotion: kind.
+        kind: of the piece that moves; None where the text gives only its square, as UCI does.
+        file, rank: of the square it starts from.
+        target: the square it goes to; -1 when castling.
+        promotion: the kind it becomes.
         castle: 2 or -2, how many files the king goes; 0 otherwise.
+
+    Raises:
+        InvalidAction: the text does not read like a move.
     """
 
     def __init__(self, text: str) -> None:
@@ -65,17 +68,17 @@ class Pattern:
         if not match["kind"] and match["file"] and match["rank"]:
             self.kind = None
         elif self.kind == 1 and self.file is None:
-            self.file = self.target & 7  # only a capture goes to another file, and then says from which
+            self.file = self.target & 7  # only a capture changes the file, and it names the old one
 
     def starts(self, square: int) -> bool:
-        """Whether a piece on that square can be meant."""
+        """Whether a piece on this square fits the text."""
         return self.file in (None, square & 7) and self.rank in (None, square >> 3)
 
     def fits(self, move: int, kind: int) -> bool:
-        """Whether a legal move of a piece of that kind is meant."""
+        """Whether a legal move of a piece of this kind fits the text."""
         start, target = move & 63, move >> 6 & 63
         castles = kind == 6 and abs(target - start) == 2
-        if self.castle or (castles and self.file is None):  # Kg1 is one step; who castles says so, or from where
+        if self.castle or (castles and self.file is None):  # Kg1 is one step; castling is O-O, or names its start
             return castles and target - start == self.castle
         return (
             self.kind in (None, kind)

@@ -1,15 +1,15 @@
-"""Games of chess as PGN: read and write.
+"""Reads and writes games of chess as PGN.
 
     for game in iter_pgn("games.pgn"):        # lazily: one game in memory at a time
         print(game.headers["White"], game.moves[:4], game.result)
     text = write_pgn(game)                    # what other programs read
 
-Read: several games in a file, headers, SetUp and FEN, comments ``{}`` and ``;``, glyphs, results, ``%`` lines,
-variations (their words are checked, their moves are not played). Every move of the game itself is played, so an
-impossible one is found. Written: the seven tags first, moves in SAN with ``+`` and ``#``, lines of at most 80
+Reading handles several games in a file, headers, SetUp and FEN, comments ``{}`` and ``;``, glyphs, results, ``%`` lines
+and variations (their tokens are checked, their moves are not played). Every move of the game itself is played, so an
+impossible one is found. Writing puts the seven tags first, moves in SAN with ``+`` and ``#``, in lines of at most 80
 characters.
 
-Left out: variations are dropped when a file is read; variants of chess are refused by name.
+Left out: reading drops variations, and refuses variants of chess by name.
 
 Source: Edwards, "Standard: Portable Game Notation Specification and Implementation Guide" (1994).
 """
@@ -33,10 +33,10 @@ from .pgn_tokens import NAME, Word, words
 __all__ = ["PGNGame", "iter_pgn", "read_pgn", "record_to_pgn", "write_pgn"]
 
 ROSTER = {"Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?", "White": "?", "Black": "?", "Result": "*"}
-"""The seven tags that stand in every game, in this order, with what they say where nothing is known."""
+"""The seven tags of every game, in order, with their values if unknown."""
 
 WIDTH = 80
-"""No written line is longer."""
+"""The longest line written, in characters."""
 
 _RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
 _SUFFIXES = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
@@ -52,9 +52,9 @@ class PGNGame:
             game is written.
         moves: in UCI, from ``fen`` on.
         result: ``1-0``, ``0-1``, ``1/2-1/2`` or ``*``.
-        fen: where the game began.
-        comments: how many moves had been played -> what was said there (0: before the first).
-        glyphs: how many moves had been played -> numeric annotation glyphs of the last of them (``$1`` is 1).
+        fen: the position the game began from.
+        comments: number of moves played -> the comment there (0: before the first).
+        glyphs: number of moves played -> numeric annotation glyphs of the last of them (``$1`` is 1).
     """
 
     headers: dict[str, str] = field(default_factory=dict)
@@ -66,10 +66,10 @@ class PGNGame:
 
 
 def read_pgn(source: str | bytes | Path | Iterable[str] | Iterable[bytes]) -> list[PGNGame]:
-    """All games of a text or file; see ``iter_pgn``, which takes the same and reads lazily.
+    """All games of a text or file; ``iter_pgn`` takes the same sources and reads lazily.
 
     Raises:
-        NotationError: as ``iter_pgn``; ``read`` is a list of all games before the fault, the unfinished one last.
+        NotationError: as ``iter_pgn``; ``read`` lists all games before the fault, the unfinished one last.
     """
     games: list[PGNGame] = []
     try:
@@ -85,13 +85,13 @@ def iter_pgn(source: str | bytes | Path | Iterable[str] | Iterable[bytes]) -> It
     """The games of a text or file, one by one.
 
     Args:
-        source: the text itself or its bytes, or a file: a Path, a name that ends in ``.pgn``, or anything that gives
-            lines. Files and bytes are UTF-8; lines that aren't are taken for Latin-1, as in old files.
+        source: the text itself or its bytes, or a file: a Path, a name that ends in ``.pgn``, or an iterable of lines.
+            Files and bytes are UTF-8; lines that aren't are read as Latin-1, as in old files.
 
     Raises:
         NotationError: something that cannot be read or a move that cannot be played. The message names game, line,
-            column and word, ``at`` is the offset in characters, ``read`` a list with the game up to there.
-        UsageError: there is no such file, or this is neither a text nor lines.
+            column and token; ``at`` is the offset in characters, ``read`` a list with the game up to there.
+        UsageError: the file cannot be opened, or the source is neither a text nor lines.
     """
     reader = _Reader()
     try:
@@ -104,7 +104,7 @@ def iter_pgn(source: str | bytes | Path | Iterable[str] | Iterable[bytes]) -> It
 
 
 def _lines(source: object) -> Iterable[str]:
-    """The lines of a source, with their ends as they came."""
+    """The lines of a source, with their line ends unchanged."""
     if isinstance(source, str) and not (source.endswith(".pgn") and "\n" not in source):
         return io.StringIO(source, newline="")
     if isinstance(source, str | Path):
@@ -126,7 +126,7 @@ def _file_lines(path: Path) -> Iterator[str]:
 
 
 def _decoded(lines: Iterable[object]) -> Iterator[str]:
-    """Lines as texts, whether they came so or as bytes."""
+    """Lines as texts, from texts or bytes."""
     for line in lines:
         if isinstance(line, str):
             yield line
@@ -140,7 +140,7 @@ def _decoded(lines: Iterable[object]) -> Iterator[str]:
 
 
 class _Reader:
-    """Makes games of words."""
+    """Builds games from tokens."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -154,16 +154,14 @@ class _Reader:
         self.line: Line | None = None
 
     def take(self, word: Word) -> Iterator[PGNGame]:
-        """One more word; the game that it ends, if it does."""
+        """Take one more token; yields the game that it ends, if any."""
         if word.kind == "tag":
             if self.begun or (word.text == "Event" and "Event" in self.game.headers):
                 yield from self.end()
             self._tag(word)
         elif word.kind == "open":
             if not self.game.moves:
-                raise _fault(
-                    word, "'(' begins a variation, which stands behind the move it replaces; there is none yet."
-                )
+                raise _fault(word, "'(' begins a variation, which comes after the move it replaces; there is none yet.")
             self.open.append(word)
         elif word.kind == "close":
             if not self.open:
@@ -171,7 +169,7 @@ class _Reader:
             self.open.pop()
         elif self.open:
             if word.kind == "move" and not is_move(word.text):
-                raise _fault(word, f"{word.text!r} stands in a variation and is no move.")
+                raise _fault(word, f"{word.text!r} in a variation is not a move.")
         elif word.kind == "result":
             if self.number > 1 and not self.anything():
                 raise _fault(word, f"{word.text!r} is a second result: the game before it has ended already.")
@@ -181,7 +179,7 @@ class _Reader:
             self._in_game(word)
 
     def end(self) -> Iterator[PGNGame]:
-        """The text, or the next game's first tag, ends a game that has no result of its own."""
+        """End a game without a result token, at the end of the text or the next game's first tag."""
         if self.open:
             raise _fault(self.open[-1], "the variation that '(' begins here has no end. Close it with ).")
         if self.anything():
@@ -189,7 +187,7 @@ class _Reader:
         self.begun = False
 
     def anything(self) -> bool:
-        """Whether there is a game: numbers, glyphs and comments alone make none."""
+        """Whether there is a game; numbers, glyphs and comments alone are not one."""
         return bool(self.game.moves or self.game.headers)
 
     def _finish(self) -> PGNGame:
@@ -241,13 +239,13 @@ def _fault(word: Word, why: str) -> NotationError:
 
 
 def write_pgn(game: PGNGame) -> str:
-    """One game as PGN, an empty line at its end: texts of several games, joined, are a file.
+    """One game as PGN with an empty line at its end: texts of several games can be joined to a file.
 
-    Braces in comments become parentheses, since PGN has no way to write them; line ends and other characters that
-    cannot be printed become spaces.
+    Braces in comments become parentheses, since PGN cannot write them; line ends and other unprintable characters
+    become spaces.
 
     Raises:
-        UsageError: a result, a tag's name or a comment's place that PGN does not know.
+        UsageError: an unknown result, an invalid tag name, or a comment or glyph after a move that is not there.
         NotationError: ``fen`` cannot be read.
         ActionError: a move cannot be played.
     """
@@ -256,7 +254,9 @@ def write_pgn(game: PGNGame) -> str:
     for places in (game.comments, game.glyphs):
         wrong = [k for k in places if not 0 <= k <= len(game.moves)]
         if wrong:
-            raise UsageError(f"Something is said after move {wrong[0]} of a game of {len(game.moves)} half-moves.")
+            raise UsageError(
+                f"A comment or glyph comes after move {wrong[0]} of a game of {len(game.moves)} half-moves."
+            )
     line = Line(game.fen)
     headers = ROSTER | game.headers | {"Result": game.result}
     headers = {name: value for name, value in headers.items() if name not in ("SetUp", "FEN")}
@@ -278,9 +278,9 @@ def _printable(text: str) -> str:
 
 
 def _move_words(game: PGNGame, line: Line) -> Iterator[str]:
-    """Numbers, moves, glyphs and comments, each word by itself."""
+    """Numbers, moves, glyphs and comments, word by word."""
     yield from _comment_words(game.comments.get(0, ""))
-    fresh = True  # black's move needs its number where it doesn't follow white's at once
+    fresh = True  # black's move needs its number if it doesn't directly follow white's
     for played, uci in enumerate(game.moves, 1):
         if line.white:
             yield f"{line.number}."
@@ -319,8 +319,8 @@ def _wrapped(parts: Iterable[str]) -> Iterator[str]:
 def record_to_pgn(record: GameRecord) -> str:
     """A played game as PGN: the writer of ``Game.formats``.
 
-    White is seat 0. Who gave an illegal answer has lost by "rules infraction"; a game that was left or cut off has no
-    result. What was said at a turn stands behind its move.
+    White is seat 0. A player that answered illegally lost by "rules infraction"; an unfinished or truncated game has no
+    result. The comment on a turn comes after its move.
     """
     line = Line(record.start["position"][0])
     game = PGNGame(fen=line.fen(), result=_result(record))

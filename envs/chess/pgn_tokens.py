@@ -1,9 +1,8 @@
-"""The words of a PGN file, one after the other, each with the place where it stands.
+"""The tokens of a PGN file, in order, each with its place.
 
-Lines are read as they are needed, so a file of any length takes no more memory than its longest comment. What counts
-as a word follows the PGN standard's import format (tags, moves, move numbers, annotation glyphs, comments in braces
-and to the end of a line, variations in parentheses, results, lines that ``%`` escapes); whether the words make sense
-is ``pgn.py``'s business.
+Lines are read as they are needed, so a file of any length takes no more memory than its longest comment. Tokens follow
+the PGN standard's import format (tags, moves, move numbers, annotation glyphs, comments in braces and to the end of a
+line, variations in parentheses, results, lines that ``%`` escapes); ``pgn.py`` checks whether they make sense.
 
 Source: Edwards, "Standard: Portable Game Notation Specification and Implementation Guide" (1994), sections 5 to 8.
 """
@@ -20,14 +19,14 @@ __all__ = ["NAME", "Word", "words"]
 
 
 class Word(NamedTuple):
-    """One word of a file.
+    """One token of a file.
 
     Attributes:
         kind: tag, move, number, glyph, comment, open, close or result.
-        text: the word; of a tag its name, of a comment what it says.
+        text: the token; for a tag its name, for a comment its content.
         at: offset in characters from the beginning.
         line, column: the same place for people, from 1.
-        value: of a tag.
+        value: a tag's value.
     """
 
     kind: str
@@ -57,7 +56,7 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _LOOSE_TAG = re.compile(rf'\[\s*(?P<name>{NAME})\s*"(?P<value>.*)"\s*\]\s*$')
-"""A tag whose value holds quotation marks that nobody escaped: understood where it has a line of its own."""
+"""A tag whose value holds unescaped quotation marks: accepted at the end of a line."""
 
 _WHAT_STANDS = {
     "[": 'a tag is written [Name "value"]',
@@ -69,10 +68,10 @@ _WHAT_STANDS = {
 
 
 def words(lines: Iterable[str]) -> Iterator[Word]:
-    """Every word of a text that comes line by line, line ends included.
+    """Every token of a text that comes line by line, with its line ends.
 
     Raises:
-        NotationError: a character that begins no word, or a comment without an end; ``at`` says where.
+        NotationError: a character that begins no token, or a comment without an end; ``at`` is its offset.
     """
     begin = 0  # offset of the line
     opened: Word | None = None
@@ -121,7 +120,7 @@ def words(lines: Iterable[str]) -> Iterator[Word]:
 
 
 def _unknown(line: str, begin: int, number: int, place: int) -> NotationError:
-    """The error about a character that begins no word."""
+    """The error about a character that begins no token."""
     what = line[place:].split()[0]
     hint = _WHAT_STANDS.get(what[0], "neither a tag, a move, a comment nor a result")
     return NotationError(f"line {number}, column {place + 1}: {what!r} cannot be read: {hint}.", at=begin + place)

@@ -1,7 +1,7 @@
-"""A chess position as six words, and what can be asked of one: the ground on which moves, rules and search stand.
+"""A chess position as six uint64, and queries on it: the basis of moves, rules and search.
 
-A position is one row ``[WORDS] uint64``; many are ``[N, WORDS]``. Copying it is copying 48 bytes. Square s is bit s of
-a word: a1 = 0, b1 = 1, ... h8 = 63. Words::
+A position is one row ``[WORDS] uint64``; many are ``[N, WORDS]``. Copying one copies 48 bytes. Square s is bit s: a1 =
+0, b1 = 1, ... h8 = 63. The elements::
 
     0 1 2   the kind of the piece on each square, as three bits: PAWN 1, KNIGHT 2, BISHOP 3, ROOK 4, QUEEN 5, KING 6;
             0 where the square is empty
@@ -17,28 +17,28 @@ a word: a1 = 0, b1 = 1, ... h8 = 63. Words::
 
 A piece's *code* is its kind, plus 8 for black: 1..6 and 9..14, 0 for an empty square. Squares, codes and sets in
 kernels are np.uint64. A *move* is an int: ``from | to << 6 | promotion << 12``, promotion being KNIGHT..QUEEN or 0;
-castling is the king's move, two files wide. It means nothing without the position it is made in.
+castling is the king's move of two files. A move has no meaning without its position.
 
 Kernels (``position`` is a row [WORDS], changed by ``make`` and ``pass_turn`` alone)::
 
     side(position)                  0 white, 1 black to move
     castling(position)              4 bits, as in META: 1 K, 2 Q, 4 k, 8 q
-    en_passant(position)            the square behind the pawn that may be taken now, 64 without one
+    en_passant(position)            the square behind a pawn that can be taken en passant now, else 64
     halfmoves(position), fullmoves(position)
-    piece_at(position, square)      its code
+    piece_at(position, square)      the code of the piece on it
     pieces(position, kind, black)   the set of one side's pieces of a kind
-    occupied(position)              the set of all
-    colour(position, black)         the set of one side's
+    occupied(position)              the set of all pieces
+    colour(position, black)         the set of one side's pieces
     attacked(position, square, black)   whether that side attacks a square
     in_check(position)              whether the side to move is in check
-    copy(position, into)            writes it over another row (numba has no row assignment without allocating)
-    make(position, move)            plays a legal move, in place: copy the row first if you need it again
-    pass_turn(position)             the other side is to move (a search's null move; not while in check)
-    rekey(position)                 computes KEY anew
+    copy(position, into)            writes it over another row (row assignment in numba allocates)
+    make(position, move)            plays a legal move in place
+    pass_turn(position)             passes the turn (a search's null move; not in check)
+    rekey(position)                 recomputes KEY
     knight_attacks, king_attacks(square); bishop_attacks, rook_attacks(square, occupied)
     pawn_attacks(square, black)     squares that a pawn there attacks
 
-The file is longer than most: the tables stand beside the kernels that read them, into which they are baked.
+The file is longer than most: tables are compiled into the kernels that read them, so both share a file.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _CLOCK, _CLOCKS, _MOVE_NUMBER = _U(16), _U(0xFFFF), _U(32)
 
 
 def _steps(moves: list[tuple[int, int]]) -> NDArray[np.uint64]:
-    """[64] where a piece that makes one of these (file, rank) steps can go."""
+    """[64] the squares that a piece with these (file, rank) steps reaches."""
     out = np.zeros(64, np.uint64)
     for square in range(64):
         for dx, dy in moves:
@@ -122,7 +122,7 @@ def _steps(moves: list[tuple[int, int]]) -> NDArray[np.uint64]:
 
 
 def _lines() -> NDArray[np.uint64]:
-    """[64, 8] diagonal, antidiagonal, file and rank through a square: all of it but the square, then the part above."""
+    """[64, 8] diagonal, antidiagonal, file and rank through a square: all but the square, then the part above it."""
     out = np.zeros((64, 8), np.uint64)
     for square in range(64):
         for k, (dx, dy) in enumerate([(1, 1), (-1, 1), (0, 1), (1, 0)]):
@@ -138,7 +138,7 @@ def _lines() -> NDArray[np.uint64]:
 
 
 def _random_words(count: int) -> NDArray[np.uint64]:
-    """[count] fixed random words: SplitMix64 (see ``rng``) in NumPy."""
+    """[count] uint64 of fixed random bits: SplitMix64 (see ``rng``) in NumPy."""
     x = np.arange(1, count + 1, dtype=np.uint64) * _U(0x9E3779B97F4A7C15) + _U(0x636F_7465_7269_6531)
     x = (x ^ (x >> _U(30))) * _U(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> _U(27))) * _U(0x94D049BB133111EB)
@@ -146,14 +146,14 @@ def _random_words(count: int) -> NDArray[np.uint64]:
 
 
 def _piece_keys() -> NDArray[np.uint64]:
-    """[16, 64] by code and square; zero for the codes that are no piece, so that nothing captured changes nothing."""
+    """[16, 64] by code and square; 0 for codes without a piece, so that ``make`` needs no test for a capture."""
     keys = _random_words(16 * 64).reshape(16, 64)
     keys[[0, 7, 8, 15]] = 0
     return keys
 
 
 def _rights_kept() -> NDArray[np.uint64]:
-    """[64] what is left of META when a piece leaves or reaches a square."""
+    """[64] mask of META's bits that remain when a piece leaves or reaches a square."""
     out = np.full(64, ~_0, np.uint64)
     for square, lost in ((4, 0b00011), (7, 0b00001), (0, 0b00010), (60, 0b01100), (63, 0b00100), (56, 0b01000)):
         out[square] = ~_U(lost << 1)
@@ -206,7 +206,7 @@ def pawn_attacks(square: Bits, black: Bits) -> Bits:
     return (pawn << _9) & _NOT_A | (pawn << _7) & _NOT_H
 
 
-# -- questions ---------------------------------------------------------------------------------------------------------
+# -- queries -----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -236,7 +236,7 @@ def halfmoves(position: Position) -> Bits:
 
 @kernel
 def fullmoves(position: Position) -> Bits:
-    """The number of the move to come, from 1."""
+    """The number of the next move, from 1."""
     return position[META] >> _MOVE_NUMBER
 
 
@@ -274,7 +274,7 @@ def pieces(position: Position, kind: Bits, black: Bits) -> Bits:
 
 @kernel
 def attacks_on(square: Bits, occupied: Bits, by: Bits, b0: Bits, b1: Bits, b2: Bits, black: Bits) -> Bits:
-    """Those of the pieces ``by`` (all black, or all white) that attack a square of a board occupied like that."""
+    """The pieces among ``by`` (all of one side) that attack a square when ``occupied`` are the occupied squares."""
     found = KNIGHT_STEPS[square] & b1 & ~(b0 | b2)
     found |= KING_STEPS[square] & b1 & b2
     found |= pawn_attacks(square, _1 - black) & b0 & ~(b1 | b2)
@@ -304,7 +304,7 @@ def in_check(position: Position) -> Any:
 
 @kernel
 def can_take_en_passant(position: Position, target: Bits) -> Any:
-    """Whether the side to move has a legal capture to ``target``, the square that a pawn has just stepped over."""
+    """Whether the side to move has a legal capture to ``target``, the square that a pawn just stepped over."""
     b0, b1, b2, b3 = position[0], position[1], position[2], position[3]
     black = position[META] & _1
     every = b0 | b1 | b2
@@ -380,7 +380,7 @@ def make(position: Position, move: Any) -> None:
 
 @kernel
 def step_over(position: Position, target: Bits) -> None:
-    """Note that the last move was a double step over ``target``, and whether it can be taken en passant."""
+    """Record that the last move was a double step over ``target``, and whether en passant is legal."""
     position[META] |= _EP_STEPPED | target << _SQUARE
     if can_take_en_passant(position, target):
         position[META] |= _EP_LEGAL
@@ -389,7 +389,7 @@ def step_over(position: Position, target: Bits) -> None:
 
 @kernel
 def pass_turn(position: Position) -> None:
-    """The other side is to move; en passant is gone. A search's null move: not for a side in check."""
+    """Pass the turn and clear en passant: a search's null move. Not for a side in check."""
     meta = position[META]
     if meta & _EP_LEGAL != _0:
         position[KEY] ^= FILE_KEYS[meta >> _SQUARE & _7]
@@ -399,7 +399,7 @@ def pass_turn(position: Position) -> None:
 
 @kernel
 def rekey(position: Position) -> None:
-    """Compute KEY from all that it is made of."""
+    """Compute KEY from the rest of the row."""
     meta = position[META]
     key = CASTLING_KEYS[meta >> _1 & _U(15)]
     if meta & _1 != _0:

@@ -1,6 +1,6 @@
-"""Why a move cannot be played, in words: for the messages of ``san``.
+"""Explains why a move cannot be played, for the messages of ``san``.
 
-Nothing here decides what is legal; it explains what ``moves`` has decided, and says so little that it is surely true.
+Nothing here decides what is legal: it explains decisions of ``moves``, and says only what is certain.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def why_not(position: Position, pattern: Pattern) -> str:
     if not own:
         return _nothing_there(board, black, pattern)
     if board[pattern.target] and board[pattern.target] >> 3 == black:
-        return f"on {target} stands a {colour} {_NAMES[board[pattern.target] & 7]}"
+        return f"{target} holds a {colour} {_NAMES[board[pattern.target] & 7]}"
     reaching = [s for s in own if _reaches(position, board, black, s, pattern.target)]
     if not reaching:
         if pattern.kind is not None and len(own) > 1:
@@ -70,8 +70,8 @@ def _nothing_there(board: list[int], black: int, pattern: Pattern) -> str:
     if pattern.file is not None and pattern.rank is not None:
         square = pattern.file + 8 * pattern.rank
         found = board[square]
-        what = f"a {_COLOURS[found >> 3]} {_NAMES[found & 7]}" if found else "nothing"
-        return f"on {_fen.square_name(square)} stands {what}, and {colour} is to move"
+        what = f"holds a {_COLOURS[found >> 3]} {_NAMES[found & 7]}" if found else "is empty"
+        return f"{_fen.square_name(square)} {what}, and {colour} is to move"
     name = _NAMES[pattern.kind or PAWN]
     if pattern.file is not None:
         return f"{colour} has no {name} on the {'abcdefgh'[pattern.file]}-file"
@@ -81,7 +81,7 @@ def _nothing_there(board: list[int], black: int, pattern: Pattern) -> str:
 
 
 def _reaches(position: Position, board: list[int], black: int, start: int, target: int) -> bool:
-    """Whether a piece could go there if its king's safety were no matter."""
+    """Whether a piece could go there if its king's safety did not count."""
     kind, square, every = board[start] & 7, np.uint64(start), np.uint64(occupied(position))
     if kind == PAWN:
         return _pawn_reaches(position, board, black, start, target)

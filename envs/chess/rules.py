@@ -1,21 +1,21 @@
-"""The game of chess: the row of a game in progress, how it ends, and what players see of it.
+"""The game of chess: a game's row, how games end, and what players observe.
 
-Action numbers and observation are those of PettingZoo's chess_v6, from the mover's side of the board: black sees and
-numbers it with the ranks flipped. An action is ``(8 * file + rank) * 73 + plane`` of the piece that moves (for black
-rank 0 is the eighth), and the plane says where to::
+Action numbers and observation are those of PettingZoo's chess_v6, from the mover's side of the board: for black
+the ranks are flipped. An action is ``(8 * file + rank) * 73 + plane`` of the piece that moves (for black
+rank 0 is the eighth), and the plane is the kind of move::
 
-    0-55   like a queen: 8 * (distance - 1) + direction, the directions counted up by file step, then rank step:
+    0-55   like a queen: 8 * (distance - 1) + direction, directions ordered by file step, then rank step:
            0 (-1,-1)  1 (-1,0)  2 (-1,+1)  3 (0,-1)  4 (0,+1)  5 (+1,-1)  6 (+1,0)  7 (+1,+1)
            castling is the king's move; a pawn that reaches the last rank becomes a queen
     56-63  like a knight: (-2,-1) (-2,+1) (-1,-2) (-1,+2) (+1,-2) (+1,+2) (+2,-1) (+2,+1)
     64-72  underpromotion: 64 + 3 * (file step + 1) + (0 knight, 1 bishop, 2 rook)
 
-A game's end is kept as a number, ``ENDINGS`` says of what: mate and stalemate, material that cannot mate, 75 moves and
-the fifth repetition always end it; 50 moves and the third repetition do where the configuration ``claim`` lets somebody
-claim them at once: ``"reached"`` when the position on the board fulfils the rule, ``"chess_v6"`` also when one legal
-move would (the mover may claim before making it), ``"never"`` not at all.
+The row holds how the game ended as an index into ``ENDINGS``. Mate and stalemate, material that cannot mate, 75 moves
+and the fifth repetition always end a game. 50 moves and the third repetition end it if ``claim`` says so: ``"reached"``
+when the position on the board fulfils the rule, ``"chess_v6"`` also when a legal move would (the mover may claim before
+making it), ``"never"`` not at all.
 
-The file is longer than most: all of its kernels read one row, and tables share a file with the kernels that read them.
+The file is longer than most: all its kernels read one row, and tables share a file with the kernels that read them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = ["CLAIMS", "DTYPE", "ENDINGS", "NUM_ACTIONS", "action_of", "begin_at",
 
 NUM_ACTIONS = 64 * 73
 PACKED = 73
-"""Words of a mask as bits."""
+"""The uint64 elements of a packed mask."""
 CLAIMS = ("never", "reached", "chess_v6")
 NEVER, REACHED, AHEAD = range(3)
 ENDINGS = (
@@ -68,8 +68,8 @@ ENDINGS = (
     "threefold repetition",
 )
 LONGEST = (127 * 150, 127 * 100, 127 * 100)
-"""Plies after which a game surely has ended, by claim: pawns make 96 moves at most and 30 pieces can be captured; 150
-or 100 plies pass between two of these, and at the end.
+"""Upper bound on a game's plies, by claim: at most 96 pawn moves and 30 captures, with at most 150 or 100 plies between
+two of these and at the end.
 """
 MATE, STALEMATE, MATERIAL, SEVENTY_FIVE, FIVEFOLD, FIFTY, THREEFOLD = range(1, 8)
 
@@ -87,10 +87,10 @@ DTYPE = np.dtype(
     ],
     align=True,
 )
-"""position: see ``position``. boards: words 0-3 of the last eight positions, that after ply k in slot k % 8; a pawn
-that had just made a double step has kind 7. keys: hashes since the last capture or pawn move, the present one last;
-known: how many; twice: bit k says that key k was the second of its kind. plies: played since the start. repeated: bit
-per slot of ``boards``. claim: index into CLAIMS. over: index into ENDINGS.
+"""position: see ``position``. boards: elements 0-3 of the last eight positions, the one after ply k in slot k % 8; a
+pawn that had just made a double step has kind 7. keys: hashes since the last capture or pawn move, the current one
+last; known: how many; twice: bit k is 1 if key k was the second occurrence. plies: played since the start. repeated:
+one bit per slot of ``boards``. claim: index into CLAIMS. over: index into ENDINGS.
 """
 
 _U = np.uint64
@@ -99,7 +99,7 @@ _12, _16, _24, _32, _48, _56, _63 = (_U(k) for k in (12, 16, 24, 32, 48, 56, 63)
 _DARK = _U(0xAA55_AA55_AA55_AA55)
 _STEPPED, _CLOCK, _CLOCKS = _U(1 << 6), _U(16), _U(0xFFFF)
 CELL = 111
-"""Bytes of an observation's cell: 7, then 13 for each of eight boards."""
+"""Bytes per square of an observation: 7, then 13 for each of eight boards."""
 
 
 _SIDES = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y]
@@ -109,14 +109,14 @@ _PLANES = (
 )
 
 STEPS: NDArray[np.int64] = np.array([x + 8 * y for x, y in _PLANES])
-"""[73] what a plane adds to the mover's square."""
+"""[73] what a plane adds to the number of the start square."""
 
 PROMOTED: NDArray[np.int64] = np.array([0] * 64 + [2, 3, 4] * 3)
-"""[73] the kind that a plane promotes to; 0 for none, or a queen."""
+"""[73] the kind that a plane promotes to; 0 for none or a queen."""
 
 
 def _actions() -> NDArray[np.int16]:
-    """[64, 64] the action that goes from one square to another (underpromotions left out); 0 where none does."""
+    """[64, 64] the action from one square to another (without underpromotions); 0 if there is none."""
     out = np.zeros((64, 64), np.int16)
     for start in range(64):
         for plane, (dx, dy) in enumerate(_PLANES[:64]):
@@ -127,7 +127,7 @@ def _actions() -> NDArray[np.int16]:
 
 
 def _start() -> Position:
-    """[WORDS] the position that games begin with."""
+    """[WORDS] the start position."""
     codes = [*(4, 2, 3, 5, 6, 3, 2, 4), *[1] * 8, *[0] * 32, *[9] * 8, *(12, 10, 11, 13, 14, 11, 10, 12)]
     out = np.zeros(WORDS, np.uint64)
     for square, code in enumerate(codes):
@@ -148,7 +148,7 @@ START = _start()
 @kernel
 def _number(start: Bits, target: Bits, promotion: Bits) -> Any:
     """The action of a move seen from the mover's side."""
-    if promotion == _0 or promotion == _5:  # noqa: SIM109 (a tuple of words is slow)
+    if promotion == _0 or promotion == _5:  # noqa: SIM109 (a tuple is slow)
         return np.int64(ACTIONS[start, target])
     plane = _U(64) + _3 * (target - start - _7) + promotion - _2
     return np.int64((_8 * (start & _7) + (start >> _3)) * _U(73) + plane)
@@ -156,7 +156,7 @@ def _number(start: Bits, target: Bits, promotion: Bits) -> Any:
 
 @kernel
 def action_of(position: Position, move: Any) -> Any:
-    """The action number of a move that is legal in a position."""
+    """The action number of a legal move."""
     code = _U(move)
     turned = _56 * (position[META] & _1)
     return _number(code & _63 ^ turned, code >> _6 & _63 ^ turned, code >> _12)
@@ -164,9 +164,9 @@ def action_of(position: Position, move: Any) -> Any:
 
 @kernel
 def move_of(position: Position, action: Any) -> Any:
-    """The move that an action number means in a position; -1 where its target lies off the board or its piece is none.
+    """The move of an action number in a position; -1 if its target is off the board or its start square is empty.
 
-    It is legal only if the action is.
+    Also -1 for a promotion by another piece or before the last rank. The move is legal only if the action is.
     """
     corner = action // 73
     plane = action - 73 * corner
@@ -189,7 +189,7 @@ def move_of(position: Position, action: Any) -> Any:
 
 @part
 def _note(state: State, i: int) -> Any:
-    """Enter the present position into the history of row i; returns how often it has occurred, this time included."""
+    """Add the current position to the history of row i; returns how often it has occurred, including now."""
     row = state[i]
     position = as_array(row["position"])
     meta, key = position[META], position[KEY]
@@ -217,7 +217,7 @@ def _note(state: State, i: int) -> Any:
 
 @kernel
 def begin_at(state: State, i: int, position: Position) -> None:
-    """Row i starts from a position: nothing is known of what was before."""
+    """Start row i from a position, without history."""
     row = state[i]
     copy(position, as_array(row["position"]))
     boards = row["boards"]
@@ -232,14 +232,14 @@ def begin_at(state: State, i: int, position: Position) -> None:
 
 @entry
 def judge(state: State, i: int, occurred: int) -> Any:
-    """Index into ENDINGS of row i, whose position has occurred so often."""
+    """Index into ENDINGS of row i, whose position has occurred ``occurred`` times."""
     sets = scratch_words()
     return _ending(state, i, occurred, sets, scan(as_array(state[i]["position"]), sets))
 
 
 @part
 def _ending(state: State, i: int, occurred: int, sets: NDArray[np.uint64], end: int) -> Any:
-    """``judge`` where the position's moves are known: sets that ``scan`` wrote."""
+    """``judge`` with the position's moves: ``sets`` that ``scan`` wrote, up to ``end``."""
     row = state[i]
     position = as_array(row["position"])
     stuck = not any_move(sets, end)
@@ -284,7 +284,7 @@ def _cannot_mate(position: Position) -> Any:
 
 @kernel
 def _fifty_ahead(position: Position, sets: NDArray[np.uint64], end: int) -> Any:
-    """Whether a legal move completes fifty moves, at a clock of 99: no capture, no pawn, and the game goes on."""
+    """Whether, at a clock of 99, a legal move without capture or pawn completes fifty moves and the game goes on."""
     turned = _56 * (position[META] & _1)
     scratch = scratch_words()
     for at in range(PIECES - 2, end, 2):
@@ -303,8 +303,8 @@ def _fifty_ahead(position: Position, sets: NDArray[np.uint64], end: int) -> Any:
 def _third_ahead(state: State, i: int, sets: NDArray[np.uint64], end: int) -> Any:
     """Whether a legal move makes a position of the history occur for the third time.
 
-    Such a move takes nothing, is no pawn's and loses no castling right, so its key differs from the present one by the
-    side and the moved piece alone.
+    Such a move captures nothing, moves no pawn and loses no castling right, so its key differs from the current one
+    only by the side and the moved piece.
     """
     row = state[i]
     position, keys, twice = as_array(row["position"]), row["keys"], row["twice"]
@@ -316,7 +316,7 @@ def _third_ahead(state: State, i: int, sets: NDArray[np.uint64], end: int) -> An
         while marked != _0:
             k = 64 * word + np.int64(first(marked))
             marked &= marked - _1
-            if (last - k) & 1 == 0:  # the same side was to move as now
+            if (last - k) & 1 == 0:  # the same side was to move then
                 continue
             change = now ^ keys[k]
             for at in range(PIECES - 2, end, 2):
@@ -331,7 +331,7 @@ def _third_ahead(state: State, i: int, sets: NDArray[np.uint64], end: int) -> An
     return False
 
 
-# -- verbs -------------------------------------------------------------------------------------------------------------
+# -- kernels -----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -348,7 +348,7 @@ def mover(state: State, i: int) -> Any:
 
 @kernel
 def legal(state: State, i: int, player: Player, mask: Mask) -> None:
-    """[4672] the legal actions, for the mover of a running game."""
+    """[4672] the legal actions of the mover of a running game."""
     row = state[i]
     position = as_array(row["position"])
     if row["over"] != 0 or np.int64(position[META] & _1) != player:
@@ -362,7 +362,7 @@ def legal(state: State, i: int, player: Player, mask: Mask) -> None:
 
 @part
 def _pack(sets: NDArray[np.uint64], end: int, packed: NDArray[np.uint64]) -> None:
-    """The actions of sets written by ``scan``, as the bits of PACKED words."""
+    """The actions of sets written by ``scan``, as bits of packed [>= PACKED]."""
     clear(packed, 8 * PACKED)
     for way in range(4):
         targets = sets[WEST] if way == 0 else sets[EAST] if way == 1 else sets[SINGLE] if way == 2 else sets[DOUBLE]
@@ -393,7 +393,7 @@ def _mark(packed: NDArray[np.uint64], action: Any) -> None:
 
 @kernel
 def draw(state: State, i: int, random_word: Word) -> Any:
-    """One of the mover's legal actions, uniformly."""
+    """Sample one of the mover's legal actions uniformly."""
     sets = scratch_words()
     end = scan(as_array(state[i]["position"]), sets)
     code = _U(pick_from(sets, end, below(random_word, count_sets(sets, end)), _0))
@@ -410,7 +410,7 @@ def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> 
 def step_legal(
     state: State, i: int, actions: NDArray[np.int32], rewards: Rewards, packed: NDArray[np.uint64]
 ) -> Status:
-    """The mover moves; the other's actions, which say whether it is mated, go into packed [>= PACKED]."""
+    """The mover moves; if the game goes on, the other side's legal actions go into packed [>= PACKED]."""
     occurred = _move(state, i, actions)
     sets = scratch_words()
     end = scan(as_array(state[i]["position"]), sets)
@@ -422,7 +422,7 @@ def step_legal(
 
 @part
 def _move(state: State, i: int, actions: NDArray[np.int32]) -> Any:
-    """The mover moves; returns how often the position has occurred then."""
+    """The mover moves; returns how often the new position has occurred."""
     row = state[i]
     position = as_array(row["position"])
     make(position, move_of(position, np.int64(actions[np.int64(position[META] & _1)])))
@@ -432,7 +432,7 @@ def _move(state: State, i: int, actions: NDArray[np.int32]) -> Any:
 
 @part
 def _pay(state: State, i: int, ending: int, rewards: Rewards) -> Status:
-    """Row i ends like that after a move, or goes on."""
+    """Write the ending and the rewards of row i; returns its status."""
     if ending == 0:
         return RUNNING
     row = state[i]
@@ -446,12 +446,12 @@ def _pay(state: State, i: int, ending: int, rewards: Rewards) -> Status:
 
 @kernel
 def observe(state: State, i: int, player: Player, out: NDArray[np.bool_]) -> None:
-    """[8, 8, 111] the board from ``player``'s side, its last rank first, and the seven boards before.
+    """[8, 8, 111] the board from ``player``'s side, the rank farthest from it first, and the seven boards before.
 
-    Planes 0-3: own queenside and kingside castling, then the other's; 4: player is black; 5: one cell, the halfmove
-    clock; 6: ones. From 7 on 13 planes a board, the latest first: own pawn, knight, bishop, rook, queen, king, the
-    other's six, and whether the position had occurred before. A pawn that has just made a double step stands on its
-    side's first rank instead.
+    Planes 0-3: own queenside and kingside castling, then the other's; 4: player is black; 5: halfmove clock, a 1 in one
+    cell; 6: ones. From 7 on 13 planes per board, the latest first: own pawn, knight, bishop, rook, queen, king, the
+    other's six, and whether the position had occurred before. A pawn that just made a double step appears on its side's
+    first rank instead.
     """
     row = state[i]
     meta = row["position"][META]
@@ -487,7 +487,7 @@ def observe(state: State, i: int, player: Player, out: NDArray[np.bool_]) -> Non
 def _observe_pieces(
     board: NDArray[np.uint64], where: Bits, black: bool, at: int, times: int, out: NDArray[np.bool_]
 ) -> None:
-    """Mark a board's pieces on some squares: from byte ``at`` of each cell on, and on the boards after that."""
+    """Mark a board's pieces on the squares ``where``, from byte ``at`` of each cell, on ``times`` boards in a row."""
     b0, b1, b2, b3 = board[0] & where, board[1] & where, board[2] & where, board[3]
     stepped = b0 & b1 & b2
     if stepped != _0:
@@ -511,7 +511,7 @@ def _observe_pieces(
 
 @kernel
 def key(state: State, i: int) -> Word:
-    """Position, clock, and the positions that could still be repeated: what the rest of the game depends on."""
+    """Position, clock, and the positions that can still be repeated: all that the rest of the game depends on."""
     row = state[i]
     position = as_array(row["position"])
     word: Word = position[KEY] ^ mix64(position[META] >> _CLOCK & _CLOCKS)

@@ -1,10 +1,10 @@
 """Moves as people write them: ``Nf3``, ``exd5``, ``R1a3``, ``e8=Q``, ``O-O``, ``Qxf7#``.
 
-Written is the standard's shortest form: a piece that shares its target with another of its kind is told apart by file,
-else by rank, else by both, and only legal moves count. All moves of a position are spelt in one pass. Read are also
-long forms (``Ng1-f3``), UCI (``g1f3``), ``0-0``, ``e8Q``, ``exd6 e.p.``, a missing or needless ``x``, and whatever
-marks stand behind; an answer that is no move, no legal move or several moves is an error of its own kind, which says
-why.
+``spell`` writes the shortest form that the standard allows, for all moves of a position in one pass: if another piece
+of the same kind has a legal move to the same square, the file tells them apart, else the rank, else both. ``find`` also
+reads long forms (``Ng1-f3``), UCI (``g1f3``), ``0-0``, ``e8Q``, ``exd6 e.p.``, a missing or needless ``x``, and any
+marks at the end. A text that is not a move, not a legal move, or fits several moves raises a different error for each
+case, and the message says why.
 
 Source: Edwards, "Standard: Portable Game Notation Specification and Implementation Guide" (1994), section 8.2.3.
 """
@@ -25,10 +25,10 @@ from .reasons import why_not
 __all__ = ["find", "is_move", "moves_and_sans", "parse_san", "san", "spell", "with_marks"]
 
 LETTERS = np.frombuffer(b"??NBRQK?", np.uint8)
-"""[8] by kind; pawns have none."""
+"""[8] letters by kind; pawns have none."""
 
 ROOM = 2048
-"""Bytes that all moves of any position fit into: 218 are the most, of at most 7 with the space behind."""
+"""Bytes that hold all moves of any position: at most 218 moves of at most 7 bytes, with the space after each."""
 
 _U = np.uint64
 _63, _7 = _U(63), _U(7)
@@ -37,10 +37,10 @@ _SPACE, _FILE, _RANK, _TAKES, _EQUALS, _DASH, _CASTLE = (np.uint8(ord(c)) for c 
 
 @kernel
 def spell(position: Position, moves: NDArray[np.int32], n: int, out: NDArray[np.uint8]) -> int:
-    """Write the SANs of ``moves[:n]`` into ``out`` [ROOM], a space behind each; returns how many bytes.
+    """Write the SANs of ``moves[:n]`` into ``out`` [ROOM], a space after each; returns the number of bytes.
 
-    ``moves`` are all legal moves of the position, in any order: which of them stands there decides how a move is told
-    apart.
+    ``moves`` must be all legal moves of the position, in any order: whether a move needs a file or rank depends on the
+    others.
     """
     at = 0
     for k in range(n):
@@ -99,7 +99,7 @@ def moves_and_sans(position: Position) -> tuple[list[int], list[str]]:
 
 
 def with_marks(position: Position, move: int, san: str) -> str:
-    """``san`` with ``+`` or ``#`` behind it, if the move gives check or mate."""
+    """``san`` with ``+`` or ``#`` appended if the move gives check or mate."""
     after = np.empty_like(position)
     copy(position, after)
     make(after, move)
@@ -109,16 +109,17 @@ def with_marks(position: Position, move: int, san: str) -> str:
 
 
 def san(fen: str, uci: str, *, marks: bool = True) -> str:
-    """How a move is written: ``san(START, "g1f3")`` is ``"Nf3"``.
+    """The SAN of a move: ``san(START, "g1f3")`` is ``"Nf3"``.
 
     Args:
         fen: the position.
-        uci: a legal move of it.
-        marks: put ``+`` or ``#`` behind a move that gives check or mate.
+        uci: a legal move in that position.
+        marks: append ``+`` or ``#`` to a move that gives check or mate.
 
     Raises:
         NotationError: the FEN cannot be read.
         InvalidAction, IllegalAction: the move cannot be read, or is not legal.
+        UsageError: the move is not a text.
     """
     position = _fen.parse(fen)
     move = _fen.parse_uci(position, uci)
@@ -133,9 +134,9 @@ def parse_san(fen: str, san: str) -> str:
     Raises:
         NotationError: the FEN cannot be read.
         InvalidAction: the text does not read like a move.
-        IllegalAction: it does, but cannot be played here; the message says why.
-        AmbiguousAction: several legal moves are meant; the message names them.
-        UsageError: it is no text.
+        IllegalAction: the text reads like a move, but no legal move fits; the message says why.
+        AmbiguousAction: several legal moves fit; the message names them.
+        UsageError: it is not a text.
     """
     return _fen.uci(find(_fen.parse(fen), san))
 

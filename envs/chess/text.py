@@ -1,18 +1,18 @@
-"""What players are told of a game of chess, and how their answers are read.
+"""Texts of chess positions for players, and the parser of their answers.
 
-Moves are told in SAN without ``+`` and ``#``, everywhere: with them a reader could pick the mate out of a list without
-looking at the board. (PGN keeps them, see ``pgn``.)
+Moves are written in SAN without ``+`` and ``#``: with them a reader could pick the mate from a list without looking at
+the board. (PGN keeps them, see ``pgn``.)
 
 ``describe`` is for people and large models. ``compact`` is one line of fixed width for small ones::
 
     w KQkq -- rnbqkbnrpppppppp................................PPPPPPPPRNBQKBNR>
     |  |    | the 64 squares, a8 b8 ... h8 a7 ... h1
     |  |    the square of a pawn that may be captured en passant, or --
-    |  castling rights, - where one is gone
+    |  castling rights, - for each one lost
     the mover's colour
 
-Capital letters are the mover's own, pieces and rights alike; the squares are not turned, so that the names in the
-answer are theirs. Left out: the clock, the number of the move and past positions.
+Capital letters are the mover's pieces and rights; the board is not turned, so square names keep their places. Left out:
+the clock, the move number and past positions.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ RULES = {
     "reached": f"{_RULES}; 50 moves and the third repetition too, as soon as they are reached.",
     "never": f"{_RULES}.",
 }
-"""What a person is told before the game, by ``claim``."""
+"""The rules for a person, by ``claim``."""
 
 SHOWN = 6
-"""How many of the last moves are told."""
+"""How many of the last moves ``describe`` shows."""
 
 
 # -- the moves of a row ------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ SHOWN = 6
 
 @kernel
 def _spell_row(position: Position, moves: NDArray[np.int32], text: NDArray[np.uint8]) -> int:
-    """Action numbers into ``moves`` [256], their SANs into ``text`` [ROOM]; returns how many bytes of it."""
+    """Action numbers into ``moves`` [256], their SANs into ``text`` [ROOM]; returns the number of bytes."""
     n = generate(position, moves)
     length = spell(position, moves, n, text)
     for k in range(n):
@@ -69,7 +69,7 @@ _KEPT = 1024
 
 
 def _spelt(state: State, i: int) -> dict[Action, str]:
-    """Action -> SAN for all legal moves of the position in row i, ascending; those of the last positions are kept."""
+    """Action -> SAN of all legal moves of the position in row i, ascending; recent positions are cached."""
     position = state["position"][i]
     key = position.tobytes()
     found = _SPELT.get(key)
@@ -89,7 +89,7 @@ def sans(state: State, i: int) -> list[str]:
 
 
 def action_to_text(state: State, i: int, action: Action) -> str:
-    """An action in SAN without ``+`` and ``#``; one that is not legal here by its squares, or by its number."""
+    """An action in SAN without ``+`` and ``#``; an illegal one as UCI, or as its number."""
     san = _spelt(state, i).get(action)
     if san is not None:
         return san
@@ -104,9 +104,9 @@ def parse_action(state: State, i: int, text: str) -> Action:
     """The one legal move that a text names: a move in any usual notation, or a sentence with one in it.
 
     Raises:
-        InvalidAction: nothing in it reads like a move.
-        IllegalAction: what does cannot be played here; the message says why.
-        AmbiguousAction: several moves are meant.
+        InvalidAction: nothing in the text reads like a move.
+        IllegalAction: the move cannot be played here; the message says why.
+        AmbiguousAction: the text names several moves, or one that fits several legal moves.
     """
     position = state["position"][i]
     if state["over"][i]:
@@ -138,7 +138,7 @@ def _one_move(position: Position, text: str) -> int:
 
 
 def describe(state: State, i: int, player: Player) -> str:
-    """FEN, board, the last moves, check, who the player is and the legal moves."""
+    """FEN, board, the last moves, check, the player's colour and the legal moves."""
     position = state["position"][i]
     white = not int(position[META]) & 1
     board = [_fen.PIECES[code] for code in _fen.codes(position)]
@@ -164,9 +164,9 @@ def _ending(state: State, i: int) -> str:
 
 
 def _numbered(played: list[str], position: Position) -> str:
-    """``4. Nf3 Nc6`` of the moves that led to a position."""
+    """The moves that led to a position, numbered: ``4. Nf3 Nc6``."""
     meta = int(position[META])
-    ply = 2 * (meta >> 32) + (meta & 1) - len(played)  # of the first of them; even: white's
+    ply = 2 * (meta >> 32) + (meta & 1) - len(played)  # of the first one; even: white's
     words = []
     for k, san in enumerate(played):
         if (ply + k) % 2 == 0:
@@ -177,7 +177,7 @@ def _numbered(played: list[str], position: Position) -> str:
 
 
 def last_moves(state: State, i: int, most: int = SHOWN) -> list[str]:
-    """The last moves of row i in SAN without marks, at most seven, as far as it remembers them."""
+    """The last moves of row i in SAN without marks, at most ``most`` and seven, as far as the row holds them."""
     row = state[i]
     plies, meta = int(row["plies"]), int(row["position"][META])
     boards = [row["boards"][(plies - k) & 7] for k in range(min(plies, most, 7), -1, -1)]
@@ -207,7 +207,7 @@ def _move_between(before: NDArray[np.uint64], after: NDArray[np.uint64], black: 
 
 
 class _Board:
-    """One board of a row's history, as Python's integers; a pawn that had just made a double step has kind 7 there."""
+    """One board of a row's history as Python integers; a pawn that had just made a double step has kind 7 there."""
 
     def __init__(self, words: NDArray[np.uint64]) -> None:
         b0, b1, b2, b3 = (int(word) for word in words)
@@ -237,11 +237,11 @@ def _squares(position: Position, out: NDArray[np.uint8]) -> None:
 
 
 _LETTERS = [bytes(letters.ljust(256, "?"), "ascii") for letters in (_fen.PIECES, _fen.PIECES.swapcase())]
-"""For white's and for black's move: the letter of each code."""
+"""The letter of each code, with white and with black to move."""
 
 
 def compact(state: State, i: int, player: Player) -> str:
-    """75 characters, see above; both players are shown the mover's line."""
+    """75 characters, as the module says; both players get the mover's line."""
     position = state["position"][i]
     codes = np.empty(64, np.uint8)
     _squares(position, codes)

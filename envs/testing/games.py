@@ -1,9 +1,9 @@
 """One conformance check for all games: ``check_game(game)``.
 
-A new game is tested before its author writes a test: the suite runs this over ``list_envs()``. Each check is a
-function of a Game and raises AssertionError with what it met; ``CHECKS`` lists them.
+It tests a new game before its author writes a test: the test suite runs it over ``list_envs()``. Each check takes a
+Game and raises AssertionError with what is wrong; ``CHECKS`` lists them.
 
-The file is longer than most: all checks stand together, beside the way of playing a game that they share.
+The file is longer than most: it holds all checks together with the random play that they share.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _draw(game: Game) -> str | None:
 
 
 def _random_actions(game: Game, state: Any, i: int, seed: int, turn: int) -> list[int]:
-    """[P] a legal action for everybody who has one, 0 for the others."""
+    """[P] a random legal action of every player that has one, 0 for the others."""
     chosen = []
     for p in range(game.info.players):
         legal = game.legal_actions(state, i, p)
@@ -70,33 +70,32 @@ def _random_actions(game: Game, state: Any, i: int, seed: int, turn: int) -> lis
 
 
 WORK = 200_000
-"""Answers that a check's random plays give at most on the bare kernels, which cost some microseconds each from Python.
-"""
+"""The most actions in a check's random games on the bare kernels; each costs some microseconds from Python."""
 
 SEATS = 4
-"""Seats that are looked at closely in one tick of a world of many; other ones in the next."""
+"""Seats that a check examines per tick in games of more than 8 players; the next tick takes others."""
 
 
 def _seats(game: Game) -> int:
-    """How many answer in a turn."""
+    """How many players act in a turn."""
     return game.info.players if game.info.simultaneous else 1
 
 
 def _plays(game: Game, plays: int) -> Iterator[Iterator[tuple[Any, list[int], np.ndarray[Any, Any] | None, int]]]:
-    """Random plays, seed by seed: fewer and shorter ones where many answer in a turn."""
+    """Random games, seed by seed: fewer and shorter ones if many players act in a turn."""
     plays = max(2, min(plays, WORK // (60 * _seats(game))))
     turns = max(20, WORK // (plays * _seats(game)))
     return (islice(_play(game, seed), turns) for seed in range(plays))
 
 
 def _looked_at(game: Game, turn: int) -> list[int]:
-    """Seats to look at in a turn: all of a few, in turn those of many."""
+    """The seats to examine in a turn: all of up to 8 players, else ``SEATS`` of them in rotation."""
     players = game.info.players
     return list(range(players)) if players <= 8 else [(turn * SEATS + k) % players for k in range(SEATS)]
 
 
 def _play(game: Game, seed: int) -> Iterator[tuple[Any, list[int], np.ndarray[Any, Any] | None, int]]:
-    """Random play on the bare kernels: (state, actions to come, rewards of the last step, status)."""
+    """Random play on the bare kernels: (state, next actions, rewards of the last step, status)."""
     state = game.new_state(1)
     game.kernels.reset(state, 0, np.uint64(seed))
     rewards, status, turn = None, RUNNING, 0
@@ -106,7 +105,7 @@ def _play(game: Game, seed: int) -> Iterator[tuple[Any, list[int], np.ndarray[An
         rewards = np.zeros(game.info.players, np.float32)
         status = game.kernels.step(state, 0, np.array(actions, np.int32), rewards)
         assert status in (RUNNING, TERMINATED, TRUNCATED), (
-            f"step returned {status!r}; it returns RUNNING, TERMINATED or TRUNCATED"
+            f"step returned {status!r}; it must return RUNNING, TERMINATED or TRUNCATED"
         )
         turn += 1
         assert turn <= game.info.max_cycles, f"the game goes on after max_cycles={game.info.max_cycles}"
@@ -128,7 +127,7 @@ ARGUMENTS = {
     "alive": "(state, i, player)",
     "step_legal": "(state, i, actions, rewards, packed)",
 }
-"""What each kernel takes."""
+"""Each kernel's parameters."""
 
 
 def _check_kernels(game: Game) -> None:
@@ -136,7 +135,7 @@ def _check_kernels(game: Game) -> None:
     for verb, kernel in kernels.items():
         assert disabled() or hasattr(kernel, "py_func"), f"{verb} is a plain function; decorate it with @kernel"
         takes, wanted = inspect.signature(getattr(kernel, "py_func", kernel)), ARGUMENTS[verb]
-        assert len(takes.parameters) == wanted.count(",") + 1, f"{verb} takes {wanted}; this one takes {takes}"
+        assert len(takes.parameters) == wanted.count(",") + 1, f"{verb} must take {wanted}; this one takes {takes}"
 
 
 def check_rules(game: Game) -> None:
@@ -144,7 +143,7 @@ def check_rules(game: Game) -> None:
     _check_kernels(game)
     info = game.info
     assert (game.mover(game.new_state(1), 0) == -1) == info.simultaneous, (
-        "mover is -1 in simultaneous games (stepping.defaults.everybody), and only there"
+        "mover must be -1 in simultaneous games (stepping.defaults.everybody), and only in those"
     )
     met: dict[int, Any] = {}
     for play in _plays(game, 40):
@@ -156,12 +155,12 @@ def check_rules(game: Game) -> None:
             may = (movers, [game.legal_actions(state, 0, p) for p in movers])
             if status == RUNNING and met.setdefault(game.key(state, 0), may) != may:
                 raise AssertionError(
-                    f"two positions have the key {game.key(state, 0):016x}, but differ in who may play what: "
+                    f"two positions have the key {game.key(state, 0):016x}, but differ in movers and legal actions: "
                     f"{met[game.key(state, 0)]} and {may}"
                 )
             for p in _looked_at(game, turn):
                 mask = game.legal_mask(state, 0, p)
-                assert set(np.unique(mask)) <= {0, 1}, f"a mask holds other numbers than 0 and 1: {mask}"
+                assert set(np.unique(mask)) <= {0, 1}, f"a mask holds numbers other than 0 and 1: {mask}"
                 full = np.full(info.num_actions, 7, np.int8)
                 game.kernels.legal(state, 0, p, full)
                 assert np.array_equal(mask, full), "legal leaves a part of the mask unwritten"
@@ -171,10 +170,10 @@ def check_rules(game: Game) -> None:
                 _check_observation(game, state, p)
             if status == RUNNING:
                 assert any(game.legal_mask(state, 0, p).any() for p in movers), (
-                    "nobody has a legal action, yet the game runs"
+                    "no player has a legal action, but the game runs"
                 )
             assert game.key(state, 0) == game.key(take(state), 0), "key is not a function of the row"
-            assert to_bytes(game, state) == before, "looking at a state changed it"
+            assert to_bytes(game, state) == before, "reading a state changed it"
             assert rewards is None or np.isfinite(rewards).all(), f"rewards are not finite: {rewards}"
     vec = VecEnv(game, 2, seed=0, autoreset_mode="Disabled")
     vec.reset()
@@ -198,10 +197,10 @@ def _check_observation(game: Game, state: Any, player: int) -> None:
 
 
 def check_text(game: Game) -> None:
-    """Mask == legal list == what parse_action accepts; every legal action's text comes back as that action.
+    """Mask == legal list == what parse_action accepts; every legal action's text is parsed as that action.
 
-    ``parse_action`` does not know who answers: it may take what is legal for another player of a simultaneous game, and
-    games whose rules let actions fail need not refuse what is none now.
+    ``parse_action`` does not know the player: in simultaneous games it may take an action that is legal for another
+    player, and games in which illegal actions fail (``noop``) need not refuse them.
     """
     info = game.info
     asked = range(info.num_actions) if info.num_actions <= 64 else range(0, info.num_actions, info.num_actions // 64)
@@ -215,20 +214,20 @@ def check_text(game: Game) -> None:
             for p in [p for p in _looked_at(game, turn) if p in movers]:
                 legal = game.legal_actions(state, 0, p)
                 texts = [game.action_to_text(state, 0, a) for a in legal]
-                assert len(set(texts)) == len(texts), f"two legal actions are written alike: {texts}"
+                assert len(set(texts)) == len(texts), f"two legal actions have the same text: {texts}"
                 for a, text in zip(legal, texts, strict=True):
-                    assert game.parse_action(state, 0, text) == a, f"{text!r} does not come back as {a}"
+                    assert game.parse_action(state, 0, text) == a, f"{text!r} is not parsed as action {a}"
                 for a in set(asked) - anybody:
                     assert not _accepts(game, state, game.action_to_text(state, 0, a)), (
                         f"parse_action takes {a}, which is not legal"
                     )
                 for face in (game.describe, game.compact):
                     told = face(state, 0, p)
-                    assert isinstance(told, str), f"{face} tells {told!r}"
-                    assert told, f"{face} tells nothing"
+                    assert isinstance(told, str), f"{face} returns {told!r}, not a text"
+                    assert told, f"{face} returns an empty text"
                     strange = sorted(set(told) - set(string.printable))
                     assert not strange, f"{face} uses characters beyond ASCII, which Text spaces do not hold: {strange}"
-                    assert len(told) <= 8192, f"{face} tells {len(told)} characters; Text spaces hold 8192"
+                    assert len(told) <= 8192, f"{face} returns {len(told)} characters; Text spaces hold 8192"
             for bad in ("", "no idea", "\u2603", "99999999999"):
                 assert not _accepts(game, state, bad), f"parse_action takes {bad!r}"
 
@@ -242,7 +241,7 @@ def _accepts(game: Game, state: Any, text: str) -> bool:
 
 
 def _cycle(env: AECGame, seed: int, turn: int) -> Any:
-    """One documented step with a random legal action; everything that was seen."""
+    """One documented AEC step with a random legal action; returns everything observed."""
     observation, reward, terminated, truncated, info = env.last()
     action = None
     if not (terminated or truncated):
@@ -255,12 +254,12 @@ def _cycle(env: AECGame, seed: int, turn: int) -> Any:
 
 
 def _given(env: AECGame | ParallelGame, action: int) -> Any:
-    """An action number as the face takes it."""
+    """An action number in the form that the face takes."""
     return env.table.verbs.pair(action) if isinstance(env.table, PairTable) else action
 
 
 def check_determinism(game: Game) -> None:
-    """500 cycles (ticks of up to 24 agents), resets in between: the same seed gives the same games."""
+    """The same seed gives the same games: 500 cycles, or ticks of up to 24 agents, with resets in between."""
     first, second = AECGame(game), AECGame(game)
     for env in (first, second):
         env.reset(seed=7)
@@ -272,7 +271,7 @@ def check_determinism(game: Game) -> None:
 
 
 def check_copies(game: Game) -> None:
-    """clone, deepcopy, pickle and get_state / set_state in mid-game: equal afterwards, and independent."""
+    """Copies by clone, deepcopy, pickle and get_state / set_state in mid-game are equal and independent."""
     ways: list[Callable[[AECGame], AECGame]] = [AECGame.clone, copy.deepcopy, lambda e: _through_bytes(game, e)]
     if game.info.id in list_envs():
         ways.append(lambda e: pickle.loads(pickle.dumps(e)))
@@ -288,7 +287,7 @@ def check_copies(game: Game) -> None:
             for turn in range(stop, stop + 20 * (1 + seats // 4)):
                 if not env.agents:
                     break
-                assert _equal(_cycle(env, 3, turn), _cycle(twin, 3, turn)), f"a copy goes another way in cycle {turn}"
+                assert _equal(_cycle(env, 3, turn), _cycle(twin, 3, turn)), f"a copy differs in cycle {turn}"
             assert env.agents == twin.agents
 
 
@@ -300,7 +299,7 @@ def _through_bytes(game: Game, env: AECGame) -> AECGame:
 
 
 def check_batched(game: Game) -> None:
-    """Row i of a batch seeded s plays what a lone environment seeded s + i plays, restarts included."""
+    """Row i of a batch seeded s plays the same games as a single environment seeded s + i, restarts included."""
     n, info = 6, game.info
     vec = VecEnv(game, n, seed=11)
     vec.reset()
@@ -348,18 +347,18 @@ def _check_rollout(game: Game) -> None:
         returns += rewards.sum(0, dtype=np.float64)
     sums = rolled.random_rollout(steps)
     rolled.close()
-    assert (sums.steps, sums.episodes) == (n * steps, episodes), "random_rollout counts otherwise than step"
-    assert np.allclose(sums.returns, returns), "random_rollout pays otherwise than step"
+    assert (sums.steps, sums.episodes) == (n * steps, episodes), "random_rollout and step count differently"
+    assert np.allclose(sums.returns, returns), "random_rollout and step pay differently"
     assert to_bytes(game, stepped.get_state()) == to_bytes(game, rolled.get_state()), (
-        "two threads play other games than one"
+        "two threads and one play different games"
     )
-    assert np.array_equal(stepped.observation, rolled.observation), "random_rollout leaves other observations"
-    assert np.array_equal(stepped.action_mask, rolled.action_mask), "random_rollout leaves other masks"
+    assert np.array_equal(stepped.observation, rolled.observation), "random_rollout leaves wrong observations"
+    assert np.array_equal(stepped.action_mask, rolled.action_mask), "random_rollout leaves wrong masks"
     _check_unseen_rollout(game, rolled)
 
 
 def _check_unseen_rollout(game: Game, seen: VecEnv) -> None:
-    """``observe=False``: one thread or two, the same games; where the game draws from its mask, those of ``seen``."""
+    """With ``observe=False`` one and two threads play the same games; without ``Kernels.draw``, those of ``seen``."""
     n, steps = seen.num_envs, 25
     unseen, threads = VecEnv(game, n, seed=5), VecEnv(game, n, seed=5, num_threads=2)
     sums = []
@@ -367,12 +366,12 @@ def _check_unseen_rollout(game: Game, seen: VecEnv) -> None:
         vec.reset()
         sums.append(vec.random_rollout(steps, observe=False))
         vec.close()
-    assert sums[0][:2] == sums[1][:2], "two threads count otherwise than one"
-    assert sums[0].steps == n * steps, "random_rollout(observe=False) counts otherwise than step"
+    assert sums[0][:2] == sums[1][:2], "two threads and one count differently"
+    assert sums[0].steps == n * steps, "random_rollout(observe=False) and step count differently"
     whole = unseen.get_state()
-    assert to_bytes(game, whole) == to_bytes(game, threads.get_state()), "two threads play other games than one"
+    assert to_bytes(game, whole) == to_bytes(game, threads.get_state()), "two threads and one play other games"
     if game.kernels.draw is None:
-        assert to_bytes(game, whole) == to_bytes(game, seen.get_state()), "observe=False plays other games"
+        assert to_bytes(game, whole) == to_bytes(game, seen.get_state()), "observe=False plays different games"
     fresh = VecEnv(game, n)
     fresh.set_state(whole)
     assert np.array_equal(unseen.observation, fresh.observation), "observe=False leaves old observations"
@@ -382,7 +381,7 @@ def _check_unseen_rollout(game: Game, seen: VecEnv) -> None:
 
 
 def _check_draw(game: Game) -> None:
-    """A game's own ``draw`` takes each legal action about as often as the others, and nothing else."""
+    """A game's ``draw`` samples all legal actions about equally often, and no others."""
     if game.kernels.draw is None:
         return
     for turn, (state, _, _, status) in enumerate(_play(game, 8)):
@@ -391,12 +390,12 @@ def _check_draw(game: Game) -> None:
             continue
         drawn = [int(game.kernels.draw(state, 0, np.uint64(word(np.uint64(turn), k)))) for k in range(40 * len(legal))]
         counts = np.array([drawn.count(a) for a in legal])
-        assert counts.sum() == len(drawn), f"draw takes {set(drawn) - set(legal)}, which are not legal"
-        assert ((counts > 8) & (counts < 90)).all(), f"draw is not uniform: {counts} of 40 each"
+        assert counts.sum() == len(drawn), f"draw samples {set(drawn) - set(legal)}, which are not legal"
+        assert ((counts > 8) & (counts < 90)).all(), f"draw is not uniform: counts {counts}, 40 expected of each"
 
 
 def _check_step_legal(game: Game) -> None:
-    """A game's own ``step_legal`` does what ``step`` and ``legal`` do, whatever stood in the words that it writes."""
+    """A game's ``step_legal`` does what ``step`` and ``legal`` do, whatever ``packed`` held before."""
     if game.kernels.step_legal is None:
         return
     for state, actions, _, status in _play(game, 3):
@@ -409,28 +408,30 @@ def _check_step_legal(game: Game) -> None:
             int(game.kernels.step(apart, 0, np.array(actions, np.int32), paid[0])),
             int(game.kernels.step_legal(at_once, 0, np.array(actions, np.int32), paid[1], packed)),
         ]
-        assert then[0] == then[1], f"step says {then[0]}, step_legal {then[1]}"
-        assert _equal(apart, at_once), "step_legal leaves another row than step"
+        assert then[0] == then[1], f"step returns {then[0]}, step_legal {then[1]}"
+        assert _equal(apart, at_once), "step_legal and step leave different rows"
         assert np.array_equal(*paid), f"step pays {paid[0]}, step_legal {paid[1]}"
         if then[0] == RUNNING:
             mask = np.unpackbits(packed.view(np.uint8), bitorder="little")[: game.info.num_actions]
             wanted = game.legal_mask(apart, 0, game.mover(apart, 0))
-            assert np.array_equal(mask, wanted), "step_legal packs other actions than legal marks"
+            assert np.array_equal(mask, wanted), "step_legal and legal mark different actions"
 
 
 def check_state(game: Game) -> None:
-    """Rows as bytes come back equal; the layout hash knows them."""
+    """Rows survive a round trip through bytes; equal layouts have equal hashes."""
     vec = VecEnv(game, 5, seed=1)
     vec.reset()
     vec.random_rollout(2)
     whole = vec.get_state()
-    assert _equal(from_bytes(game, to_bytes(game, whole)), whole), "a snapshot comes back otherwise"
-    assert _equal(from_bytes(game, to_bytes(game, whole.state)), whole.state), "bare rows come back otherwise"
+    assert _equal(from_bytes(game, to_bytes(game, whole)), whole), "a snapshot changes in a round trip through bytes"
+    assert _equal(from_bytes(game, to_bytes(game, whole.state)), whole.state), (
+        "bare rows change in a round trip through bytes"
+    )
     assert layout_hash(whole.state) == layout_hash(game.new_state(1))
 
 
 def check_pettingzoo(game: Game) -> None:
-    """PettingZoo's own tests: api, seed, parallel, max_cycles (where games are long enough) and render."""
+    """PettingZoo's own tests: api, seed, parallel, state, max_cycles (if games are long enough) and render."""
     draw = _draw(game)
 
     env = partial(AECGame, game, draw=draw)
@@ -458,7 +459,7 @@ def check_pettingzoo(game: Game) -> None:
         if game.whole is not None:
             state_test(env(), parallel_env(), num_cycles=10)
         if game.info.simultaneous and game.info.max_cycles > 4:
-            # It samples without masks: an illegal action must not end the game before the last cycle.
+            # It samples without masks, so an illegal action must not end the game early.
             policy = None if game.info.is_world else "resample"
             faces = {"env": partial(env, illegal=policy), "parallel_env": partial(parallel_env, illegal=policy)}
             max_cycles_test(SimpleNamespace(**faces))
@@ -480,10 +481,10 @@ CHECKS: dict[str, Callable[[Game], None]] = {
 
 
 def check_game(game: Game) -> None:
-    """Run every check; games of words have checks of their own (``words``).
+    """Run every check; games of words have other checks (``words``).
 
     Raises:
-        AssertionError: with the first thing that is wrong.
+        AssertionError: names the first fault.
     """
     if isinstance(game, TextGame):
         check_words(game)
@@ -493,10 +494,10 @@ def check_game(game: Game) -> None:
 
 
 def transcript(game: Game, seeds: range = range(4)) -> str:
-    """Random games in words: what every seat is told, what it plays, what it gets. Golden files are made of it.
+    """Random games as text: each seat's compact line, actions and rewards. Golden files hold it.
 
-    Of long games every tenth turn is described, from the 40th on. Of worlds: two games, 60 ticks of each, two seats a
-    tick in short, one in every tenth at length.
+    From turn 40 on, only every tenth turn is described. Of worlds: two games, 60 ticks each, two seats' compact lines
+    per tick and one description every tenth tick.
     """
     world = shares_loops(game)
     lines = [game.rules]

@@ -1,4 +1,4 @@
-"""Conformance of games of words, the part of ``check_game`` that they have to pass instead of the kernels' checks.
+"""Conformance checks of games of words, which ``check_game`` runs instead of the checks on kernels.
 
 Each check raises AssertionError.
 """
@@ -48,11 +48,11 @@ FARAMA_WARNINGS = (
     "The old environment creation API has been deprecated",
     "We recommend agents to be named",
 )
-"""What PettingZoo's test functions warn about, though it is as their documentation has it."""
+"""Warnings of PettingZoo's test functions about behaviour that its documentation describes."""
 
 
 class _Told(str):
-    """A text with the one thing that PettingZoo's api_test reads of an observation and a str does not have."""
+    """A str with ``dtype``, which PettingZoo's api_test reads from an observation."""
 
     dtype = np.dtype(str)
 
@@ -71,7 +71,7 @@ def check_words(game: TextGame) -> None:
 
 
 def _play(game: TextGame, seed: int) -> Iterator[tuple[TextVec, list[Any], Any]]:
-    """Random play: (one game, the messages to come, rewards of the last turn)."""
+    """Random play: (one game, next messages, rewards of the last turn)."""
     vec = TextVec(game, seed=seed, autoreset_mode="Disabled", illegal="raise")
     vec.reset(seed=seed)
     rewards, turn = None, 0
@@ -85,16 +85,16 @@ def _play(game: TextGame, seed: int) -> Iterator[tuple[TextVec, list[Any], Any]]
 
 
 def _check_rules(game: TextGame) -> None:
-    """Who is asked, what is told, what is paid; states are plain data; looking changes nothing."""
+    """Seats asked, texts and rewards are valid; states are plain data; reading changes nothing."""
     for seed in range(20):
         for vec, messages, rewards in _play(game, seed):
             row = vec.state[0]
-            assert json.loads(json.dumps(row)) == row, f"a state comes back otherwise from JSON: {row}"
+            assert json.loads(json.dumps(row)) == row, f"a state changes in a round trip through JSON: {row}"
             before = copy.deepcopy(row)
             asked = list(game.asked(row))
             assert len(asked) == len(set(asked)), f"a seat is asked twice: {asked}"
             if vec.status[0] == RUNNING:
-                assert asked, "nobody is asked, yet the game runs"
+                assert asked, "no seat is asked, but the game is running"
                 assert game.info.simultaneous or len(asked) == 1, f"the game is turn-based, but asks {asked}"
                 said = messages[0] if game.info.simultaneous else {asked[0]: messages[0]}
                 for p in asked:
@@ -104,18 +104,18 @@ def _check_rules(game: TextGame) -> None:
             for p in range(game.info.players):
                 for face in (game.describe, game.compact):
                     told = face(vec.state, 0, p)
-                    assert isinstance(told, str), f"{face} tells {told!r}"
-                    assert 0 < len(told) <= LONGEST, f"{face} tells {len(told)} characters; 1 to {LONGEST} may be"
+                    assert isinstance(told, str), f"{face} returns {told!r}, not a text"
+                    assert 0 < len(told) <= LONGEST, f"{face} returns {len(told)} characters, not 1 to {LONGEST}"
             told_all = game.tell(vec.state, 0) if game.tell else [{}] * game.info.players
             assert len(told_all) == game.info.players, "not every seat has an info"
-            assert json.loads(json.dumps(told_all)) == told_all, f"infos are no plain data: {told_all}"
+            assert json.loads(json.dumps(told_all)) == told_all, f"infos are not plain data: {told_all}"
             assert game.key(vec.state, 0) == game.key([copy.deepcopy(row)], 0), "key is not a function of the state"
-            assert row == before, "looking at a state changed it"
+            assert row == before, "reading a state changed it"
             assert rewards is None or np.isfinite(rewards).all(), f"rewards are not finite: {rewards}"
 
 
 def _check_messages(game: TextGame) -> None:
-    """What is no message is refused, counted and changes nothing; each policy does what it says."""
+    """Invalid messages are refused and counted and change nothing; each policy does what it says."""
     bad: tuple[Any, ...] = (None, 7, b"x", "x" * (game.max_length + 1), "\x00", "\x1b[2J", "\ud800", "a\x7fb")
     bad += ("",) if game.min_length else ()
     for policy in ("lose", "raise", "resample", "noop"):
@@ -139,7 +139,7 @@ def _check_messages(game: TextGame) -> None:
                 assert vec.state == before, f"{message!r} changed the game, though it raised"
                 continue
             assert vec.faults[0, wrong] == 1, f"{message!r} is not counted as illegal"
-            assert vec.faults.sum() == 1, "somebody else's message is counted as illegal"
+            assert vec.faults.sum() == 1, "another player's message is counted as illegal"
             if policy == "lose":
                 assert vec.status[0] != RUNNING, f"{message!r} did not end the game"
                 expected = [-1.0 if p == wrong else 0.0 for p in range(game.info.players)]
@@ -150,7 +150,7 @@ def _check_messages(game: TextGame) -> None:
 
 
 def _cycle(env: AECGame, seed: int, turn: int) -> Any:
-    """One step with a random message; everything that was seen."""
+    """One step with a random message; returns everything observed."""
     seen = env.last()
     message = None
     if not (seen[2] or seen[3]):
@@ -167,13 +167,13 @@ def _through_bytes(game: TextGame, env: AECGame) -> AECGame:
     other = AECGame(game)
     other.reset(seed=99)
     blob = to_bytes(game, env.get_state())
-    assert to_bytes(game, from_bytes(game, blob)) == blob, "a snapshot comes back otherwise"
+    assert to_bytes(game, from_bytes(game, blob)) == blob, "a snapshot changes in a round trip through bytes"
     other.set_state(blob)
     return other
 
 
 def _check_copies(game: TextGame) -> None:
-    """The same seed, the same games; clone, deepcopy, pickle and bytes in mid-game go on alike and apart."""
+    """The same seed gives the same games; copies by clone, deepcopy, pickle and bytes are equal and independent."""
     ways: list[Callable[[AECGame], AECGame]] = [AECGame.clone, copy.deepcopy, lambda e: _through_bytes(game, e)]
     if game.info.id in list_envs():
         ways.append(lambda e: pickle.loads(pickle.dumps(e)))
@@ -189,7 +189,7 @@ def _check_copies(game: TextGame) -> None:
             for turn in range(stop, stop + 200):
                 if not env.agents:
                     break
-                assert _cycle(env, 3, turn) == _cycle(twin, 3, turn), f"a copy goes another way in cycle {turn}"
+                assert _cycle(env, 3, turn) == _cycle(twin, 3, turn), f"a copy differs in cycle {turn}"
             assert env.agents == twin.agents
 
 
@@ -202,7 +202,7 @@ def _check_faces(game: TextGame) -> None:
     seen, _ = parallel.reset(seed=11 + row)
     for turn in range(min(200, 3 * game.info.max_cycles)):
         told = {agent: aec.observe(agent) for agent in aec.agents}
-        assert told == seen, f"the parallel face tells otherwise in turn {turn}"
+        assert told == seen, f"the observations of the parallel face differ in turn {turn}"
         messages = vec.sample_actions()
         asked = list(game.asked(vec.state[row]))
         said = {p: messages[row][p] if game.info.simultaneous else messages[row] for p in asked}
@@ -222,7 +222,7 @@ def _check_faces(game: TextGame) -> None:
 
 
 def _check_pettingzoo(game: TextGame) -> None:
-    """PettingZoo's own tests: api, seed, parallel, max_cycles (where games are long enough) and render."""
+    """PettingZoo's own tests: api, seed, parallel, max_cycles (if games are long enough) and render."""
 
     def env(render_mode: str | None = None, max_cycles: int | None = None) -> AECGame:
         return _AEC(game, render_mode=render_mode, max_cycles=max_cycles)

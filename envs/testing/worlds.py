@@ -1,6 +1,6 @@
-"""Conformance of worlds: actions that fail, the dead, pairs of verb and argument, the whole state, what infos tell.
+"""Conformance checks of worlds: failing actions, deaths, (verb, argument) pairs, the global state and infos.
 
-The part of ``check_game`` that only games with such things have to pass. Each check raises AssertionError.
+The part of ``check_game`` for games that have these. Each check raises AssertionError.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROWS = 8
 
 
 def check_world(game: Game) -> None:
-    """What a game says about itself beyond rules and text; passes where it says nothing."""
+    """Check a game's verbs, ``noop``, ``alive``, ``tell`` and ``whole``; skips those that it lacks."""
     if game.verbs:
         _check_verbs(game)
     if idle_action(game) >= 0:
@@ -38,7 +38,7 @@ def check_world(game: Game) -> None:
 def _check_verbs(game: Game) -> None:
     count = game.info.num_actions
     named = [number for _, numbers in game.verbs for number in numbers]
-    assert set(named) == set(range(count)), f"verbs name {sorted(set(named))}, but there are {count} actions"
+    assert set(named) == set(range(count)), f"verbs cover {sorted(set(named))}, but there are {count} actions"
     assert len(named) == count, "an action has several names"
     verbs = Verbs(game)
     for number in range(count):
@@ -46,7 +46,7 @@ def _check_verbs(game: Game) -> None:
 
 
 def _check_failing(game: Game) -> None:
-    """An illegal action reaches the rules as it came, is counted, and ends nothing; no answer is the idle action."""
+    """An illegal action reaches ``step`` unchanged, is counted and ends nothing; no answer is the idle action."""
     count, players = game.info.num_actions, game.info.players
     rng = np.random.default_rng(1)
     vec = VecEnv(game, ROWS, seed=31, autoreset_mode="Disabled")
@@ -63,9 +63,9 @@ def _check_failing(game: Game) -> None:
         rewards = np.zeros((ROWS, players), np.float32)
         status = [int(game.kernels.step(before, int(i), played[i], rewards[i])) for i in running]
         vec.step(actions)
-        assert np.array_equal(vec.illegal[running], wrong[running]), "illegal actions are not told as such"
+        assert np.array_equal(vec.illegal[running], wrong[running]), "illegal actions are not reported as illegal"
         assert np.array_equal(vec.get_state().illegal[running], (faults + wrong)[running]), "they are miscounted"
-        assert vec.status[running].tolist() == status, "an illegal action changes how the game stands"
+        assert vec.status[running].tolist() == status, "an illegal action changes the game's status"
         assert to_bytes(game, take(before, running)) == to_bytes(game, take(vec.state, running)), (
             "an illegal action changes what the others' actions do"
         )
@@ -73,10 +73,10 @@ def _check_failing(game: Game) -> None:
 
 
 def _check_dead(game: Game) -> None:
-    """The dead stay dead, are paid nothing, have no choice, and end once."""
+    """Dead players stay dead, get no rewards, have no legal actions and end once."""
     vec = VecEnv(game, ROWS, seed=32, autoreset_mode="Disabled")
     vec.reset()
-    assert vec.alive.all(), "somebody is dead when the game begins"
+    assert vec.alive.all(), "a player is dead when the game begins"
     for _ in range(min(game.info.max_cycles, 400)):
         before, running = vec.alive.copy(), vec.status == RUNNING
         if not running.any():
@@ -89,15 +89,15 @@ def _check_dead(game: Game) -> None:
         ended = (terminated | truncated)[running]
         assert not (ended & ~before[running]).any(), "a player ends twice"
         assert np.array_equal(ended, before[running] & (~alive | (vec.status != RUNNING)[:, None])[running])
-        assert (alive.any(1) | (vec.status != RUNNING)).all(), "all are dead, yet the game runs"
+        assert (alive.any(1) | (vec.status != RUNNING)).all(), "all players are dead, but the game is running"
 
 
 def _check_told(game: Game) -> None:
-    """``state()`` lies in its space, ``tell`` gives plain data, and looking changes nothing."""
+    """``state()`` is in its space, ``tell`` returns plain data, and reading changes nothing."""
     if game.tell is not None:
         state = game.new_state(1)
         game.kernels.reset(state, 0, np.uint64(5))
-        assert len(game.tell(state, 0)) == game.info.players, "tell is one dictionary for each player"
+        assert len(game.tell(state, 0)) == game.info.players, "tell must return one dictionary for each player"
     env = ParallelGame(game)
     env.reset(seed=5)
     space = state_space(game)
@@ -107,18 +107,18 @@ def _check_told(game: Game) -> None:
         before = to_bytes(game, env.table.state)
         if space is not None:
             first, second = env.state(), env.state()
-            assert space.contains(first), "state() lies outside of its space"
+            assert space.contains(first), "state() is outside of its space"
             for name, array in first.items():
-                assert np.array_equal(array, second[name]), f"state() tells {name} in two ways"
-                assert not np.shares_memory(array, second[name]), f"state() hands out {name} itself, not a copy"
+                assert np.array_equal(array, second[name]), f"state() returns two values of {name}"
+                assert not np.shares_memory(array, second[name]), f"state() returns {name} itself, not a copy"
         everybody = env.table.told()
         different = len(set(map(id, everybody + env.table.told())))
-        assert different == 2 * len(everybody), "tell hands out a dictionary twice"
+        assert different == 2 * len(everybody), "tell returns the same dictionary twice"
         for told in everybody:
-            assert _plain(told), f"tell gives what is no plain data: {told}"
+            assert _plain(told), f"tell returns something other than plain data: {told}"
             clash = {"action_mask", "illegal", "active_agent", "pair_mask"} & told.keys()
-            assert not clash, f"tell writes over {clash}"
-        assert to_bytes(game, env.table.state) == before, "looking at the world changed it"
+            assert not clash, f"tell overwrites {clash}"
+        assert to_bytes(game, env.table.state) == before, "reading the state changed it"
         env.step(dict.fromkeys(env.agents))
 
 

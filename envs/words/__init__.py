@@ -1,4 +1,4 @@
-"""Games of free text: what a player says is its action. See ``core.text_game`` to write one."""
+"""Games of free text, in which a player's message is its action. ``core.text_game`` makes one."""
 
 from __future__ import annotations
 

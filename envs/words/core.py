@@ -1,8 +1,8 @@
-"""Games of free text: the verbs of ``Game`` in Python, on plain data; what a player says is its action.
+"""Games of free text: the functions of ``Game`` in Python, on plain data; a player's message is its action.
 
-A state is a list of N games, each a dictionary of plain data (what JSON knows, with texts as keys), so that it can be
-copied, stored and compared. There is one action number, 0: "say it"; what is said goes with it as a text. The kernels
-of ``Game`` are Python functions here, and ``step`` takes messages where it takes numbers elsewhere.
+A state is a list of N games, each a dictionary of plain data (as JSON has it, with texts as keys), so that it can be
+copied, stored and compared. There is one action number, 0: "say it"; the message comes as a text. The kernels of
+``Game`` are Python functions here, and ``step`` takes messages instead of numbers.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ..core import Game, GameInfo, Kernels
 __all__ = ["LONGEST", "SAY", "Plain", "TextGame", "is_sayable", "text_game"]
 
 Plain: TypeAlias = dict[str, Any]
-"""One game: plain data that is the same after a way through JSON."""
+"""One game: plain data that is equal after a round trip through JSON."""
 
 SAY: Action = 0
 """The one action number of these games."""
 
 LONGEST = 8192
-"""Characters that a player is told at most."""
+"""The most characters of a text for a player."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,11 @@ class TextGame(Game):
     """Rules of one game of free text, configured; made by ``text_game``.
 
     Attributes:
-        asked: one game -> the seats that are asked now; nobody once it is over.
-        check: one game, a seat, its message -> None; raises an ActionError where the rules refuse it. None: all pass.
-        sample: one game, a seat, a generator -> a message that it may say; what the random player says.
-        max_length, min_length: characters of a message.
-        charset: the characters that a message may hold; None: every character but control characters, line breaks
+        asked: (game) -> the seats that are to answer now; none once the game is over.
+        check: (game, seat, message) -> None; raises an ActionError if the rules refuse the message. None: accepts all.
+        sample: (game, seat, generator) -> a random legal message, for the random player.
+        max_length, min_length: bounds on a message's length in characters.
+        charset: the characters that a message may hold; None: all but control characters, with line breaks and tabs
             allowed.
     """
 
@@ -53,11 +53,12 @@ class TextGame(Game):
     charset: str | None = None
 
     def read(self, state: list[Plain], i: int, player: Player, message: Any) -> str:
-        """The message, if that player may say it in row i.
+        """Return the message if that player may say it in row i.
 
         Raises:
-            InvalidAction: no text, too short, too long, or with a character that messages may not hold.
-            IllegalAction: the player is not asked now; or whatever the rules raise.
+            InvalidAction: not a text, too short, too long, or with a character that messages may not hold.
+            IllegalAction: the player is not asked now.
+            ActionError: the game's ``check`` refuses the message.
         """
         if not isinstance(message, str):
             raise InvalidAction(f"{message!r} ({type(message).__name__}) came; in {self.info.id} an action is a text.")
@@ -78,7 +79,7 @@ class TextGame(Game):
 
 
 def is_sayable(character: str) -> bool:
-    """Whether a character is text: no control character but line break and tab, no half of a surrogate pair."""
+    """Whether messages may hold a character: no surrogates, and no control characters but line break and tab."""
     return character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cs")
 
 
@@ -103,30 +104,30 @@ def text_game(
     charset: str | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> TextGame:
-    """A game of free text from a few functions on one game's plain data.
+    """Make a game of free text from a few functions on one game's plain data.
 
     Args:
-        id: ``"name-vN"``, as it is registered.
+        id: ``"name-vN"``, as registered.
         players: P.
-        rules: what a person is told before the game.
-        begin: seed -> a new game; all chance of the game follows from the seed. A game that keeps it calls it ``seed``:
-            positions are compared without it.
-        tell: game, seat -> what that seat is told now.
-        hear: game, {seat: message} of all who were asked -> (P rewards, status). It changes the game; every message has
+        rules: the rules for a person.
+        begin: (seed) -> a new game; all randomness of the game follows from the seed. A game that stores the seed must
+            call it ``seed``: hashes of positions leave that entry out.
+        tell: (game, seat) -> the text for that seat now.
+        hear: (game, {seat: message} of all seats asked) -> (P rewards, status). It changes the game; the messages have
             been checked.
-        sample: game, seat, generator -> a message that the rules take: what the random player says.
-        max_cycles: turns (ticks) after which the game surely has ended.
-        asked: game -> the seats that are asked now, nobody once it is over; one seat where the game is turn-based.
-            None, in simultaneous games: everybody, until ``hear`` says that it is over, which the game's entry
-            ``over`` then tells.
-        check: game, seat, message -> None; raises IllegalAction or InvalidAction where the rules refuse the message.
-        compact: ``tell`` in as few characters as are unambiguous, for small models.
-        info: game -> what is added to each seat's info, P dictionaries of plain data.
-        simultaneous: all who are asked answer without hearing each other.
-        hidden: seats are told different things.
-        max_length: characters of a message at most.
-        min_length: and at least.
-        charset: those it may hold, as in ``TextGame``.
+        sample: (game, seat, generator) -> a random legal message, for the random player.
+        max_cycles: upper bound on the game's turns (ticks).
+        asked: (game) -> the seats that are to answer now, none once the game is over; one seat if the game is
+            turn-based. None, in simultaneous games: all seats, until the status of ``hear`` ends the game; the game's
+            entry ``over`` is then True.
+        check: (game, seat, message) -> None; raises IllegalAction or InvalidAction if the rules refuse the message.
+        compact: like ``tell``, in as few characters as are unambiguous, for small models. None: ``tell``.
+        info: (game) -> P dictionaries of plain data, added to the seats' infos.
+        simultaneous: all seats asked answer at once, without seeing each other's messages.
+        hidden: seats see different things.
+        max_length: the most characters of a message.
+        min_length: the fewest.
+        charset: the characters it may hold, as in ``TextGame``.
         config: the arguments that make this game again.
 
     Raises:
@@ -202,4 +203,4 @@ def text_game(
 
 
 _OVER = "over"
-"""The entry of a simultaneous game in which nobody is asked any more."""
+"""The entry that marks a finished simultaneous game without ``asked``."""

@@ -1,7 +1,7 @@
-"""Highest string: everybody says a string at once, and the one that sorts last wins. The smallest game of words.
+"""Highest string: all players say a string at once; the one that sorts last wins. The smallest game of words.
 
-Strings are compared as Python compares them: by the code of the first character that differs, and a longer string
-stands above its own beginning. So the optimum is known: the highest character of the alphabet, ``length`` times.
+Strings are compared as in Python: by the code of the first character that differs, and a string is higher than its own
+beginning. So the optimum is known: the highest character of the alphabet, ``length`` times.
 """
 
 from __future__ import annotations
@@ -23,28 +23,31 @@ PRINTABLE = "".join(map(chr, range(32, 127)))
 
 
 def height(message: str, length: int = 8, alphabet: str = PRINTABLE) -> float:
-    """Where a string stands among all of 1 to ``length`` characters: 0 is the lowest, 1 the highest.
+    """The rank of a string among all strings of 1 to ``length`` characters, from 0 (lowest) to 1 (highest).
 
     Args:
-        message: characters of the alphabet.
-        length: of the longest string.
+        message: 1 to ``length`` characters of the alphabet.
+        length: the length of the longest string.
         alphabet: all characters.
     """
     ordered = sorted(set(alphabet))
-    # How many strings begin with a string of k characters, itself included: 1 + A + ... + A ** (length - k).
+    # Number of strings that begin with a string of k characters, itself included: 1 + A + ... + A ** (length - k).
     below = [sum(len(ordered) ** j for j in range(length - k + 1)) for k in range(length + 1)]
     lower = sum(ordered.index(c) * below[k] + 1 for k, c in enumerate(message, 1)) - 1
     return float(lower / (below[0] - 2))
 
 
 def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2, rounds: int = 1) -> TextGame:
-    """Everybody says a string of 1 to ``length`` characters at once; the higher one wins.
+    """All players say a string of 1 to ``length`` characters at once; the higher one wins.
 
     Args:
-        length: of the longest string.
-        alphabet: the characters it may hold, at least two; the printable ones of ASCII by default.
+        length: the length of the longest string.
+        alphabet: the characters of strings, at least two; printable ASCII by default.
         players: P, 2 to 8.
-        rounds: how often.
+        rounds: how many rounds.
+
+    Raises:
+        UsageError: not a positive number, another number of players, or an unusable alphabet.
     """
     longest, seats, total = positive("length", length), positive("players", players), positive("rounds", rounds)
     if not 2 <= seats <= 8:

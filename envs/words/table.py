@@ -1,4 +1,4 @@
-"""One game of words at a table: what the AEC and the parallel face need of ``Table``, over one row of ``TextVec``."""
+"""``Table`` for one game of words, on one row of ``TextVec``: what the AEC and the parallel face need."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _ASCII = "".join(map(chr, range(32, 127))) + "\n"
 
 
 class Utterance(Text):
-    """A text of any characters but control characters; what it samples is printable ASCII.
+    """Texts without control characters but line break and tab; samples are printable ASCII and line breaks.
 
-    Gymnasium's ``Text`` keeps a table of its characters, which Unicode is too large for.
+    Gymnasium's ``Text`` keeps a set of all its characters; Unicode has too many for that.
     """
 
     def __init__(self, max_length: int, *, min_length: int = 1, seed: int | None = None) -> None:
         super().__init__(max_length, min_length=min_length, charset=_ASCII, seed=seed)
 
     def contains(self, x: Any) -> bool:
-        """Whether that is a text of this space."""
+        """Whether ``x`` is a text of this space."""
         return isinstance(x, str) and self.min_length <= len(x) <= self.max_length and all(map(is_sayable, x))
 
     def __repr__(self) -> str:
-        """As Gymnasium writes spaces."""
+        """In the form of Gymnasium's spaces."""
         return f"Utterance({self.min_length}, {self.max_length})"
 
 
@@ -43,7 +43,7 @@ class TextTable(Table):
     """One game of words.
 
     Args:
-        game: the rules.
+        game: the game.
         render_mode: None, ``"human"`` (prints) or ``"ansi"``.
         illegal, illegal_reward, max_cycles: as in ``VecEnv``.
     """
@@ -57,7 +57,7 @@ class TextTable(Table):
         self._look()
 
     def observation_space(self) -> Text:
-        """A new space of what one player is told."""
+        """A new space of one player's observations."""
         return Utterance(LONGEST, min_length=0)
 
     def action_space(self) -> Text:
@@ -70,7 +70,7 @@ class TextTable(Table):
     # -- playing -------------------------------------------------------------------------------------------------------
 
     def read(self, answer: Any) -> Any:
-        """What came, as ``turn`` and ``tick`` take it; what is no text is no answer."""
+        """An answer in the form that ``turn`` and ``tick`` take: a text, or NO_ANSWER for anything else."""
         return answer if isinstance(answer, str) else NO_ANSWER
 
     def turn(self, action: Any) -> None:
@@ -78,7 +78,7 @@ class TextTable(Table):
         self._play({self.mover: action})
 
     def tick(self, actions: Sequence[Any] | NDArray[Any]) -> None:
-        """Everybody's message, in a simultaneous game."""
+        """All players' messages, in a simultaneous game."""
         self._play(actions)
 
     def _play(self, said: Any) -> None:
@@ -86,10 +86,10 @@ class TextTable(Table):
         self._look()
 
     def refuse_illegal(self, player: Player, action: Any) -> None:
-        """The policy ``raise``, of one message to a tick that is not complete.
+        """Check one message of an incomplete tick under the policy ``raise``.
 
         Raises:
-            ActionError: the seat is asked, and may not say this.
+            ActionError: the seat is asked and may not say this.
         """
         if self.limits.illegal == RAISE and player in self.game.asked(self.row.state[0]):
             self.game.read(self.row.state, 0, player, action)
@@ -97,12 +97,12 @@ class TextTable(Table):
     # -- seeing --------------------------------------------------------------------------------------------------------
 
     def info(self, player: Player, asked: bool, told: dict[str, Any]) -> dict[str, Any]:
-        """A player's info: its illegal messages of this game, and what the game told."""
+        """A player's info: the number of its illegal messages in this game, and the game's own entries."""
         return {"illegal": self.faults[player]} | told
 
 
 def table_of(game: Game, **options: Unpack[TableOptions]) -> Table:
-    """A table for any game; games of words are told and answered in texts whatever ``text`` says."""
+    """A table for any game; games of words use texts whatever ``text`` is."""
     if isinstance(game, TextGame):
         options["text"] = True
         return TextTable(game, **options)

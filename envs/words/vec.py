@@ -1,6 +1,6 @@
-"""N games of words side by side: the batched face, with lists of messages where other games take arrays of numbers.
+"""N games of words side by side: the batched face, with lists of messages instead of arrays of numbers.
 
-One row of it is what the AEC and the parallel face play (``table``), so that all faces step games by the same code.
+The AEC and the parallel face play one row of it (``table``), so all faces step games with the same code.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from .core import SAY, Plain, TextGame
 __all__ = ["Message", "TextVec", "vec_of"]
 
 Message: TypeAlias = str | None
-"""What a player says; None is no answer."""
+"""A player's message; None is a missing answer."""
 
-_SAMPLER = 0x5DEECE66D  # keeps the sampler's numbers away from the games'
+_SAMPLER = 0x5DEECE66D  # separates the sampler's random numbers from the games'
 
 
 class TextVec(Rows):
-    """N games of words of one kind, stepped row by row.
+    """N copies of a game of words, stepped row by row.
 
-    Turn-based: one message a row, the mover's; simultaneous: a list of P a row. Seeds, policies for illegal messages
-    and truncation mean what they mean in ``VecEnv``.
+    Turn-based: one message per row, the mover's; simultaneous: a list of P per row. Seeds, policies for illegal
+    messages and truncation are those of ``VecEnv``.
 
     Args:
-        game: the rules.
+        game: the game.
         num_envs: N.
-        seed: used by the first ``reset()`` that names none; None draws one from the system.
-        autoreset_mode: ``"SameStep"`` (what the movers were told last is in ``info["final_obs"]``) or ``"Disabled"``.
+        seed: for a first ``reset()`` without a seed; None takes one from the operating system.
+        autoreset_mode: ``"SameStep"`` (the last observations are in ``info["final_obs"]``) or ``"Disabled"``.
         illegal, illegal_reward, max_cycles: as in ``VecEnv``.
 
     Attributes:
@@ -69,33 +69,33 @@ class TextVec(Rows):
     def _new_arrays(self) -> Arrays:
         return new_arrays(self.game, self.num_envs, together=True)
 
-    # -- what is seen --------------------------------------------------------------------------------------------------
+    # -- observations --------------------------------------------------------------------------------------------------
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
-        """[N, P] whose message was illegal in the last step."""
+        """[N, P] whether the last step's message was illegal."""
         return self.arrays.illegal
 
     @property
     def seed(self) -> NDArray[np.uint64]:
-        """[N] of the rows; with ``episode`` it says which game a row plays."""
+        """[N] the rows' seeds; seed and ``episode`` determine a row's game."""
         return self.arrays.seed
 
     @property
     def episode(self) -> NDArray[np.uint32]:
-        """[N] games begun in a row since it was seeded, less one."""
+        """[N] games started in a row since it was seeded, minus one."""
         return self.arrays.episode
 
     @property
     def action_mask(self) -> Mask:
-        """[N, 1] (simultaneous: [N, P, 1]) int8, 1 = is asked for a message; a new array."""
+        """[N, 1] (simultaneous: [N, P, 1]) int8, 1 = is to answer; a new array."""
         mask: Mask = np.zeros((self.num_envs, self.num_players, 1), np.int8)
         for i in np.flatnonzero(self.status == RUNNING).tolist():
             mask[i, list(self.game.asked(self.state[i]))] = 1
         return mask if self.game.info.simultaneous else mask.max(1, initial=0)
 
     def told(self, i: int) -> Any:
-        """What the mover of row i is told; of simultaneous games the list of what each seat is told."""
+        """The text for the mover of row i; in simultaneous games the list of all seats' texts."""
         if not self.game.info.simultaneous:
             return self.game.describe(self.state, i, max(0, int(self.player[i])))
         return [self.game.describe(self.state, i, p) for p in range(self.num_players)]
@@ -104,7 +104,7 @@ class TextVec(Rows):
         wrong = self.arrays.illegal if self.game.info.simultaneous else self.arrays.illegal.any(1)
         return {"illegal": wrong, "player": self.player}
 
-    # -- verbs ---------------------------------------------------------------------------------------------------------
+    # -- playing -------------------------------------------------------------------------------------------------------
 
     def reset(
         self,
@@ -116,12 +116,16 @@ class TextVec(Rows):
         """Start new games.
 
         Args:
-            seed: row i gets ``seed + i``, or its own of a list [N]. None: each row's next game.
+            seed: row i gets ``seed + i``, or element i of a list [N]. None: each row's next game.
             mask: [N] bool, or row numbers: only these restart. The first reset starts all rows.
             options: ``{"state": rows}`` starts from given rows.
 
         Returns:
-            what the movers are told, [N] (simultaneous: [N][P]) texts, and info.
+            observations, [N] (simultaneous: [N][P]) texts for the movers, and info.
+
+        Raises:
+            UsageError: another number of seeds, or options that are not a dictionary.
+            StateError: rows of another game, truncated, or another number of rows.
         """
         self.begin(seed, mask, options)
         return [self.told(i) for i in range(self.num_envs)], self._info()
@@ -136,7 +140,7 @@ class TextVec(Rows):
         b.faults[rows], b.illegal[rows], b.rewards[rows] = 0, False, 0
 
     def _seed(self, i: int) -> Seed:
-        """The seed of the game that row i plays."""
+        """The seed of row i's current game."""
         return int(episode_seed(self.arrays.seed[i], int(self.arrays.episode[i])))
 
     def step(
@@ -145,17 +149,18 @@ class TextVec(Rows):
         """One turn (tick) of every row; rows that have ended do nothing.
 
         Args:
-            messages: N texts (simultaneous: N lists of P); None is no answer and illegal. What comes from a seat that
-                is not asked is ignored.
+            messages: N texts (simultaneous: N lists of P); None, a missing answer, is illegal. Messages of seats that
+                are not asked are ignored.
             rows: only these rows play.
 
         Returns:
-            what the movers are told [N], rewards [N, P], terminations, truncations [N] (simultaneous: [N, P]) and info:
-            ``"illegal"`` (as terminations), ``"player"``, and after a restart ``"final_obs"`` (None elsewhere).
+            observations [N] (simultaneous: [N][P]), rewards [N, P], terminations, truncations [N] (simultaneous:
+            [N, P]) and info: ``"illegal"`` (shaped like terminations), ``"player"``, and ``"final_obs"`` [N], None for
+            rows that did not restart.
 
         Raises:
-            UsageError: another number of messages.
-            ActionError: an illegal message under the policy ``raise``; rows after it did not play.
+            UsageError: no reset yet, or another number of messages.
+            ActionError: an illegal message under the policy ``raise``; the rows after it did not play.
         """
         self._need_start()
         if len(messages) != self.num_envs:
@@ -191,11 +196,11 @@ class TextVec(Rows):
         )
 
     def play(self, i: int, said: Any) -> Status:
-        """One turn of a running row: rewards, faults, cycles, mover; returns how it then stands.
+        """One turn of a running row: updates rewards, faults, cycles and mover; returns the new status.
 
         Args:
             i: the row.
-            said: from seat to message, for all who are asked.
+            said: the messages by seat, of all seats asked.
         """
         game, b = self.game, self.arrays
         messages: list[Message] = [None] * self.num_players
@@ -225,9 +230,9 @@ class TextVec(Rows):
         return int(advance(self.state, b, i, answers, b.acts[0], self.limits))
 
     def sample_actions(self) -> list[Any]:
-        """A random message of everybody who is asked, [N] (simultaneous: [N][P]); None of the others.
+        """A random message of every player that is asked, [N] (simultaneous: [N][P]); None for the others.
 
-        What a row says follows from its game's seed and the turn alone.
+        A row's messages depend only on its game's seed and the turn.
         """
         drawn: list[list[Message]] = [[None] * self.num_players for _ in range(self.num_envs)]
         for i in np.flatnonzero(self.status == RUNNING).tolist():
@@ -243,7 +248,7 @@ class TextVec(Rows):
 
 
 def vec_of(game: Game, num_envs: int, **limits: Any) -> VecEnv | TextVec:
-    """Games side by side, of any kind; ``limits`` are keyword arguments that both kinds take."""
+    """N games side by side, of any kind; ``limits`` are keyword arguments that all kinds take."""
     if isinstance(game, TextGame):
         return TextVec(game, num_envs, **limits)
     return (PairVec if game.verbs else VecEnv)(game, num_envs, **limits)

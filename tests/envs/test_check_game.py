@@ -100,10 +100,10 @@ def _without_a_status(state, i, actions, rewards):
 @pytest.mark.parametrize(
     ("verb", "wrong", "words"),
     [
-        ("legal", _without_a_player, r"legal takes \(state, i, player, mask\); this one takes \(state, i, mask\)"),
+        ("legal", _without_a_player, r"legal must take \(state, i, player, mask\); this one takes \(state, i, mask\)"),
         ("legal", lambda state, i, player, mask: None, "legal is a plain function; decorate it with @kernel"),
-        ("step", _without_a_status, "step returned None; it returns RUNNING"),
-        ("mover", everybody, "mover is -1 in simultaneous games"),
+        ("step", _without_a_status, "step returned None; it must return RUNNING"),
+        ("mover", everybody, "mover must be -1 in simultaneous games"),
     ],
 )
 def test_a_wrong_kernel_is_explained(verb, wrong, words):
@@ -142,7 +142,7 @@ def test_a_wrong_text_is_found():
         action_to_text=lambda state, i, action: str(8 - action),
         parse_action=lambda state, i, text: game.parse_action(state, i, text),
     )
-    with pytest.raises(AssertionError, match="does not come back"):
+    with pytest.raises(AssertionError, match="is not parsed as action"):
         CHECKS["text"](broken)
 
 

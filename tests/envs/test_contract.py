@@ -87,7 +87,7 @@ def test_a_game_is_named_and_configured_once(scratch):
 
 def test_a_factory_returns_a_game(scratch):
     coterie.register("empty-v0", f"{__name__}:no_game")
-    with pytest.raises(UsageError, match=r"The factory .*:no_game of empty-v0 returned None, which is no Game"):
+    with pytest.raises(UsageError, match=r"The factory .*:no_game of empty-v0 returned None, which is not a Game"):
         make_game("empty-v0")
 
 

@@ -266,9 +266,9 @@ def test_answers_that_are_understood(text):
         ("", InvalidAction, "names no cell"),
         ("4d", InvalidAction, "names no cell"),
         ("d04", InvalidAction, "names no cell"),
-        ("f1", InvalidAction, "f1 is no cell of a board from a1 to e5"),
-        ("a6", InvalidAction, "a6 is no cell of a board from a1 to e5"),
-        ("z99", InvalidAction, "is no cell"),
+        ("f1", InvalidAction, "f1 is not a cell of a board from a1 to e5"),
+        ("a6", InvalidAction, "a6 is not a cell of a board from a1 to e5"),
+        ("z99", InvalidAction, "is not a cell"),
         ("a1 or b2", AmbiguousAction, "several actions: a1, b2"),
         ("c3", IllegalAction, "c3 cannot be played on"),
         ("swap", IllegalAction, "the swap rule is off"),
@@ -285,7 +285,7 @@ def test_no_answer_after_the_end_and_no_late_swap():
         FIVE.parse_action(state, 0, "e5")
     game = GAMES[5, True]
     for moves in ((), ("a1", "b1")):
-        with pytest.raises(IllegalAction, match="O's first move alone"):
+        with pytest.raises(IllegalAction, match="only O's first move"):
             game.parse_action(play(game, *moves), 0, "swap")
 
 
@@ -295,9 +295,9 @@ def test_starting_from_moves():
     assert board(env.table.state, 0) == ".....X..O......."
     assert env.agent_selection == "player_1"
     for moves, words, at, read in [
-        ("a1 e4", "Move 2 of 'a1 e4', at character 3: e4 is no cell", 3, ["a1"]),
+        ("a1 e4", "Move 2 of 'a1 e4', at character 3: e4 is not a cell", 3, ["a1"]),
         ("a1 a1", "a1 cannot be played", 3, ["a1"]),
-        ("a1 b1 swap", "first move alone", 6, ["a1", "b1"]),
+        ("a1 b1 swap", "only O's first move", 6, ["a1", "b1"]),
         ("a1 b1 a2 b2 a3 b3 a4", "ends the game", 18, ["a1", "b1", "a2", "b2", "a3", "b3"]),
         (3, "wants a text of cells", None, None),
     ]:

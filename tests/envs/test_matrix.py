@@ -166,21 +166,21 @@ def test_answers_that_are_not(text, error, message):
 @pytest.mark.parametrize(
     ("payoffs", "message"),
     [
-        (7, "is no table"),
-        ([1, 2], "is no table"),
-        ("abc", "is no table"),
+        (7, "is not a table"),
+        ([1, 2], "is not a table"),
+        ("abc", "is not a table"),
         ([], "rows of different lengths, or none"),
         ([[]], "rows of different lengths, or none"),
         ([[1, 2], [3]], "rows of different lengths"),
         ([[1]], "gives 1 x 1 choices"),
         ([[0] * 21] * 2, "gives 2 x 21 choices, not 2 to 20"),
         ([[1, [2, 3]]], "mixes pairs and numbers"),
-        ([[[1, 2, 3], [1, 2, 3]]], "no pair"),
+        ([[[1, 2, 3], [1, 2, 3]]], "not a pair"),
         ([[1, float("nan")]], "holds nan"),
         ([[1, float("inf")]], "holds inf"),
         ([[1, "2"]], "holds '2'"),
         ([[1, True]], "holds True"),
-        ([[1, 1e9]], "holds 1000000000.0, which is no number below a million"),
+        ([[1, 1e9]], "holds 1000000000.0, which is not a number below a million"),
     ],
 )
 def test_tables_that_are_none(payoffs, message):
@@ -199,9 +199,9 @@ def test_tables_that_are_none(payoffs, message):
         ({"payoffs": [[1, 2]], "actions": ["a", "A"]}, "2 different names are needed"),
         ({"payoffs": [[1, 2]], "actions": ["a b", "c"]}, "2 different names are needed"),
         ({"payoffs": [[1, 2]], "actions": "ab"}, "2 different names are needed"),
-        ({"rounds": 0}, "rounds=0 came; a whole number of 1 to 1,000,000"),
+        ({"rounds": 0}, "rounds=0 came; a whole number from 1 to 1,000,000"),
         ({"rounds": 2.5}, "rounds=2.5 came"),
-        ({"memory": 51}, "memory=51 came; a whole number of 1 to 50"),
+        ({"memory": 51}, "memory=51 came; a whole number from 1 to 50"),
         ({"memory": True}, "memory=True came"),
     ],
 )

@@ -44,7 +44,7 @@ def test_unknown_arguments():
         coterie.make("highest_number-v0", max_numbr=4)
     with pytest.raises(UsageError, match="Did you mean 'illegal'"):
         coterie.make("tictactoe-v0", illegl="lose")
-    with pytest.raises(UsageError, match=r"has no argument 'size'\. It takes none of its own"):
+    with pytest.raises(UsageError, match=r"has no argument 'size'\. It takes no arguments"):
         coterie.make("connect_four-v0", size=3)
 
 

@@ -178,7 +178,7 @@ def test_other_game_version_and_configuration():
         state.from_bytes(make_game("highest_number"), state.to_bytes(NUMBERS, NUMBERS.new_state(1)))
     with pytest.raises(StateError, match="not str"):
         state.from_bytes(TTT, "text")
-    with pytest.raises(StateError, match="no coterie state"):
+    with pytest.raises(StateError, match="not a coterie state"):
         state.from_bytes(TTT, b"PNG")
 
 

@@ -65,7 +65,7 @@ def test_written_otherwise_than_read(given, written):
         ("4k3/8/8/8/8/8/8/p3K3 w - - 0 1", "placement .* a pawn stands on a1", 0),
         ("4k3/pppppppp/p7/8/8/8/8/4K3 w - - 0 1", "placement .* black has 9 pawns", 0),
         ("4k3/8/8/8/8/8/PPPPPPPP/QQ2K3 w - - 0 1", "placement .* white has 1 pieces more", 0),
-        ("4k3/8/8/8/8/8/8/4K3 x - - 0 1", "side to move .* 'x': it is w or b", 20),
+        ("4k3/8/8/8/8/8/8/4K3 x - - 0 1", "side to move .* 'x': it must be w or b", 20),
         ("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "side to move .* on e8, is in check", 22),
         ("4k3/8/8/8/8/8/8/4K3 w K - 0 1", "castling .* K needs the king on e1 and a rook on h1", 22),
         ("r3k2r/8/8/8/8/8/8/R3K2R w KQkk - 0 1", "castling .* at most once", 29),

@@ -159,13 +159,13 @@ def test_no_move_at_all(text):
 @pytest.mark.parametrize(
     ("fen", "text", "why"),
     [
-        (START, "Ke2", "on e2 stands a white pawn"),
+        (START, "Ke2", "e2 holds a white pawn"),
         (START, "Nd4", "no white knight can go to d4"),
         (START, "Qh5", "the white queen on d1 cannot go to h5"),
         (START, "exd3", "the white pawn on e2 cannot go to d3"),
         (START, "e2e5", "the white pawn on e2 cannot go to e5"),
-        (START, "e7e5", "on e7 stands a black pawn, and white is to move"),
-        (START, "e3e4", "on e3 stands nothing"),
+        (START, "e7e5", "e7 holds a black pawn, and white is to move"),
+        (START, "e3e4", "e3 is empty"),
         (START, "Nce4", "white has no knight on the c-file"),
         (START, "N3e4", "white has no knight on rank 3"),
         (START, "O-O", "f1 between king and rook is not empty"),

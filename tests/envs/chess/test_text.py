@@ -169,7 +169,7 @@ def test_answers_that_are_understood(answer, move):
         ("xNf3x", InvalidAction, "names no move"),
         ("e4 or d4", AmbiguousAction, "names several moves: e4, d4"),
         ("after e5 I like Nf3", AmbiguousAction, "several moves: e5, Nf3"),
-        ("Ke2 it is", IllegalAction, "on e2 stands a white pawn"),
+        ("Ke2 it is", IllegalAction, "e2 holds a white pawn"),
         ("e5", IllegalAction, "the white pawn on e2 cannot go to e5"),
     ],
 )

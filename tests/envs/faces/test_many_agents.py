@@ -777,8 +777,11 @@ def test_wrong_verbs_views_and_infos_are_found():
         (dataclasses.replace(game, verbs=VERBS[:2]), "there are 6 actions"),
         (dataclasses.replace(game, verbs=(*VERBS, ("again", (0,)))), "several names"),
         (dataclasses.replace(game, tell=lambda state, i: [{"energy": 1}] * 6), "twice"),
-        (dataclasses.replace(game, tell=lambda state, i: [{"at": state.at[i, 0]} for _ in range(6)]), "no plain data"),
-        (dataclasses.replace(game, tell=lambda state, i: [{"illegal": 1} for _ in range(6)]), "writes over"),
+        (
+            dataclasses.replace(game, tell=lambda state, i: [{"at": state.at[i, 0]} for _ in range(6)]),
+            "other than plain data",
+        ),
+        (dataclasses.replace(game, tell=lambda state, i: [{"illegal": 1} for _ in range(6)]), "overwrites"),
         (dataclasses.replace(game, tell=lambda state, i: []), "one dictionary for each"),
         (
             dataclasses.replace(game, whole=dataclasses.replace(whole, high={"at": 0, "food": 0})),

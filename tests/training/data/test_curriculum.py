@@ -317,7 +317,7 @@ def test_arguments_of_the_game_in_a_file(tmp_path):
         path.write_text(text)
         assert load_config(path).game_arguments == {"size": 5}
     path.write_text("game: hex\nset: [size]")
-    with pytest.raises(UsageError, match="does not read name=value"):
+    with pytest.raises(UsageError, match="is not of the form name=value"):
         load_config(path)
 
 
