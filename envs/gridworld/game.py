@@ -1,4 +1,4 @@
-"""``gridworld-v0``: the factory."""
+"""The factory of ``gridworld-v0``."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def gridworld(
     kinship: Any = None,
     randomize: Any = None,
 ) -> Game:
-    """A world of resources, walls and other agents, where reward may be shared among kin.
+    """A world of resources, walls and other agents, whose rewards can be shared among kin.
 
     Args:
         preset: a name that ``coterie envs gridworld --presets`` lists; without it and ``config``: ``bench_24_48x48``.
-        config: instead: a GridworldConfig, its fields as plain data, or the path of a YAML file.
-        max_steps: this and what follows are fields of GridworldConfig that differ: dataclasses, or plain data with
-            those entries that change.
+        config: instead of a preset: a GridworldConfig, its fields as plain data, or the path of a YAML file.
+        max_steps: this and the following override fields of GridworldConfig: dataclasses, or plain data with only
+            the entries that change.
         slots: as there.
         items: as there.
         objects: as there.
@@ -61,7 +61,7 @@ def gridworld(
 
     Raises:
         UnknownName: a preset or field that doesn't exist.
-        UsageError: a world that can't be.
+        UsageError: the world is impossible.
     """
     fields = {
         "max_steps": max_steps,

@@ -1,4 +1,4 @@
-"""What a gridworld is made of (``sections``); reading it (``fields``, ``files``, ``presets``) and checking it."""
+"""Gridworld configurations: the dataclasses (``sections``), reading (``fields``, ``files``, ``presets``), checks."""
 
 from ..maps.table import Numbers as Terrain
 from .sections import (

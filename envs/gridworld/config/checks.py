@@ -1,6 +1,6 @@
-"""What a gridworld's configuration must hold: every wrong entry is told in one sentence, with its path and a way out.
+"""Checks of a gridworld's configuration: each error names the entry by its path and says how to mend it.
 
-Types were seen to when the configuration was read (``fields.py``); here it is names, numbers and room.
+``fields.py`` checks types while it reads; this file checks names, numbers and room on the map.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .world import plane_names, sizes
 __all__ = ["COSTS", "check"]
 
 COSTS = ("move", "rotate", "use", "attack", "shield", "swap", "gift")
-"""Verbs that may cost energy."""
+"""Verbs that can cost energy."""
 
-# The largest numbers keep sums and differences within the types of state.py (int16 and int32), clocks included.
+# These limits keep sums and differences within the types of state.py (int16 and int32), clocks included.
 _SHORT, _ENERGY, _TICKS, _SIDE = 30_000, 1_000_000, 1_000_000_000, 4096
 _ITEMS, _TYPES, _WINDOW = 25, 125, 15
 
@@ -49,7 +49,7 @@ _BOUNDS: Mapping[str, tuple[int, int]] = {
     "kinship.prestige_every": (0, _TICKS),
     "trait.colour": (0, _SHORT),
 }
-"""Lowest and highest of each number; ``trait`` and ``objects`` for ``randomize``."""
+"""Lowest and highest value of each number; only ``randomize`` reads ``trait.colour``."""
 
 _OBJECT_BOUNDS: Mapping[str, tuple[int, int]] = {
     "hp": (0, _SHORT),
@@ -76,15 +76,15 @@ _GLYPHS_TAKEN = {".": "an empty cell", "@": "an agent"}
 
 
 def check(config: GridworldConfig) -> GridworldConfig:
-    """The same configuration, if a world can be made of it.
+    """Return the configuration unchanged if a world can be built from it.
 
     Raises:
         UnknownName: a name (item, type of object, terrain, mode, ...) that doesn't exist.
-        UsageError: a number out of range, or things that can't go together.
+        UsageError: a number out of range, or settings that exclude each other.
     """
     for part in (_numbers, _items, _objects, _observation, _map):
         part(config)
-    # Some terrains are built to see how much room they leave: by what is right so far.
+    # Some terrains are built to count the room they leave, so this uses only what has passed the checks so far.
     check_terrain(dataclasses.replace(config, kinship=KinshipRules(), randomize={}))
     for part in (_agents, _kinship, _randomize):
         part(config)
@@ -112,8 +112,8 @@ def _numbers(config: GridworldConfig) -> None:
         value = getattr(getattr(config, section), name)
         if path == "observation.kind" and value == "text":
             raise UsageError(
-                "observation.kind is 'text', but texts are a face of every game: leave the kind and say text=True "
-                'in coterie.make("gridworld-v0", text=True).'
+                "observation.kind is 'text', but text works with any kind: leave kind alone and pass text=True: "
+                'coterie.make("gridworld-v0", text=True).'
             )
         _one_of(path, value, known)
     for verb, cost in config.actions.costs.items():
@@ -130,9 +130,9 @@ def _names(path: str, names: Iterable[str], taken: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if not _NAME.fullmatch(name):
-            raise UsageError(f"{path} has {name!r}; a name is made of letters, digits and _, and begins with no digit.")
+            raise UsageError(f"{path} has {name!r}; a name is made of letters, digits and _, and starts with no digit.")
         if name in taken:
-            raise UsageError(f"{path} has {name!r}, which observations call something else; choose another name.")
+            raise UsageError(f"{path} has {name!r}, which names something else in observations; choose another name.")
         if name in seen:
             raise UsageError(f"{path} has {name!r} twice; name each once.")
         seen.add(name)
@@ -148,9 +148,9 @@ def _objects(config: GridworldConfig) -> None:
     names = list(config.objects)
     if not names or names[0] != "wall":
         first = f"begins with {names[0]!r}" if names else "is empty"
-        raise UsageError(f"objects {first}; the first type must be `wall`, which maps and their borders are built of.")
+        raise UsageError(f"objects {first}; the first type must be `wall`, which builds maps and their borders.")
     if len(names) > _TYPES:
-        raise UsageError(f"objects has {len(names)} types; a cell can tell at most {_TYPES} apart.")
+        raise UsageError(f"objects has {len(names)} types; a world can have at most {_TYPES}.")
     _names("objects", names, _TYPE_TAKEN)
     glyphs: dict[str, str] = {}
     for name, kind in config.objects.items():
@@ -166,7 +166,7 @@ def _objects(config: GridworldConfig) -> None:
 
 
 def _some_gain(config: GridworldConfig, path: str, kind: ObjectType) -> None:
-    """A use that gives nothing always fails: such an object was surely meant otherwise."""
+    """Reject an object that takes but gives nothing: every use of it would fail."""
     gives = kind.outputs or kind.energy_gain or kind.reward
     drawn = {f"{path}.energy_gain", "objects.*.energy_gain"} & set(config.randomize)
     if kind.usable and not gives and not drawn:
@@ -181,9 +181,9 @@ def _glyph(path: str, name: str, glyph: str, glyphs: dict[str, str]) -> None:
     if len(glyph) != 1 or not glyph.isprintable() or glyph.isspace():
         raise UsageError(f"{path}.glyph is {glyph!r}; it must be one visible character, such as {name[0]!r}.")
     if glyph in _GLYPHS_TAKEN:
-        raise UsageError(f"{path}.glyph is {glyph!r}, which is {_GLYPHS_TAKEN[glyph]} in maps; choose another.")
+        raise UsageError(f"{path}.glyph is {glyph!r}, which stands for {_GLYPHS_TAKEN[glyph]} in maps; choose another.")
     if glyph in glyphs:
-        raise UsageError(f"{path}.glyph is {glyph!r}, as that of {glyphs[glyph]!r} is; choose another for one of them.")
+        raise UsageError(f"{path}.glyph is {glyph!r}, which {glyphs[glyph]!r} uses too; choose another for one.")
     glyphs[glyph] = name
 
 
@@ -212,8 +212,8 @@ def _map(config: GridworldConfig) -> None:
     here, drawn = config.map, TERRAINS[config.map.terrain].drawn
     if here.text and not drawn:
         raise UsageError(
-            f"map.text is drawn, but map.terrain is {here.terrain!r}; say `terrain: ascii`, or `text: ''` to leave the "
-            "drawing away."
+            f"map.text is drawn, but map.terrain is {here.terrain!r}; write `terrain: ascii`, or `text: ''` to "
+            "drop the drawing."
         )
     if drawn:
         _drawing(config)
@@ -226,7 +226,7 @@ def _map(config: GridworldConfig) -> None:
             first, cells = getattr(region, start), getattr(region, length) or whole
             if first + cells > whole:
                 raise UsageError(
-                    f"{path} reaches from {start} {first} over {cells} cells, beyond the map's {length} of {whole}; "
+                    f"{path} starts at {start} {first} and spans {cells} cells, beyond the map's {length} of {whole}; "
                     f"make its {length} at most {max(0, whole - first)}."
                 )
         _placed(config, f"{path}.objects", region.objects)
@@ -246,7 +246,7 @@ def _drawing(config: GridworldConfig) -> None:
     for k, line in enumerate(lines, 1):
         if len(line) != len(lines[0]):
             raise UsageError(
-                f"map.text: line {k} has {len(line)} cells and line 1 has {len(lines[0])}; fill the shorter with dots."
+                f"map.text: line {k} has {len(line)} cells and line 1 has {len(lines[0])}; pad the shorter with dots."
             )
         for column, glyph in enumerate(line, 1):
             if glyph not in glyphs and glyph not in (".", " ", "@"):
@@ -258,7 +258,7 @@ def _drawing(config: GridworldConfig) -> None:
     if (here.height, here.width) != (len(lines), len(lines[0])):
         raise UsageError(
             f"map.height and map.width are {here.height} and {here.width}, but map.text has {len(lines)} lines of "
-            f"{len(lines[0])}; leave both away, and they are taken from the text."
+            f"{len(lines[0])}; omit both to take them from the text."
         )
 
 
@@ -266,7 +266,7 @@ def _drawing(config: GridworldConfig) -> None:
 
 
 def _agents(config: GridworldConfig) -> None:
-    """Whether there are some, and slots for them."""
+    """Check that the map has agents, and that there are slots for them."""
     agents = sizes(config).agents
     if agents < 1:
         raise UsageError("The map has no agents; set map.agents (or a region's), or draw an @ in map.text.")
@@ -275,7 +275,7 @@ def _agents(config: GridworldConfig) -> None:
     if 0 < config.slots < agents:
         raise UsageError(
             f"slots is {config.slots}, but the map has {agents} agents; raise slots to at least {agents}, or set it to "
-            "0, which means as many as there are."
+            "0 for one slot per agent."
         )
 
 
@@ -288,7 +288,7 @@ def _kinship(config: GridworldConfig) -> None:
         _in_bounds(f"kinship.pct[{k}]", part, 0, 1)
     if kinship.mode in ("teams", "groups") and kinship.labels:
         if len(kinship.labels) != slots:
-            raise UsageError(f"kinship.labels has {len(kinship.labels)} entries for {slots} slots; give one to each.")
+            raise UsageError(f"kinship.labels has {len(kinship.labels)} entries for {slots} slots; give each slot one.")
         highest = (len(kinship.pct) if kinship.mode == "groups" else slots) - 1
         for k, label in enumerate(kinship.labels):
             _in_bounds(f"kinship.labels[{k}]", label, -1, highest)
@@ -298,7 +298,7 @@ def _kinship(config: GridworldConfig) -> None:
             "part, 0 to 1)."
         )
     if kinship.mode == "groups" and len(kinship.pct) > slots:
-        raise UsageError(f"kinship.pct has {len(kinship.pct)} groups for {slots} slots; there can be one a slot.")
+        raise UsageError(f"kinship.pct has {len(kinship.pct)} groups for {slots} slots; give at most one per slot.")
     if kinship.mode == "matrix":
         _matrix(kinship.matrix, slots)
     if kinship.mode == "relatedness" and kinship.pedigree:
@@ -319,8 +319,8 @@ def _matrix(matrix: tuple[tuple[float, ...], ...], slots: int) -> None:
             _in_bounds(f"kinship.matrix[{i}][{j}]", number, 0, _ENERGY)
     if len(matrix) != slots:
         raise UsageError(
-            f"kinship.matrix is {len(matrix)} x {len(matrix)}, but the world has {slots} slots; give a row and a "
-            "column to each."
+            f"kinship.matrix is {len(matrix)} x {len(matrix)}, but the world has {slots} slots; give each slot a "
+            "row and a column."
         )
 
 
@@ -334,8 +334,8 @@ def _pedigree(rows: tuple[tuple[int, int, int], ...], agents: int) -> None:
     for agent in range(agents):
         if agent not in known:
             raise UsageError(
-                f"kinship.pedigree has no row for agent {agent}; give ids 0 to {agents - 1} a row each, "
-                f"[{agent}, -1, -1] for one without known parents."
+                f"kinship.pedigree has no row for agent {agent}; give each id from 0 to {agents - 1} a row, "
+                f"[{agent}, -1, -1] if its parents are unknown."
             )
 
 
@@ -355,7 +355,7 @@ def _randomize(config: GridworldConfig) -> None:
 
 
 def _range_bounds(config: GridworldConfig, name: str) -> tuple[int, int]:
-    """Lowest and highest number of what ``randomize`` names."""
+    """Lowest and highest value of an entry of ``randomize``."""
     if not name.startswith("objects."):
         of_objects = [f"objects.{kind}.cooldown" for kind in config.objects]
         _one_of("name in randomize", name, [*(k for k in RANGES if not k.startswith("objects.")), *of_objects])
@@ -363,13 +363,13 @@ def _range_bounds(config: GridworldConfig, name: str) -> tuple[int, int]:
     parts = name.split(".")
     facts = [known.partition(".")[2] for known in RANGES if known.startswith("objects.")]
     if len(parts) != 3:
-        raise UsageError(f"randomize has {name!r}; for objects it reads objects.TYPE.FACT or objects.*.FACT.")
+        raise UsageError(f"randomize has {name!r}; for objects, write objects.TYPE.FACT or objects.*.FACT.")
     if parts[1] != "*":
         _one_of(f"type of object in randomize.{name}", parts[1], config.objects)
     _one_of(f"fact of objects in randomize.{name}", parts[2], facts)
     if parts[1] != "*" and parts[2] != "hp" and not config.objects[parts[1]].usable:
         raise UsageError(
-            f"randomize.{name} would change nothing: objects.{parts[1]} takes and gives nothing, so nobody can use it; "
-            "give it a recipe of its own first."
+            f"randomize.{name} would change nothing: objects.{parts[1]} takes and gives nothing, so it cannot be used; "
+            "give it a recipe first."
         )
     return _OBJECT_BOUNDS[parts[2]]

@@ -1,18 +1,18 @@
-"""A gridworld's configuration as plain data and as YAML, in and out. ``files.py`` writes and reads files.
+"""Converts a gridworld's configuration to and from plain data and YAML. ``files.py`` writes and reads files.
 
-Plain data is what JSON knows: dicts, lists, numbers, texts, booleans. There are two ways to read it:
+Plain data is what JSON holds: dicts, lists, numbers, strings, booleans. There are two ways to read it:
 
-* ``from_dict``: a configuration of its own. What is missing has its default; a table (objects, counts, costs, ...) that
-  is there stands as it is.
-* ``merge``: what differs from another configuration. Sections and tables change entry by entry; a new entry of a table
-  is added, ``None`` (YAML: ``null``) takes one away. Lists are replaced whole.
+* ``from_dict`` reads a complete configuration. Missing fields take their defaults; a mapping (objects, counts, costs,
+  ...) that is given replaces the default one.
+* ``merge`` reads changes to another configuration. Sections and mappings change entry by entry: a new entry is added,
+  ``None`` (YAML: ``null``) removes one. Lists are replaced whole.
 
-Where a map's ``text`` is given, the rest of its section has other defaults: terrain, height and width are those of the
-drawing, and nothing is placed beside what is drawn. A word alone stands for a section's main field: ``observation:
-tokens``, ``map: maze``, ``kinship: teams``, ``actions: verbs``.
+If a map has ``text``, the rest of its section has other defaults: terrain, height and width are those of the drawing,
+and only what is drawn is placed. A single word sets a section's main field: ``observation: tokens``, ``map: maze``,
+``kinship: teams``, ``actions: verbs``.
 
-A file (or dict) that names a ``preset`` is read the second way, on top of it; any other the first way. ``about`` is a
-line for people.
+A file (or dict) that names a ``preset`` holds changes to that preset; any other is a complete configuration. ``about``
+is a description for people.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from .sections import ActionRules, GridworldConfig, KinshipRules, MapRules, Obse
 __all__ = ["from_dict", "merge", "read_yaml", "to_dict", "to_yaml"]
 
 ABOUT, PRESET = "about", "preset"
-"""Entries of a file that are no fields of a configuration."""
+"""Entries of a file that are not fields of a configuration."""
 
 _SCALARS: dict[Any, tuple[str, Any]] = {
     bool: ("true or false", True),
     int: ("a whole number", 5),
     float: ("a number", 0.5),
-    str: ("a text", "..."),
+    str: ("a string", "..."),
 }
 
 T = TypeVar("T")
 
 
 def to_dict(config: GridworldConfig, whole: bool = True) -> dict[str, Any]:
-    """Plain data that ``from_dict`` reads back equal.
+    """Plain data from which ``from_dict`` makes an equal configuration.
 
     Args:
-        config: any.
-        whole: with False, fields that have their default are left out.
+        config: the configuration.
+        whole: False omits fields that have their default value.
     """
     data = cast("dict[str, Any]", _plain(config, None if whole else GridworldConfig()))
     for ends in data.get("randomize", {}).values():
@@ -58,7 +58,7 @@ def to_dict(config: GridworldConfig, whole: bool = True) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, Any]) -> GridworldConfig:
-    """A configuration of its own; what is missing has its default.
+    """A complete configuration; missing fields take their defaults.
 
     Raises:
         UnknownName: a field that doesn't exist.
@@ -68,14 +68,14 @@ def from_dict(data: Mapping[str, Any]) -> GridworldConfig:
 
 
 def merge(base: GridworldConfig, changes: Mapping[str, Any]) -> GridworldConfig:
-    """Another configuration with some entries changed.
+    """A copy of a configuration with some entries changed.
 
-    A type of object that is taken away leaves the map and ``randomize`` with it; another terrain begins with its own
-    options.
+    Removing a type of object also removes it from the map and from ``randomize``; changing the terrain discards the old
+    terrain's options.
 
     Args:
-        base: stays as it is.
-        changes: nested: ``{"map": {"height": 30}, "objects": {"altar": {"cooldown": 5}, "converter": None}}``.
+        base: the configuration to start from; not modified.
+        changes: nested data: ``{"map": {"height": 30}, "objects": {"altar": {"cooldown": 5}, "converter": None}}``.
 
     Raises:
         UnknownName: a field or entry that doesn't exist.
@@ -88,7 +88,7 @@ def merge(base: GridworldConfig, changes: Mapping[str, Any]) -> GridworldConfig:
 
 
 def to_yaml(config: GridworldConfig, whole: bool = True) -> str:
-    """The text of a file that ``load`` reads back equal; arguments as in ``to_dict``."""
+    """YAML from which ``load`` makes an equal configuration; arguments as in ``to_dict``."""
     return yaml.dump(to_dict(config, whole), Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
 
 
@@ -96,7 +96,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     """The mapping that a YAML file holds.
 
     Raises:
-        UsageError: no such file, no YAML, or no mapping.
+        UsageError: there is no such file, or it does not hold YAML or a mapping.
     """
     try:
         data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
@@ -115,10 +115,10 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 
 
 def _plain(value: Any, default: Any) -> Any:
-    """Plain data; of dataclasses only what differs from the default, if there is one."""
+    """Plain data; from a dataclass only the fields that differ from ``default``, if one is given."""
     if dataclasses.is_dataclass(value):
         entries = ((f.name, getattr(value, f.name), getattr(default, f.name, None)) for f in dataclasses.fields(value))
-        # What a drawn map has by default depends on the drawing.
+        # The defaults of a drawn map depend on the drawing.
         same = type(default) is type(value) and not (isinstance(value, MapRules) and value.text)
         return {
             name: _plain(one, usual if dataclasses.is_dataclass(one) else None)
@@ -133,7 +133,7 @@ def _plain(value: Any, default: Any) -> Any:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Maps of several lines as they are drawn, and what is short and flat in one line."""
+    """Writes drawn maps as blocks of lines, and short flat lists and mappings on one line."""
 
 
 def _line_or_block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -173,14 +173,14 @@ def _wrong(path: str, value: Any, wanted: str) -> UsageError:
 
 
 def _read(hint: Any, value: Any, path: str, base: Any, merging: bool) -> Any:
-    """A value of the annotated type from plain data.
+    """Read a value of the annotated type from plain data.
 
     Args:
         hint: the annotation.
-        value: what came.
+        value: the plain data.
         path: dotted, for messages.
-        base: what stands there now: fields that are missing come from it; None: nothing.
-        merging: tables change entry by entry too.
+        base: the present value, which supplies missing fields; None: there is none.
+        merging: mappings change entry by entry too.
     """
     if dataclasses.is_dataclass(hint):
         return _read_section(cast(type, hint), value, path, base, merging)
@@ -200,7 +200,7 @@ _MAIN: Final[dict[type, str]] = {
     MapRules: "terrain",
     KinshipRules: "mode",
 }
-"""The field of a section for which a word alone stands: ``observation="tokens"``."""
+"""The field of a section that a single word sets: ``observation="tokens"``."""
 
 
 def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -> Any:
@@ -214,7 +214,7 @@ def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -
     if kind is MapRules and isinstance(value.get("text"), str) and value["text"].strip():
         base = _drawn(value["text"])
     if merging and kind is MapRules and value.get("terrain", base.terrain) != base.terrain:
-        base = dataclasses.replace(base, terrain_options={})  # they were another terrain's
+        base = dataclasses.replace(base, terrain_options={})  # they belong to the old terrain
     found = {}
     for name, one in value.items():
         if name not in hints:
@@ -232,7 +232,7 @@ def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -
 
 
 def _dotted(table: Mapping[Any, Any]) -> dict[Any, Any]:
-    """``{"agent": {"energy": ends}}`` as ``{"agent.energy": ends}``: names of ranges may be written either way."""
+    """``{"agent": {"energy": ends}}`` as ``{"agent.energy": ends}``: ranges can be named either way."""
     found: dict[Any, Any] = {}
     for name, value in table.items():
         if isinstance(value, Mapping):
@@ -243,7 +243,7 @@ def _dotted(table: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def _drawn(text: str) -> MapRules:
-    """What a drawn map is where the same words don't say otherwise: as large as the text, and no more than drawn."""
+    """The defaults of a drawn map: the size of the text, and nothing placed but what is drawn."""
     lines = MapRules(text=text).lines
     return MapRules("ascii", len(lines), len(lines[0]), border=0, agents=0, objects={})
 
@@ -254,7 +254,7 @@ def _read_table(hint: Any, value: Any, path: str, base: Any, merging: bool) -> d
     found = dict(base or {}) if merging else {}
     for name, one in value.items():
         if not isinstance(name, str):
-            raise UsageError(f"{path} names {_told(name)}, which YAML reads as no text; write it in quotes.")
+            raise UsageError(f"{path} names {_told(name)}, which YAML does not read as a string; write it in quotes.")
         inner = f"{path}.{name}"
         if one is None and merging:
             if name not in found:
@@ -280,10 +280,10 @@ def _read_list(hint: Any, value: Any, path: str) -> tuple[Any, ...]:
 def _read_scalar(hint: Any, value: Any, path: str) -> Any:
     wanted, example = _SCALARS[hint]
     if hasattr(value, "item") and not hasattr(value, "__len__"):
-        value = value.item()  # numbers of NumPy
+        value = value.item()  # NumPy scalars
     if hint is float and isinstance(value, str):
         try:
-            value = float(value)  # YAML 1.1 reads 1e-3 as a text
+            value = float(value)  # YAML 1.1 reads 1e-3 as a string
         except ValueError:
             raise _wrong(path, value, f"{wanted}, such as {example!r}") from None
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
@@ -295,7 +295,7 @@ def _read_scalar(hint: Any, value: Any, path: str) -> Any:
 
 
 def _without(config: GridworldConfig, gone: set[str]) -> GridworldConfig:
-    """The configuration without what names types of objects that are to be taken away."""
+    """The configuration without the map counts and ranges of the object types in ``gone``."""
 
     def kept(table: Mapping[str, T]) -> dict[str, T]:
         return {name: value for name, value in table.items() if name not in gone}

@@ -13,10 +13,10 @@ __all__ = ["dump", "from_dict", "load", "merge", "read_yaml", "to_dict", "to_yam
 
 
 def dump(config: GridworldConfig, path: str | Path) -> None:
-    """Write a YAML file.
+    """Write a configuration to a YAML file.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: the file cannot be written.
     """
     try:
         Path(path).write_text(to_yaml(config), encoding="utf-8")
@@ -25,9 +25,9 @@ def dump(config: GridworldConfig, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> GridworldConfig:
-    """Read a YAML file; ``fields.py`` says in which two ways one can be written.
+    """Read a configuration from a YAML file; ``fields.py`` describes its two forms.
 
     Raises:
-        UsageError: no such file, no YAML, or what it says is no world.
+        UsageError: there is no such file, it is not YAML, or it does not describe a valid world.
     """
     return configure(config=path)

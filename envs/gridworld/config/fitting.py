@@ -1,4 +1,4 @@
-"""Whether a map can be built: how much room its terrain surely leaves, and whether everything finds a place."""
+"""Checks that a map can be built: that its terrain always leaves enough room for everything placed on it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["check_terrain", "open_cells"]
 
 
 def open_cells(config: GridworldConfig) -> int:
-    """How many cells this terrain leaves empty for certain: no more than that can be placed."""
+    """How many cells this terrain leaves empty with any seed, at least: the most that can be placed."""
     here = config.map
     room = TERRAINS[here.terrain].room
     return _built(config) if room is None else room(here, options_of(here.terrain, here.terrain_options))
 
 
 def _built(config: GridworldConfig) -> int:
-    """Empty cells of a terrain that is the same with every seed, counted."""
+    """The number of empty cells of a terrain that is the same with every seed."""
     world = new_world(config, 1)
     build(world, 0)
     h, w, b = config.map.height, config.map.width, config.map.border
@@ -31,11 +31,11 @@ def _built(config: GridworldConfig) -> int:
 
 
 def check_terrain(config: GridworldConfig) -> None:
-    """Whether the map can be built.
+    """Check that the map can be built.
 
     Raises:
         UnknownName: no such terrain or option.
-        UsageError: an option out of its range, a map too small for its terrain or for what is to be placed on it.
+        UsageError: an option is out of range, or the map is too small for its terrain or for what is placed on it.
     """
     here = config.map
     terrain = terrain_of(here.terrain)
@@ -59,14 +59,14 @@ def check_terrain(config: GridworldConfig) -> None:
 
 
 def _check_room(config: GridworldConfig) -> None:
-    """Whether everything finds an empty cell: on the whole map, and in each region whose cells are known beforehand."""
+    """Check for enough empty cells on the whole map, and in each region if the terrain leaves regions empty."""
     here, regions = config.map, terrain_regions(config.map)
     wanted = [region.agents + sum(region.objects.values()) for region in regions]
     room = open_cells(config)
     if sum(wanted) > room:
         raise UsageError(
-            f"{sum(wanted)} agents and objects are to be placed, and a map of {here.height}x{here.width} with the "
-            f"terrain {here.terrain!r} has room for {room} of them. Make it larger or place fewer."
+            f"{sum(wanted)} agents and objects must be placed, but a map of {here.height}x{here.width} with "
+            f"the terrain {here.terrain!r} has room for {room} of them. Make it larger or place fewer."
         )
     if not TERRAINS[here.terrain].open_regions:
         return
@@ -78,7 +78,7 @@ def _check_room(config: GridworldConfig) -> None:
     for region, count, cells in zip(regions, wanted, owned, strict=True):
         if count > cells:
             raise UsageError(
-                f"{count} agents and objects are to be placed in the region of {region.height}x{region.width} cells at "
-                f"row {region.top}, column {region.left}, which has {cells} of its own (a cell belongs to the last "
+                f"{count} agents and objects must be placed in the region of {region.height}x{region.width} cells at "
+                f"row {region.top}, column {region.left}, which has room for {cells} (a cell belongs to the last "
                 "region that contains it). Make it larger or place fewer."
             )

@@ -1,6 +1,6 @@
-"""Gridworlds by name, and the way from a user's words to a checked configuration.
+"""Gridworlds by name, and how a user's arguments become a checked configuration.
 
-Presets are YAML files in ``data/``, written as ``fields.py`` explains; a new file there is a new preset.
+Presets are YAML files in ``data/``, in the form that ``fields.py`` describes; a new file there is a new preset.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .world import all_regions, sizes
 __all__ = ["DEFAULT", "arguments", "configure", "configured", "list_presets", "named", "preset"]
 
 DEFAULT = "bench_24_48x48"
-"""The preset where nothing else is said."""
+"""The preset used without ``preset`` and ``config``."""
 
 _FOLDER = Path(__file__).parent.parent / "data"
 
@@ -35,14 +35,14 @@ def _files() -> dict[str, Path]:
 
 @cache
 def _written(name: str) -> Mapping[str, Any]:
-    """What the preset's file says."""
+    """The data in the preset's file."""
     if name not in _files():
         raise UnknownName("gridworld preset", name, _files())
     return read_yaml(_files()[name])
 
 
 def list_presets() -> dict[str, str]:
-    """Name of each preset -> what it is, in one line; the default comes first, small worlds before large ones."""
+    """Name -> one-line description of each preset; the default first, then by size of the map."""
     size = {name: (name != DEFAULT, _area(name), name) for name in _files()}
     return {name: str(_written(name)[ABOUT]) for name in sorted(size, key=lambda name: size[name])}
 
@@ -53,7 +53,7 @@ def _area(name: str) -> int:
 
 
 def preset(name: str) -> GridworldConfig:
-    """The configuration of a preset, the caller's own.
+    """A new copy of a preset's configuration.
 
     Raises:
         UnknownName: no such preset.
@@ -71,16 +71,16 @@ def configure(
     config: GridworldConfig | Mapping[str, Any] | str | Path | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> GridworldConfig:
-    """The complete, checked configuration that a user's words mean.
+    """The complete, checked configuration that a user's arguments describe.
 
     Args:
-        preset: a name; without it and without ``config``, the default.
+        preset: a name; without it and without ``config``, ``DEFAULT``.
         config: instead of a preset: a configuration, plain data, or the path of a YAML file.
-        overrides: what differs from it, as ``files.merge`` reads it.
+        overrides: changes to it, as ``files.merge`` reads them.
 
     Raises:
         UnknownName: a preset, field or name that doesn't exist.
-        UsageError: a world that can't be.
+        UsageError: the world is impossible.
     """
     try:
         return check(_built(arguments(preset, config, overrides)))
@@ -95,21 +95,21 @@ def arguments(
     config: GridworldConfig | Mapping[str, Any] | str | Path | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The same words as plain data, short and complete: files are read, configurations taken apart.
+    """The same arguments as plain data, with files read and dataclasses converted.
 
-    ``configure(**...)`` of the three takes them back: a ``preset`` or a ``config``, and the overrides by field.
+    Returns ``preset`` or ``config``, and each override under its field; ``configured`` reads the result.
 
     Raises:
         UnknownName, UsageError: as ``configure``.
     """
     if preset is not None and config is not None:
         raise UsageError(
-            f"preset={preset!r} and config= both say which world it is; write `preset: {preset}` into the "
-            "configuration and leave preset= away, or the other way round."
+            f"preset={preset!r} and config= both say which world it is; drop config=, or drop preset= and "
+            f"write `preset: {preset}` into the configuration."
         )
     changes = dict(overrides or {})
     if any(_holds_dataclass(value) for value in changes.values()):
-        # A dataclass stands for a whole section; plain data could only be laid over the one that stands.
+        # A dataclass replaces a whole section; as plain data it would only be merged into the present one.
         return {"config": to_dict(_built(arguments(preset, config) | changes), whole=False)}
     changes = {name: _plain_data(value) for name, value in changes.items()}
     if config is None:
@@ -126,7 +126,7 @@ def arguments(
 
 
 def configured(words: Mapping[str, Any]) -> GridworldConfig:
-    """The configuration that a game's arguments (``Game.config``) mean.
+    """The configuration that a game's arguments (``Game.config``) describe.
 
     Raises:
         UnknownName, UsageError: as ``configure``.
@@ -136,7 +136,7 @@ def configured(words: Mapping[str, Any]) -> GridworldConfig:
 
 
 def named() -> Presets:
-    """What the registry is told of the presets."""
+    """The presets as the registry needs them."""
     return Presets(names=list_presets(), table=_table(), to_yaml=_to_yaml, carried=_carried)
 
 
@@ -161,12 +161,12 @@ def _table() -> list[tuple[str, ...]]:
 
 
 def _to_yaml(words: Mapping[str, Any]) -> str:
-    """The whole configuration that a game's arguments mean."""
+    """The whole configuration, as YAML, that a game's arguments describe."""
     return to_yaml(configured(words))
 
 
 def _carried(run: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The observations, and the space of actions, of the run, where the chosen world has others."""
+    """The run's observation settings and action space, where the chosen world's differ."""
     was, now = configured(run), configured(chosen)
     found: dict[str, Any] = {}
     seen = {f.name: getattr(was.observation, f.name) for f in dataclasses.fields(was.observation)}
@@ -179,14 +179,14 @@ def _carried(run: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any
 
 
 def _built(words: Mapping[str, Any]) -> GridworldConfig:
-    """From what ``arguments`` returns."""
+    """The configuration, not checked, from the result of ``arguments``."""
     rest = {name: value for name, value in words.items() if name not in (PRESET, "config")}
     base = preset(words[PRESET]) if PRESET in words else _understood(words["config"], "config")
     return merge(base, rest) if rest else base
 
 
 def _understood(data: Mapping[str, Any], whose: str) -> GridworldConfig:
-    """From the mapping in a file: on top of the preset that it names, or by itself."""
+    """The configuration from the mapping in a file: changes to the preset it names, or complete."""
     fields = {name: value for name, value in data.items() if name not in (ABOUT, PRESET)}
     if PRESET not in data:
         return from_dict(fields)
@@ -204,11 +204,11 @@ def _holds_dataclass(value: Any) -> bool:
 
 
 def _plain_data(value: Any) -> Any:
-    """Dicts, lists and numbers out of whatever holds them."""
+    """Convert mappings, sequences and NumPy values to dicts, lists and numbers."""
     if isinstance(value, Mapping):
         return {name: _plain_data(one) for name, one in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain_data(one) for one in value]
     if hasattr(value, "tolist"):
-        return value.tolist()  # arrays and numbers of NumPy
+        return value.tolist()  # NumPy arrays and scalars
     return value

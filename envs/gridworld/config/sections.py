@@ -1,7 +1,7 @@
-"""What a gridworld is made of, as frozen dataclasses: rules, objects, map, observation, kinship.
+"""The configuration of a gridworld as frozen dataclasses: rules, objects, map, observation, kinship.
 
-``GridworldConfig()`` is the default world. The numbers that a dataclass names here are explained exactly in
-docs/games/gridworld-rules.md.
+``GridworldConfig()`` is the default world. docs/games/gridworld-rules.md defines exactly what each
+number does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class Sharing(IntEnum):
-    """Modes of ``kinship.mode``."""
+    """Values of ``kinship.mode``."""
 
     NONE = 0
     TEAMS = 1
@@ -45,19 +45,19 @@ RANGES: Mapping[str, int] = {
     "agent.damage": 5,
     "kinship.size": 6,
     "kinship.share": 7,  # low and high in thousandths
-    "trait.max_energy": 8,  # traits: drawn for each agent, the others once for the world
+    "trait.max_energy": 8,  # traits are sampled for each agent, the others once for the world
     "trait.max_items": 9,
     "trait.damage": 10,
     "trait.upkeep": 11,
     "trait.colour": 12,
-    "objects.energy_cost": 13,  # index: the type
+    "objects.energy_cost": 13,  # index: the type of object
     "objects.energy_gain": 14,
     "objects.cooldown": 15,
     "objects.stock": 16,
     "objects.hp": 17,
 }
-"""What ``randomize`` may name, with its number in ``World.ranges``. For objects it reads ``objects.altar.cooldown``, or
-``objects.*.cooldown`` for all that are usable (each drawn by itself)."""
+"""What ``randomize`` can name -> its code in ``World.ranges``. For objects, write ``objects.altar.cooldown``, or
+``objects.*.cooldown`` for every usable type (each sampled separately)."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ class ObjectType:
     """One type of object: a recipe.
 
     Attributes:
-        glyph: the character that stands for it in ASCII maps and text observations.
-        inputs, outputs: items that a use takes and gives.
-        energy_cost, energy_gain: energy that a use takes and gives.
-        reward: what a use earns.
-        cooldown: ticks in which it cannot be used again.
-        stock: how often it can be used; -1: for ever.
+        glyph: its character in ASCII maps and text observations.
+        inputs, outputs: items that one use takes and gives.
+        energy_cost, energy_gain: energy that one use takes and gives.
+        reward: the reward of one use.
+        cooldown: ticks after a use before it can be used again.
+        stock: number of uses; -1: unlimited.
         hp: hits that destroy it; 0: it cannot be attacked.
     """
 
@@ -86,21 +86,21 @@ class ObjectType:
 
     @property
     def usable(self) -> bool:
-        """Whether it takes or gives anything at all; walls do not."""
+        """Whether it takes or gives anything; walls do not."""
         return bool(self.inputs or self.outputs or self.energy_cost or self.energy_gain or self.reward)
 
 
 @dataclass(frozen=True)
 class AgentRules:
-    """What an agent starts with and may hold.
+    """What an agent starts with, and its limits.
 
     Attributes:
-        energy, max_energy: at the beginning, and at most.
-        max_items: of each kind.
-        hp: hit points; they count with ``death.hp`` alone.
-        freeze: ticks that an attacked agent loses.
-        upkeep: energy a tick.
-        shield_upkeep: energy a tick while the shield is on.
+        energy, max_energy: at the start, and at most.
+        max_items: limit for each kind of item.
+        hp: hit points; only ``death.hp`` uses them.
+        freeze: ticks for which an unshielded hit freezes an agent.
+        upkeep: energy per tick.
+        shield_upkeep: energy per tick while the shield is on.
         damage: energy that its attack drains from a shield.
     """
 
@@ -116,13 +116,13 @@ class AgentRules:
 
 @dataclass(frozen=True)
 class ActionRules:
-    """Which verbs there are, what they cost, and who acts first.
+    """Which verbs are available, what they cost, and who acts first.
 
     Attributes:
-        attack, shield, swap, gift: whether agents can. The action numbers stay the same if not.
-        costs: energy by verb: move, rotate, use, attack, shield, swap, gift.
-        loot: ``"attack"`` takes the target's inventory, or a later ``"use"`` of the frozen agent does.
-        order: ``"shuffled"`` anew in every tick, or ``"fixed"`` by slot.
+        attack, shield, swap, gift: whether agents can do it; the action numbers are the same either way.
+        costs: energy for each verb: move, rotate, use, attack, shield, swap, gift.
+        loot: what takes the target's items: the ``"attack"``, or a later ``"use"`` of the frozen agent.
+        order: ``"shuffled"`` in every tick, or ``"fixed"`` by slot.
         space: ``"flat"`` action numbers, or ``"verbs"``: (verb, argument) pairs.
     """
 
@@ -141,9 +141,9 @@ class DeathRules:
     """Who dies.
 
     Attributes:
-        energy: whoever has none left at the beginning of a tick.
-        hp: whoever was hit so often.
-        max_age: ticks; 0: nobody dies of age.
+        energy: agents that have no energy left at the beginning of a tick, after upkeep.
+        hp: agents whose hit points are used up; each hit costs one.
+        max_age: agents of this age in ticks; 0: no limit.
     """
 
     energy: bool = False
@@ -158,10 +158,10 @@ class ObservationRules:
     Attributes:
         kind: ``"planes"`` [C, height, width] or ``"tokens"`` [tokens, 3].
         height, width: of the window; odd, at most 15.
-        rotate: the window is turned until the agent looks up.
+        rotate: turn the window so that the agent looks up.
         hidden: features that are not shown: ``"agent.energy"`` (of others), ``"altar.ready"``.
-        kinship, last_action, last_reward: planes of their own.
-        tokens: rows of a token observation.
+        kinship, last_action, last_reward: whether each gets a plane.
+        tokens: number of rows of a token observation.
     """
 
     kind: str = "planes"
@@ -177,7 +177,7 @@ class ObservationRules:
 
 @dataclass(frozen=True)
 class Region:
-    """A rectangle of the map and what is placed in it.
+    """A rectangle of the map, and what is placed in it.
 
     Attributes:
         top, left, height, width: cells; height or width 0: the whole map.
@@ -200,12 +200,12 @@ class MapRules:
     Attributes:
         terrain: ``"random"`` (nothing but the border), ``"rooms"``, ``"bsp"``, ``"maze"``, ``"radial_maze"``,
             ``"mean_distance"``, ``"mirror"``, ``"ascii"``, ``"caves"``, ``"bases"``.
-        height, width: cells, border included. Where a map is drawn, words and files needn't say: the drawing tells.
+        height, width: cells, border included. Plain data and files with a ``text`` can omit them.
         border: thickness of the wall around it.
         agents, objects: what is placed anywhere (rooms: in every room).
-        regions: more of it, in rectangles.
-        connected: walls that cut an agent off from the rest are opened.
-        terrain_options: numbers that the terrain understands, by name (``{"rows": 2, "columns": 2}`` for rooms).
+        regions: further agents and objects, in rectangles.
+        connected: open walls until agents reach each other and every usable object.
+        terrain_options: the terrain's options, by name (``{"rows": 2, "columns": 2}`` for rooms).
         text: the map as characters, for ``"ascii"``.
     """
 
@@ -234,11 +234,11 @@ class KinshipRules:
 
     Attributes:
         mode: ``"none"``, ``"teams"``, ``"families"``, ``"matrix"``, ``"groups"``, ``"relatedness"``.
-        size: agents of a team (by slot) or family (drawn anew in every episode).
-        share: the pooled part, 0..1.
-        pct: groups: the pooled part of each group.
-        labels: groups: each slot's group number; teams: if given, instead of ``size``.
-        matrix: [S][S] K; rows normalised.
+        size: agents in a team (by slot) or a family (sampled in every episode).
+        share: the fraction of rewards that is pooled, 0..1.
+        pct: groups: the pooled fraction of each group.
+        labels: groups: the group number of each slot; teams: the team of each slot, instead of ``size``.
+        matrix: [S][S] K; its rows are normalised.
         pedigree: relatedness: (id, mother, father) of ancestors and founders; founders are ids 0..agents-1. Without it
             the members of a family of ``size`` are full siblings.
         normalise: relatedness: inclusive fitness divided by the sum of its weights.
@@ -257,7 +257,7 @@ class KinshipRules:
 
 
 def classic_objects() -> dict[str, ObjectType]:
-    """Wall, generator, converter and altar of the energy world."""
+    """The wall, generator, converter and altar of the default world."""
     return {
         "wall": ObjectType("#", hp=10),
         "generator": ObjectType("n", outputs={"r1": 1}, cooldown=5, stock=30),
@@ -272,11 +272,11 @@ class GridworldConfig:
 
     Attributes:
         max_steps: ticks of an episode.
-        slots: agents that may live at once; 0: as many as the map places.
+        slots: the most agents alive at once; 0: as many as the map places.
         items: names of the kinds of items.
-        objects: types by name; ``wall`` comes first.
+        objects: types of objects by name; ``wall`` comes first.
         agent, actions, death, observation, map, kinship: their rules.
-        randomize: what is drawn anew in every episode: a name of ``RANGES`` -> (low, high), both included.
+        randomize: what each episode samples: a name of ``RANGES`` -> (low, high), both included.
     """
 
     max_steps: int = 5000

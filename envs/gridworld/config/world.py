@@ -1,6 +1,6 @@
-"""From a configuration to arrays: sizes, planes, and N worlds with the configuration written into them.
+"""Turns a configuration into arrays: sizes, planes, and N worlds with the configuration written into them.
 
-The kernels read nothing but a ``World``; what they need to know of a configuration is put there once, here.
+The kernels read only a ``World``; this file writes what they need of the configuration into it, once.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .sections import RANGES, GridworldConfig, Region, Sharing
 __all__ = ["Sizes", "new_world", "plane_names", "sizes", "verbs"]
 
 AGENT_PLANES = ("agent", "agent.hp", "agent.frozen", "agent.energy", "agent.orientation", "agent.shield")
-"""The planes before those of the items."""
+"""The planes of agents that precede the items' planes."""
 
 
 class Sizes(NamedTuple):
-    """How large a configuration's arrays are.
+    """Array sizes of a configuration.
 
     Attributes:
-        slots, items, types: S, I, K.
-        agents: who are placed at the beginning.
-        objects: O, the most objects that a map of this configuration can hold.
+        slots, items, types: S, I, K (letters as in ``state.py``).
+        agents: number placed at the beginning.
+        objects: O, the most objects that a map can hold.
         actions: A.
         planes: C.
         regions: G.
@@ -46,7 +46,7 @@ class Sizes(NamedTuple):
 
 
 def _type_planes(config: GridworldConfig) -> Iterator[tuple[str, str]]:
-    """(type, feature) of each plane of objects, in order; the feature "" is presence."""
+    """(type, feature) of each object plane, in order; the feature "" is presence."""
     for name, kind in config.objects.items():
         yield name, ""
         if kind.hp > 0:
@@ -76,7 +76,7 @@ def plane_names(config: GridworldConfig) -> list[str]:
 
 
 def verbs(config: GridworldConfig) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Each verb with the action numbers of its arguments."""
+    """Each verb with the action numbers of its arguments, in order."""
     gifts = tuple(GIFT + j for j in range(len(config.items)))
     return (
         ("noop", (0,)),
@@ -91,12 +91,12 @@ def verbs(config: GridworldConfig) -> tuple[tuple[str, tuple[int, ...]], ...]:
 
 
 def all_regions(config: GridworldConfig) -> list[Region]:
-    """What is placed where: see ``maps.table.terrain_regions``."""
+    """All regions of the map; see ``maps.table.terrain_regions``."""
     return terrain_regions(config.map)
 
 
 def sizes(config: GridworldConfig) -> Sizes:
-    """How large the arrays are."""
+    """The array sizes of a configuration."""
     here, regions = config.map, all_regions(config)
     agents = sum(region.agents for region in regions)
     placed = sum(sum(region.objects.values()) for region in regions)
@@ -124,7 +124,7 @@ def sizes(config: GridworldConfig) -> Sizes:
 
 
 def new_world(config: GridworldConfig, n: int) -> World:
-    """N worlds with the configuration in them, not yet reset."""
+    """N worlds with the configuration written into them, not yet reset."""
     size = sizes(config)
     here = config.map
     padded = (n, here.height + 2 * PAD, here.width + 2 * PAD)
@@ -206,7 +206,7 @@ def _write_rules(config: GridworldConfig, world: World) -> None:
     }
     for name, value in values.items():
         rules[name] = value
-    # Traits of all slots, until a range or a birth draws others.
+    # Traits of all slots, until a range sets others.
     for trait in ("max_energy", "max_items", "damage", "upkeep"):
         world.agents[trait] = getattr(agent, trait)
 
@@ -242,7 +242,7 @@ def _write_regions(config: GridworldConfig, world: World) -> None:
 
 
 def _write_kin(config: GridworldConfig, world: World) -> None:
-    """Labels, parts, matrices and parents that a configuration gives; ``reset`` draws the others."""
+    """Write the labels, pooled fractions, matrix and parents that the configuration gives; ``reset`` sets the rest."""
     kinship, agents = config.kinship, world.agents
     agents["group"] = agents["mother"] = agents["father"] = -1
     if kinship.labels and kinship.mode in ("teams", "groups"):
@@ -268,7 +268,7 @@ def _write_kin(config: GridworldConfig, world: World) -> None:
 
 
 def _plan(config: GridworldConfig) -> list[list[int]]:
-    """[H, W] the drawn map as values of ``kind``: ``@`` an agent, ``.`` or a blank nothing, else the types' glyphs."""
+    """[H, W] the drawn map as values of ``kind``: ``@`` is an agent, ``.`` or a blank an empty cell."""
     known = {".": 0, " ": 0, "@": 1} | {kind.glyph: OBJECT_KIND + t for t, kind in enumerate(config.objects.values())}
     return [[known[c] for c in line] for line in config.map.lines]
 

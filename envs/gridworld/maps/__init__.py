@@ -1,4 +1,4 @@
-"""Maps: terrains are built (``build``), and walls that cut somebody off are opened (``connect``)."""
+"""Maps: ``build`` writes terrains, ``connect`` opens walls that cut agents off."""
 
 from .building import build
 from .connecting import connect

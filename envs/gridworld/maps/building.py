@@ -1,7 +1,7 @@
 """``build`` writes a world's terrain: one dispatcher over the builders of all terrains.
 
-A builder is a kernel that takes a ``Site``. The dispatcher is a chain of links, each of which compares the world's
-terrain with one number and else asks the next link; all are compiled into one function.
+A builder is a kernel that takes a ``Site``. The dispatcher is a chain of links: each compares the world's terrain with
+one number and otherwise calls the next link. All are compiled into one function.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def following(terrain: int, site: Site) -> None:
 
 
 BUILDERS = tuple(terrain.build for terrain in TERRAINS.values() if terrain.build is not None)
-"""By these the cache of compiled code knows what ``build`` is made of."""
+"""The cache of compiled code reads from these what ``build`` depends on."""
 
 _chain: Callable[[int, Site], None] = bind(following, {}, "end", inline=True)
 for _one in TERRAINS.values():

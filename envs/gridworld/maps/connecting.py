@@ -1,4 +1,4 @@
-"""Opening walls until everybody can reach everybody, and everything that can be used."""
+"""Opens walls until all agents can reach each other and every usable object."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .terrains.mirror import axis_of, image
 __all__ = ["connect"]
 
 _NOT_SEEN, _REACHED = 0, -1
-"""Marks of cells, in the first half of ``work``; search number n leaves 4 n + the direction it came from. The second
-half links cells to lists. ``ground`` is the whole map here, border included."""
+"""Marks of cells, in the first half of ``work``; search n marks a cell 4 n + the direction of the step into it. The
+second half links cells into lists. Here ``ground`` is the whole map, border included."""
 
 
 @kernel
 def connect(world: World, i: int) -> None:
-    """Opens walls of row i until all agents reach each other and every object that can be used, in few walls.
+    """Opens few walls of row i, so that all agents reach each other and every usable object.
 
-    Who is cut off (agents by slot, then objects by place) is joined to what the first agent reaches by the way that
-    goes through the fewest walls. Other agents are no obstacle, objects are. The border stays, and so does what is
-    enclosed by objects that are no walls. Opened walls are objects that are GONE; with the terrain ``mirror`` the
-    wall's image is opened as well.
+    Agents by slot, then objects by place: each that is cut off is joined to the area that the first agent reaches,
+    along the path through the fewest walls. Agents do not block a path; objects other than walls do, and what they
+    enclose stays enclosed. The border stays closed. Opened walls become GONE; on the terrain ``mirror``,
+    their images open as well.
     """
     rules, agents, objects, types = world.rules[i], world.agents[i], world.objects[i], world.types[i]
     height, width, border = i64(rules["height"]), i64(rules["width"]), i64(rules["border"])
@@ -52,7 +52,7 @@ def connect(world: World, i: int) -> None:
             cut_off = not _beside_reached(ground, work, start)
         if searches == 0:
             if k >= len(agents):
-                return  # nobody lives here
+                return  # no agent is alive
             searches += 1
             _flood(ground, work, start)
         elif cut_off:
@@ -61,9 +61,9 @@ def connect(world: World, i: int) -> None:
             if here >= 0:
                 _open_way(ground, which, objects, work, start, here, axis)
                 _flood(ground, work, here)
-            elif k < len(agents):  # objects keep it from the others for ever; who is in here is joined to it
+            elif k < len(agents):  # objects enclose it; join what else is in here to it
                 _flood(ground, work, start)
-            if axis >= 0:  # the images of opened walls may lead somewhere as well
+            if axis >= 0:  # the images of opened walls can connect areas too
                 for cell in range(height * width):
                     free = work[cell] != _REACHED and ground[cell // width, cell % width] <= AGENT_KIND
                     if free and _beside_reached(ground, work, cell):
@@ -83,12 +83,12 @@ def _beside_reached(ground: Ground, work: Work, cell: int) -> bool:
 
 @kernel
 def _flood(ground: Ground, work: Work, start: int) -> None:
-    """Marks all that is reached from a cell through open ones."""
+    """Marks all cells that a cell reaches through open cells."""
     height, width = ground.shape
     links = height * width
     work[start] = _REACHED
     work[links + start] = -1
-    first = start  # cells that wait, as a linked list
+    first = start  # linked list of cells to expand
     while first >= 0:
         row, col = first // width, first % width
         first = i64(work[links + first])
@@ -103,10 +103,10 @@ def _flood(ground: Ground, work: Work, start: int) -> None:
 
 @kernel
 def _search(ground: Ground, work: Work, start: int, number: int, border: int) -> int:
-    """The last cell on the way with the fewest walls from a cell to what is reached; -1: there is no way.
+    """The last cell before the reached area on a path from ``start`` through the fewest walls; -1: there is no path.
 
-    A breadth-first search whose levels are numbers of walls: open cells come into the list of this level, walls
-    into that of the next one.
+    A breadth-first search whose levels are numbers of walls: open cells join the list of this level, walls that of
+    the next.
     """
     height, width = ground.shape
     links = height * width
@@ -142,7 +142,7 @@ def _search(ground: Ground, work: Work, start: int, number: int, border: int) ->
 def _open_way(
     ground: Ground, which: NDArray[np.int32], objects: Any, work: Work, start: int, here: int, axis: int
 ) -> None:
-    """Opens the walls from a cell back to where the search began."""
+    """Opens the walls on the path from ``here`` back to ``start``."""
     height, width = ground.shape
     while True:
         other = image(axis, height, width, here) if axis >= 0 else here

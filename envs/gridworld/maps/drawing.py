@@ -1,4 +1,4 @@
-"""Maps as text, out and in: ``#`` a wall, ``@`` an agent, ``.`` nothing, other types by their glyphs."""
+"""Maps to and from text: ``@`` an agent, ``.`` an empty cell, objects by the glyphs of their types."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def _config_of(of: Game | GridworldConfig) -> GridworldConfig:
     if isinstance(of, GridworldConfig):
         return of
     if of.info.name != "gridworld":
-        raise UsageError(f"Maps are drawn of gridworlds; this is a game of {of.info.name}.")
+        raise UsageError(f"Only a gridworld has a map to draw; this game is {of.info.name}.")
     return configured(of.config)
 
 
 def draw_map(of: Game | GridworldConfig, world: World, i: int = 0) -> str:
-    """Row i's map as it stands: H lines of W characters, which ``map.text`` and the reset option ``map`` take back.
+    """Row i's current map: H lines of W characters, which ``map.text`` and the reset option ``map`` accept.
 
     Args:
-        of: the game or its configuration, which knows the glyphs.
+        of: the game or its configuration, which has the glyphs.
         world: its state.
         i: which row.
     """
@@ -44,10 +44,10 @@ def draw_map(of: Game | GridworldConfig, world: World, i: int = 0) -> str:
 
 
 def read_map(of: Game | GridworldConfig, text: str) -> NDArray[np.uint8]:
-    """[h, w] values of ``kind`` that a drawing shows. Empty lines before and after it don't count.
+    """[h, w] uint8 values of ``kind`` from a drawing. Empty lines before and after it are ignored.
 
     Raises:
-        NotationError: lines of different lengths, or a character that is no glyph; ``at`` says where.
+        NotationError: lines differ in length, or a character is not a glyph; ``at`` is its position.
     """
     config = _config_of(of)
     names = {kind.glyph: name for name, kind in config.objects.items()}
@@ -57,7 +57,7 @@ def read_map(of: Game | GridworldConfig, text: str) -> NDArray[np.uint8]:
     for k, line in enumerate(lines, 1):
         if len(line) != len(lines[0]):
             raise NotationError(
-                f"The map is ragged: line {k} has {len(line)} cells and line 1 has {len(lines[0])}; fill the shorter "
+                f"The map is ragged: line {k} has {len(line)} cells and line 1 has {len(lines[0])}; pad the shorter "
                 "with dots.",
                 start,
             )
@@ -74,21 +74,21 @@ def read_map(of: Game | GridworldConfig, text: str) -> NDArray[np.uint8]:
 
 
 def put_map(config: GridworldConfig) -> Callable[[World, int, Any], None]:
-    """The reset option ``map``: a drawn map takes the place of the one that was built; nobody else is placed on it.
+    """The reset option ``map``: a drawn map replaces the one that was built; nothing else is placed on it.
 
-    ``(world, i, text) -> None`` raises NotationError as ``read_map`` does, and UsageError where the map has another
-    size, no agents, more agents than slots or more objects than places.
+    ``(world, i, text) -> None`` raises NotationError as ``read_map`` does, and UsageError if the value is not a string
+    or the map has another size, no agents, more agents than slots or more objects than places.
     """
     here = config.map
 
     def put(world: World, i: int, value: Any) -> None:
         if not isinstance(value, str):
-            raise UsageError(f"The option map is {value!r}; it takes a drawn map as text, one line a row.")
+            raise UsageError(f"The option map is {value!r}; it must be a drawn map as a string, one line per row.")
         cells = read_map(config, value)
         if cells.shape != (here.height, here.width):
             raise UsageError(
                 f"This map has {cells.shape[0]}x{cells.shape[1]} cells, the world {here.height}x{here.width}: draw it "
-                "in that size, or make a game with terrain='ascii' and it as text."
+                "in that size, or make a game with terrain='ascii' and this map as text."
             )
         counted = (
             ("agents", int(np.count_nonzero(cells == AGENT_KIND)), world.agents.shape[1], "raise slots"),
@@ -96,9 +96,9 @@ def put_map(config: GridworldConfig) -> Callable[[World, int, Any], None]:
         )
         for name, count, most, way_out in counted:
             if count > most:
-                raise UsageError(f"This map has {count} {name}, and the world has places for {most}: {way_out}.")
+                raise UsageError(f"This map has {count} {name}, but the world has room for {most}: {way_out}.")
         if counted[0][1] == 0:
-            raise UsageError("This map has no agents; draw an @ where one is to start.")
+            raise UsageError("This map has no agents; draw an @ where one starts.")
         world.kind[i, PAD : PAD + here.height, PAD : PAD + here.width] = cells
         settle(world, i)
 

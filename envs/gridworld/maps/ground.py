@@ -1,7 +1,7 @@
-"""What all map builders use: rectangles of the ground, straight ways, random numbers.
+"""What the map builders share: rectangles of the ground, straight paths, random numbers.
 
-``ground`` is the part of ``kind`` that the border encloses, [h, w] uint8, so (0, 0) is its upper left cell, wherever
-the map has it. Builders take arrays and not the ``World``, which would cost them seconds of compilation each.
+``ground`` is the part of ``kind`` that the border encloses, [h, w] uint8, so (0, 0) is the upper left cell inside
+the border. Builders take arrays instead of the ``World``, which would cost seconds of compilation each.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ __all__ = ["FAR", "ONE", "ROCK", "Ground", "Rules", "Work", "chance", "clear", "
 Ground: TypeAlias = "NDArray[np.uint8]"
 Work: TypeAlias = "NDArray[np.int32]"
 Rules: TypeAlias = Any
-"""One record of ``RULES``."""
+"""One element of type ``RULES``."""
 
 FAR = 1000
-"""The largest distance that an option may name."""
+"""The largest distance that an option can have."""
 
 ROCK = OBJECT_KIND + WALL
-"""The value of ``kind`` where a wall is."""
+"""The value of ``kind`` in a cell with a wall."""
 
 i64: Any = np.int64
-"""The type of all numbers in the builders, so that no kernel is compiled for a narrower one as well."""
+"""The type of all integers in the builders, so that no kernel is compiled again for a narrower type."""
 
 ONE = i64(1)
-"""A number that kernels are not compiled for anew, as they are for each literal."""
+"""1 as an int64: a literal would make numba compile the kernels again."""
 
 
 @kernel
 def chance(rules: Rules, n: int) -> int:
-    """A number in 0..n-1 from the world's next random word."""
+    """A random number in 0..n-1, from the world's next 64 random bits."""
     drawn = word(rules["seed"], rules["draws"])
     rules["draws"] += 1
     return int(below(drawn, i64(n)))
@@ -45,7 +45,7 @@ def chance(rules: Rules, n: int) -> int:
 
 @kernel
 def wall_up(ground: Ground) -> None:
-    """Fills everything with wall."""
+    """Fills the ground with walls."""
     for row in range(ground.shape[0]):
         for col in range(ground.shape[1]):
             ground[row, col] = ROCK
@@ -53,7 +53,7 @@ def wall_up(ground: Ground) -> None:
 
 @kernel
 def clear(ground: Ground, top: int, left: int, height: int, width: int) -> None:
-    """Empties a rectangle, as far as it lies on the ground."""
+    """Empties the part of a rectangle that lies on the ground."""
     for row in range(max(top, 0), min(top + height, ground.shape[0])):
         for col in range(max(left, 0), min(left + width, ground.shape[1])):
             ground[row, col] = EMPTY
@@ -61,20 +61,20 @@ def clear(ground: Ground, top: int, left: int, height: int, width: int) -> None:
 
 @kernel
 def dig(ground: Ground, row: int, col: int, side: int) -> None:
-    """Empties a square with its middle (of even sides: the cell above and left of it) in a cell."""
+    """Empties a square centred on a cell; if ``side`` is even, the cell is the one up and left of the centre."""
     back = (side - 1) // 2
     clear(ground, row - back, col - back, side, side)
 
 
 @kernel
 def open_line(ground: Ground, row: int, col: int, to_row: int, to_col: int, side: int) -> None:
-    """Digs the straightest way from one cell to another whose every step is up, down, left or right."""
+    """Digs the straightest path from one cell to another in steps up, down, left or right."""
     high, wide = abs(to_row - row), abs(to_col - col)
     down, right = 1 if to_row > row else -1, 1 if to_col > col else -1
     dig(ground, row, col, side)
     rows = cols = 0
     while rows < high or cols < wide:
-        # Whichever of the next row and the next column the straight line crosses first.
+        # Step to the next row or the next column, whichever the straight line crosses first.
         if cols == wide or (rows < high and (2 * rows + 1) * wide < (2 * cols + 1) * high):
             rows += 1
         else:

@@ -1,4 +1,4 @@
-"""The terrains that there are. Nothing here runs in a kernel."""
+"""The list of terrains and what depends on it. Nothing here runs in a kernel."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TERRAINS: Mapping[str, Terrain] = {
     terrain.name: terrain
     for terrain in (RANDOM, ROOMS, BSP, MAZE, RADIAL_MAZE, MEAN_DISTANCE, MIRROR, ASCII, CAVES, BASES)
 }
-"""Name -> terrain. A new one is a file in ``terrains/`` and a place here."""
+"""Name -> terrain. To add one, write a file in ``terrains/`` and list it here."""
 
 Numbers: Any = IntEnum("Terrain", {name.upper(): terrain.number for name, terrain in TERRAINS.items()})  # type: ignore[misc]
 Numbers.__doc__ = "The terrains' numbers by name: ``Numbers.CAVES``."
@@ -46,10 +46,10 @@ OPTIONS: Mapping[str, Mapping[str, Option]] = {name: terrain.options for name, t
 
 
 def terrain_of(name: str) -> Terrain:
-    """The terrain of that name.
+    """The terrain with a given name.
 
     Raises:
-        UnknownName: there is none.
+        UnknownName: there is no such terrain.
     """
     if name not in TERRAINS:
         raise UnknownName("terrain", name, TERRAINS)
@@ -57,22 +57,22 @@ def terrain_of(name: str) -> Terrain:
 
 
 def options_of(terrain: str, options: Mapping[str, int]) -> dict[str, int]:
-    """Every option of a terrain: what is said, else its default."""
+    """Every option of a terrain: the given value, else the default."""
     return {name: int(options.get(name, option.default)) for name, option in OPTIONS[terrain].items()}
 
 
 def option_values(here: MapRules) -> tuple[int, int, int, int]:
-    """What the builder reads: ``terrain_a`` to ``terrain_d``."""
+    """The options as the builder reads them: ``terrain_a`` to ``terrain_d``, 0 where there are fewer."""
     a, b, c, d = [*options_of(here.terrain, here.terrain_options).values(), 0, 0, 0, 0][:4]
     return a, b, c, d
 
 
 def minimum(terrain: str, options: Mapping[str, int], border: int = 1) -> tuple[int, int]:
-    """(height, width) of the smallest map that this terrain fits into, border included.
+    """(height, width) of the smallest map that this terrain fits, border included.
 
     Args:
         terrain: a name.
-        options: as ``MapRules.terrain_options``; what is missing has its default.
+        options: as ``MapRules.terrain_options``; missing ones take their defaults.
         border: thickness of the wall around it.
     """
     high, wide = TERRAINS[terrain].minimum(options_of(terrain, options))
@@ -80,10 +80,10 @@ def minimum(terrain: str, options: Mapping[str, int], border: int = 1) -> tuple[
 
 
 def terrain_regions(here: MapRules) -> list[Region]:
-    """All regions of a map, in the order in which a cell is asked where it belongs (the last one has it).
+    """All regions of a map, in order; a cell belongs to the last region that contains it.
 
-    ``map.agents`` and ``map.objects`` are wanted anywhere, or in every room, or in every base. A region without cells
-    (height 0) is placed by the terrain's builder and by nobody else.
+    The terrain decides where ``map.agents`` and ``map.objects`` go: anywhere, in every room or in every base. Only the
+    terrain's builder fills a region without cells (height 0).
     """
     named = [
         Region(

@@ -1,4 +1,4 @@
-"""What a terrain is: a name, its options, a builder, and what is known of its maps before one is built."""
+"""The ``Terrain`` dataclass: name, options, builder, and what is known of its maps before they are built."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Options: TypeAlias = Mapping[str, int]
 
 
 class Option(NamedTuple):
-    """A number that a terrain understands.
+    """A numeric option of a terrain.
 
     Attributes:
-        default: where ``terrain_options`` doesn't say.
-        low, high: both included.
+        default: used if ``terrain_options`` lacks it.
+        low, high: bounds, both included.
         about: what it means.
     """
 
@@ -34,7 +34,7 @@ class Option(NamedTuple):
 
 
 WALL = Option(1, 1, 100, "thickness of the walls between, in cells")
-"""An option that several terrains have."""
+"""An option that several terrains share."""
 
 
 class Site(NamedTuple):
@@ -42,11 +42,11 @@ class Site(NamedTuple):
 
     Attributes:
         whole: [H, W] the map, border included.
-        ground: [h, w] what the border encloses; empty at first.
-        rules: one record of RULES.
+        ground: [h, w] the part inside the border; empty at first.
+        rules: one element of type RULES.
         regions: [G] REGION.
-        counts: [K + 1] what region 0 gets: objects of each type, and agents (last).
-        plan: [H, W] a drawn map; else [1, 1].
+        counts: [K + 1] what region 0 gets: the number of objects of each type, then of agents.
+        plan: [H, W] the drawn map; [1, 1] for other terrains.
         work: [M] scratch.
     """
 
@@ -60,12 +60,12 @@ class Site(NamedTuple):
 
 
 def inside(here: MapRules) -> tuple[int, int]:
-    """(height, width) of what the border encloses."""
+    """(height, width) of the ground inside the border."""
     return max(0, here.height - 2 * here.border), max(0, here.width - 2 * here.border)
 
 
 def anywhere(here: MapRules, options: Options, named: list[Region]) -> list[Region]:
-    """``map.agents`` and ``map.objects`` on the whole map, then the regions that the map names."""
+    """``map.agents`` and ``map.objects`` on the whole map, then the map's own ``regions``."""
     return [Region(0, 0, here.height, here.width, here.agents, here.objects), *named]
 
 
@@ -84,21 +84,22 @@ def _nothing(here: MapRules, options: Options) -> None:
 
 @dataclass(frozen=True)
 class Terrain:
-    """A kind of ``map.terrain``: what is walled before anything is placed.
+    """A value of ``map.terrain``: how walls are built before anything is placed.
 
     Attributes:
-        number: by which a state names it; never another one.
-        name: as a configuration has it.
+        number: identifies it in states; never changes.
+        name: as in a configuration.
         about: a sentence for people.
-        build: a kernel that writes the ground; None: it stays empty.
-        options: at most four; the builder gets them as ``terrain_a`` to ``terrain_d`` of ``RULES``, in this order.
-        minimum: (height, width) of the smallest ground that it fits into.
-        regions: all regions of a map, in the order in which a cell is asked where it belongs (the last one has it). A
-            region without cells (height 0) is placed by the builder and by nobody else.
-        room: how many cells it leaves empty for certain; None: as many with every seed, so they are counted.
-        check: raises UsageError for what these options or counts cannot make.
+        build: a kernel that writes the ground; None: the ground stays empty.
+        options: at most four; the builder reads them as ``terrain_a`` to ``terrain_d`` of ``RULES``, in this order.
+        minimum: (height, width) of the smallest ground that it fits.
+        regions: all regions of a map, in order; a cell belongs to the last region that contains it. Only the builder
+            fills a region without cells (height 0).
+        room: the least number of cells that it leaves empty; None: it is the same with every seed, so count a built
+            map.
+        check: raises UsageError for options or counts that cannot be built.
         open_regions: all cells of a region are empty before anything is placed.
-        drawn: the map is the configuration's text.
+        drawn: the map is the text of the configuration.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""The dynamics: how an episode begins (``reset``), a tick (``step``), and which actions would succeed (``legal``)."""
+"""The dynamics: the start of an episode (``reset``), a tick (``step``), and the mask of actions (``legal``)."""
 
 from .tick import draw, step
 

@@ -15,7 +15,7 @@ __all__ = ["key"]
 
 @kernel
 def _with(hashed: Word, value: Any) -> Word:
-    """The hash with one whole number more."""
+    """The hash extended by one integer."""
     return mix64(hashed ^ (np.uint64(np.int64(value)) & np.uint64(0xFFFFFFFFFFFFFFFF)))
 
 
@@ -47,7 +47,7 @@ def _agent(world: World, i: int, s: int, hashed: Word) -> Word:
 
 @kernel
 def _type(world: World, i: int, t: int, hashed: Word) -> Word:
-    """What an episode may have drawn of a type."""
+    """The facts of a type that an episode can sample, but for those that each object holds (hit points, stock)."""
     kind = world.types[i, t]
     hashed = _with(hashed, kind["energy_cost"])
     hashed = _with(hashed, kind["energy_gain"])
@@ -56,7 +56,7 @@ def _type(world: World, i: int, t: int, hashed: Word) -> Word:
 
 @kernel
 def key(world: World, i: int) -> Word:
-    """Generator, clock, drawn rules, the living and the objects. What was done and earned last is left out."""
+    """Hashes generator, clock, sampled rules, living agents and objects; not the last actions and rewards."""
     rules = world.rules[i]
     hashed = mix64(rules["seed"])
     hashed = _with(hashed, rules["draws"])

@@ -1,4 +1,4 @@
-"""The mask: which actions would succeed if the agent's turn came first in the next tick."""
+"""The mask: which actions would succeed if the agent acted first in the next tick, before its events."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["alive", "legal"]
 
 @entry
 def alive(world: World, i: Any, player: Any) -> bool:
-    """Whether that slot holds a living agent."""
+    """Whether the slot ``player`` holds a living agent."""
     return bool(world.agents[i, player]["alive"])
 
 
 @entry
 def legal(world: World, i: Any, player: Any, mask: Mask) -> None:
-    """Writes the whole mask [A]. After the last tick nobody has a choice."""
+    """Writes the whole mask [A]: all zeros for the dead and after the last tick; only noop for the frozen."""
     mask[:] = 0
     rules, agent = world.rules[i], world.agents[i, player]
     now = np.int64(rules["clock"]) + 1

@@ -1,9 +1,9 @@
-"""Whether an action would succeed: the conditions that the rules and the masks share.
+"""Whether an action would succeed: the conditions that the dynamics and the masks share.
 
-Every kernel here asks about one verb of the agent in slot s of world i, which is alive and not frozen, in tick
-``now``. None of them changes anything. Numbers come as int64, so that each is compiled once; cells come by their number
-in ``kind`` and ``which``, counted through all axes, which spares the arithmetic of three indices. The caller has looked
-ahead once, with ``steps``; ``there`` is the cell that the verb is about.
+Each ``may_`` kernel tests one verb of the agent in slot s of world i, which is alive and not frozen, in tick ``now``.
+None of them changes anything. Integers are int64, so that each kernel is compiled once. A cell is a flat index into
+``kind`` and ``which``, which saves the arithmetic of three indices. The caller calls ``steps`` once to find the cells
+ahead; ``there`` is the cell that the verb acts on.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ __all__ = [
 
 @part
 def cell(world: World, i: Any, row: Any, column: Any) -> Any:
-    """The number of that cell of the map."""
+    """The flat index of a cell of the map."""
     return (i * world.kind.shape[1] + row + PAD) * world.kind.shape[2] + column + PAD
 
 
 @part
 def steps(world: World, i: Any, s: Any) -> Any:
-    """Where the agent stands, and how far it is from there to the cells ahead and to its left."""
+    """The flat index of the agent's cell, and the steps from it to the cell ahead and to the cell on its left."""
     agent, below = world.agents[i, s], world.kind.shape[2]
     here, facing = cell(world, i, np.int64(agent["row"]), np.int64(agent["col"])), agent["facing"]
     if facing == UP:
@@ -54,14 +54,14 @@ def steps(world: World, i: Any, s: Any) -> Any:
 
 @part
 def may_move(world: World, i: Any, s: Any, there: Any) -> bool:
-    """Into that cell."""
+    """Whether s can move to the cell ``there``."""
     free = get(world.kind, there) == EMPTY
     return bool(free and world.agents[i, s]["energy"] >= world.rules[i]["move_cost"])
 
 
 @part
 def may_rotate(world: World, i: Any, s: Any) -> bool:
-    """To any direction."""
+    """Whether s can turn; the direction does not matter."""
     return bool(world.agents[i, s]["energy"] >= world.rules[i]["rotate_cost"])
 
 
@@ -77,7 +77,7 @@ def may_loot(world: World, i: Any, s: Any, target: Any) -> bool:
 
 @part
 def _gains(world: World, i: Any, s: Any, t: Any, energy: Any) -> bool:
-    """Whether a use of type t would give anything to s, which then has so much energy left."""
+    """Whether a use of type t would give s anything; ``energy`` is what s has left after paying for it."""
     agent, kind = world.agents[i, s], world.types[i, t]
     if kind["reward"] != 0 or (kind["energy_gain"] > 0 and energy < agent["max_energy"]):
         return True
@@ -90,7 +90,7 @@ def _gains(world: World, i: Any, s: Any, t: Any, energy: Any) -> bool:
 
 @part
 def may_use(world: World, i: Any, s: Any, there: Any, now: Any) -> bool:
-    """The object there; or, where looting is a use, the frozen agent there."""
+    """Whether s can use the object there, or loot the frozen agent there if ``loot_by_use``."""
     found = np.int64(get(world.kind, there))
     if not EMPTY < found < OUTSIDE:
         return False
@@ -115,20 +115,20 @@ def may_use(world: World, i: Any, s: Any, there: Any, now: Any) -> bool:
 
 @part
 def attacked(here: Any, ahead: Any, left: Any, k: Any) -> Any:
-    """The cell that attack k, 0..8, hits: the block ahead from left to right, nearest row first."""
+    """The cell that attack k, 0..8, hits in the 3 x 3 block ahead: nearest row first, each from left to right."""
     return here + (1 + k // 3) * ahead + (1 - k % 3) * left
 
 
 @part
 def may_attack(world: World, i: Any, s: Any) -> bool:
-    """At all; the cell must be ``attackable`` too."""
+    """Whether s can attack at all; the cell must be ``attackable`` too."""
     rules = world.rules[i]
     return bool(rules["attack"] and world.agents[i, s]["energy"] >= rules["attack_cost"])
 
 
 @part
 def attackable(world: World, i: Any, target: Any) -> bool:
-    """Whether that cell holds an agent, or an object that has hit points."""
+    """Whether the cell holds an agent, or an object of a type that has hit points."""
     found = np.int64(get(world.kind, target))
     if found <= AGENT_KIND or found == OUTSIDE:
         return bool(found == AGENT_KIND)
@@ -137,14 +137,14 @@ def attackable(world: World, i: Any, target: Any) -> bool:
 
 @part
 def may_shield(world: World, i: Any, s: Any) -> bool:
-    """On or off."""
+    """Whether s can turn its shield on or off."""
     rules = world.rules[i]
     return bool(rules["shield"] and world.agents[i, s]["energy"] >= rules["shield_cost"])
 
 
 @part
 def may_swap(world: World, i: Any, s: Any, there: Any, now: Any) -> bool:
-    """With the frozen agent there."""
+    """Whether s can swap places with a frozen agent there."""
     rules = world.rules[i]
     if get(world.kind, there) != AGENT_KIND:
         return False
@@ -155,7 +155,7 @@ def may_swap(world: World, i: Any, s: Any, there: Any, now: Any) -> bool:
 
 @part
 def may_gift(world: World, i: Any, s: Any, there: Any, j: Any) -> bool:
-    """Item j to the agent there."""
+    """Whether s can give one item j to the agent there."""
     rules = world.rules[i]
     if get(world.kind, there) != AGENT_KIND:
         return False

@@ -1,4 +1,4 @@
-"""The beginning of an episode: what is random is drawn, the map is built and filled, kin are told."""
+"""The start of an episode: samples ranges, builds and fills the map, sets kinship labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tick import draw
 __all__ = ["reset", "reset_open", "settle"]
 
 TRIES = 32
-"""So often a cell is drawn before the free ones are counted."""
+"""Random cells tried before the free cells are counted."""
 
 FAMILIES, RELATEDNESS, TEAMS = int(Sharing.FAMILIES), int(Sharing.RELATEDNESS), int(Sharing.TEAMS)
 
@@ -32,7 +32,7 @@ STOCK, HP = RANGES["objects.stock"], RANGES["objects.hp"]
 
 @part
 def _between(world: World, i: Any, q: Any) -> Any:
-    """A number of range q."""
+    """A random number from range q."""
     ends = world.ranges[i, q]
     return ends["low"] + below(draw(world, i), np.int64(ends["high"]) - ends["low"] + 1)
 
@@ -69,7 +69,7 @@ def _draw_trait(world: World, i: Any, s: Any, code: Any, value: Any) -> None:
 
 @inner
 def draw_ranges(world: World, i: Any) -> None:
-    """Draws what the configuration leaves to chance, one range after the other."""
+    """Samples every range of the configuration, in order."""
     rules = world.rules[i]
     for q in range(world.ranges.shape[1]):
         code = np.int64(world.ranges[i, q]["code"])
@@ -94,7 +94,7 @@ def draw_ranges(world: World, i: Any) -> None:
 
 @inner
 def clear(world: World, i: Any) -> None:
-    """A map with nothing but its border."""
+    """Resets the map to an empty one with its border."""
     rules = world.rules[i]
     height, width, border = np.int64(rules["height"]), np.int64(rules["width"]), np.int64(rules["border"])
     for row in range(height):
@@ -106,7 +106,7 @@ def clear(world: World, i: Any) -> None:
 
 @inner
 def forget(world: World, i: Any) -> None:
-    """No objects, nobody alive; traits stay."""
+    """Clears all objects and agents; traits stay."""
     for number in range(world.objects.shape[1]):
         thing = world.objects[i, number]
         thing["type"] = GONE
@@ -141,7 +141,7 @@ def _ours(world: World, i: Any, g: Any, row: Any, column: Any) -> bool:
 
 @inner
 def _kth(world: World, i: Any, g: Any, k: Any) -> Any:
-    """The k-th empty cell of region g (-1: of the whole map), as ``_find`` has it; k = -1: how many there are."""
+    """The k-th empty cell of region g (-1: the whole map): row * width + column; k = -1: the number of empty cells."""
     rules = world.rules[i]
     top, left = np.int64(0), np.int64(0)
     height, width = np.int64(rules["height"]), np.int64(rules["width"])
@@ -162,7 +162,7 @@ def _kth(world: World, i: Any, g: Any, k: Any) -> Any:
 
 @part
 def _find(world: World, i: Any, g: Any) -> Any:
-    """A random empty cell of region g, or of the map if it has none: row * width + column; -1: the map is full."""
+    """A random empty cell of region g, or of the map if g has none: row * width + column; -1: the map is full."""
     region, width = world.regions[i, g], np.int64(world.rules[i]["width"])
     wide = np.int64(region["width"])
     for _ in range(TRIES):
@@ -180,7 +180,7 @@ def _find(world: World, i: Any, g: Any) -> Any:
 
 @part
 def _begin(world: World, i: Any, s: Any, row: Any, column: Any) -> None:
-    """An agent begins here."""
+    """Agent s starts in this cell."""
     agent, rules = world.agents[i, s], world.rules[i]
     agent["id"] = s
     agent["alive"] = True
@@ -193,7 +193,7 @@ def _begin(world: World, i: Any, s: Any, row: Any, column: Any) -> None:
 
 @inner
 def begin_drawn(world: World, i: Any) -> int:
-    """Agents that the map shows begin, row by row; returns how many."""
+    """Starts the agents that ``kind`` shows, row by row, and drops those beyond the last slot; returns how many."""
     rules, living = world.rules[i], 0
     for row in range(np.int64(rules["height"])):
         for column in range(np.int64(rules["width"])):
@@ -208,9 +208,9 @@ def begin_drawn(world: World, i: Any) -> int:
 
 @inner
 def place_all(world: World, i: Any, living: Any) -> int:
-    """What the regions ask for, in random empty cells: all agents first, then objects. Returns how many live.
+    """Places what the regions ask for in random empty cells, agents before objects; returns how many agents live.
 
-    A region of height 0 is not placed here: the map's builder has done so.
+    Skips regions of height 0, which the terrain's builder has filled.
     """
     width, types = np.int64(world.rules[i]["width"]), world.types.shape[1]
     for g in range(world.regions.shape[1]):
@@ -232,7 +232,7 @@ def place_all(world: World, i: Any, living: Any) -> int:
 
 @inner
 def number_objects(world: World, i: Any) -> None:
-    """Objects that the map shows get their places, row by row; neighbours lie close in memory."""
+    """Gives the objects that ``kind`` shows their places, row by row, so that neighbours lie close in memory."""
     rules, number = world.rules[i], 0
     for row in range(np.int64(rules["height"])):
         for column in range(np.int64(rules["width"])):
@@ -255,7 +255,7 @@ def number_objects(world: World, i: Any) -> None:
 
 @inner
 def label(world: World, i: Any, living: Any) -> None:
-    """Teams by slot, families by lot; full siblings where relatedness has no pedigree."""
+    """Sets labels: teams by slot, families at random; relatedness without a pedigree makes families full siblings."""
     rules = world.rules[i]
     mode, size = rules["kinship"], max(1, rules["team_size"])
     labels = world.agents["label"][i]
@@ -279,7 +279,7 @@ def label(world: World, i: Any, living: Any) -> None:
 
 @inner
 def _fill(world: World, i: Any) -> None:
-    """All that the regions ask for, the objects' numbers, and kin."""
+    """Places all that the regions ask for, numbers the objects and sets kinship labels."""
     rules = world.rules[i]
     living = place_all(world, i, begin_drawn(world, i))
     number_objects(world, i)
@@ -290,7 +290,7 @@ def _fill(world: World, i: Any) -> None:
 
 @inner
 def _bare(world: World, i: Any, seed: Word) -> None:
-    """Ranges drawn, and a map with nothing but its border."""
+    """Samples the ranges and clears the map but for its border."""
     rules = world.rules[i]
     rules["seed"] = seed
     rules["draws"] = 0
@@ -302,7 +302,7 @@ def _bare(world: World, i: Any, seed: Word) -> None:
 
 @kernel
 def reset(world: World, i: Any, seed: Word) -> None:
-    """A new episode in world i; everything follows from the seed."""
+    """Starts a new episode in world i; the seed determines everything."""
     _bare(world, i, seed)
     build(world, i)
     _fill(world, i)
@@ -312,14 +312,14 @@ def reset(world: World, i: Any, seed: Word) -> None:
 
 @kernel
 def reset_open(world: World, i: Any, seed: Word) -> None:
-    """The same where no terrain is built and no wall is opened: the builders need not be compiled."""
+    """``reset`` for maps without a terrain builder or ``connected``, which need not compile the builders."""
     _bare(world, i, seed)
     _fill(world, i)
 
 
 @kernel
 def settle(world: World, i: Any) -> None:
-    """Make agents and objects of what ``kind`` shows of row i, in the order of its cells; nothing else stays."""
+    """Replaces all agents and objects by those that ``kind`` of row i shows, in the order of its cells."""
     rules = world.rules[i]
     forget(world, i)
     living = begin_drawn(world, i)

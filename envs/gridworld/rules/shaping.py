@@ -1,11 +1,12 @@
-"""Dense signals for sparse worlds: paid while somebody learns, never measured.
+"""Dense signals for worlds with sparse rewards: paid during training, never counted in evaluation.
 
-Two of them. A *potential* says how far an agent has come towards a reward; paying gamma * after - before in every tick
-changes no optimal policy, only how soon one is found. *Novelty* pays for every cell that an agent enters for the first
-time in an episode, so that it goes and looks; it does change what is optimal, and is kept small beside the rewards.
+There are two. A *potential* measures how far an agent has come towards a reward; paying gamma * after - before in every
+tick leaves the optimal policies as they are and only speeds up learning. *Novelty* pays for each cell that an agent
+enters for the first time in an episode, so that it explores; it does change the optimal policies, so keep it small
+compared to the rewards.
 
 Source: Ng, Harada and Russell 1999, Policy invariance under reward transformations, theorem 1 (potentials); Strehl and
-Littman 2008, An analysis of model-based interval estimation (bonuses by visits; here the first visit alone counts).
+Littman 2008, An analysis of model-based interval estimation (bonuses by visits; here only the first visit counts).
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ __all__ = ["Dense", "worth_of_means"]
 
 
 def worth_of_means(config: GridworldConfig) -> tuple[float, dict[str, float]]:
-    """What one energy and one item of each kind are good for, in rewards.
+    """The worth of one energy and of one item of each kind, in rewards.
 
-    Energy is worth what the best object pays for it; an item half of what a use that takes it gives, for there is a way
-    to go yet.
+    Energy is worth what the best object pays for it. An item is worth half of what the best use that takes it gives,
+    divided by the number of items taken; half, because that use is still to come.
     """
     energy = max(
         (
@@ -37,7 +38,7 @@ def worth_of_means(config: GridworldConfig) -> tuple[float, dict[str, float]]:
         default=0.0,
     )
     items = dict.fromkeys(config.items, 0.0)
-    for _ in items:  # from what leads to a reward at once back to what leads to that
+    for _ in items:  # each pass carries worth back by at least one recipe
         for kind in config.objects.values():
             given = max(0.0, kind.reward) + kind.energy_gain * energy
             given += sum(items[name] * amount for name, amount in kind.outputs.items())
@@ -47,7 +48,7 @@ def worth_of_means(config: GridworldConfig) -> tuple[float, dict[str, float]]:
 
 
 class Worlds(Protocol):
-    """N worlds side by side; a ``VecEnv`` is one such."""
+    """N worlds that step together, such as a ``VecEnv``."""
 
     state: Any
 
@@ -58,8 +59,8 @@ class Dense:
     Args:
         game: a gridworld.
         worlds: N.
-        weight: of the potential of what agents hold; below 1, or paying at an altar would lose more than it earns.
-        novelty: paid for a cell's first visit.
+        weight: of the potential; below 1, or else paying at an altar loses more than it earns.
+        novelty: paid for the first visit to a cell.
         gamma: the learner's discount.
     """
 
@@ -73,16 +74,16 @@ class Dense:
         self._before: NDArray[np.float32] = np.zeros(shape[:2], np.float32)
 
     def _potential(self, world: Any) -> NDArray[np.float32]:
-        """[N, P]."""
+        """[N, P] the weighted worth of what each agent holds."""
         held: NDArray[np.float32] = world.agents["energy"] * self._energy + world.items @ self._items
         return self._weight * held
 
     def look(self, vec: Worlds) -> None:
-        """Remember how things stand."""
+        """Store the potentials before a step."""
         self._before = self._potential(vec.state)
 
     def pay(self, vec: Worlds, begun: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """[N, P] what the step since ``look`` pays; nothing in worlds whose next episode has ``begun`` [N]."""
+        """[N, P] float32 what the step since ``look`` pays; 0 in worlds whose next episode has ``begun`` [N]."""
         agents = vec.state.agents
         self.visited[begun] = False
         seats = np.arange(agents.shape[1])

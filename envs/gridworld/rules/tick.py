@@ -1,4 +1,4 @@
-"""A tick of the gridworld, as docs/games/gridworld-rules.md has it: events, order, attacks, other verbs, sharing."""
+"""A tick of the gridworld, as in docs/games/gridworld-rules.md: events, order, attacks, other verbs, sharing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ GROUPS, RELATEDNESS = int(Sharing.GROUPS), int(Sharing.RELATEDNESS)
 
 @kernel
 def draw(world: World, i: Any) -> Word:
-    """The next random word of world i."""
+    """The next 64 random bits of world i."""
     rules = world.rules[i]
     drawn = word(rules["seed"], rules["draws"])
     rules["draws"] += 1
@@ -64,7 +64,7 @@ def draw(world: World, i: Any) -> Word:
 
 @part
 def die(world: World, i: Any, s: Any) -> None:
-    """The agent leaves its cell and everything it holds is lost."""
+    """The agent leaves its cell and loses all it holds."""
     agent = world.agents[i, s]
     put(world.kind, cell(world, i, np.int64(agent["row"]), np.int64(agent["col"])), EMPTY)
     agent["alive"] = False
@@ -76,7 +76,7 @@ def die(world: World, i: Any, s: Any) -> None:
 
 @part
 def loot(world: World, i: Any, s: Any, target: Any) -> None:
-    """Agent s takes of each item as many as it can hold."""
+    """Agent s takes as many of each of the target's items as it can hold."""
     limit = world.agents[i, s]["max_items"]
     for j in range(world.items.shape[2]):
         taken = min(world.items[i, target, j], limit - world.items[i, s, j])
@@ -87,7 +87,7 @@ def loot(world: World, i: Any, s: Any, target: Any) -> None:
 
 @part
 def hit(world: World, i: Any, s: Any, target: Any) -> None:
-    """Agent s attacks the target: its shield gives way first."""
+    """Agent s hits the target, whose shield absorbs the hit if energy remains after the damage."""
     rules, agent = world.rules[i], world.agents[i, target]
     if agent["shield"]:
         agent["energy"] = max(0, agent["energy"] - world.agents[i, s]["damage"])
@@ -104,7 +104,7 @@ def hit(world: World, i: Any, s: Any, target: Any) -> None:
             die(world, i, target)
 
 
-# -- verbs: each returns whether it succeeded; ``here`` is the agent's cell, ``there`` the one it is about -------------
+# -- verbs: each returns whether it succeeded; ``here`` is the agent's cell, ``there`` the cell it acts on -------------
 
 
 @part
@@ -124,7 +124,7 @@ def move(world: World, i: Any, s: Any, here: Any, there: Any, way: Any) -> bool:
 
 @part
 def rotate(world: World, i: Any, s: Any, direction: Any) -> bool:
-    """Look there."""
+    """Face a direction."""
     if not may_rotate(world, i, s):
         return False
     agent = world.agents[i, s]
@@ -164,7 +164,7 @@ def use(world: World, i: Any, s: Any, there: Any, rewards: Rewards) -> bool:
 
 @part
 def attack(world: World, i: Any, s: Any, there: Any) -> bool:
-    """Attack what is in that cell: an agent or an object."""
+    """Attack the agent or object there."""
     if not may_attack(world, i, s) or not attackable(world, i, there):
         return False
     other = np.int64(get(world.which, there))
@@ -182,7 +182,7 @@ def attack(world: World, i: Any, s: Any, there: Any) -> bool:
 
 @part
 def shield(world: World, i: Any, s: Any) -> bool:
-    """On goes off, off goes on."""
+    """Turn the shield on if it is off, and off if it is on."""
     if not may_shield(world, i, s):
         return False
     agent = world.agents[i, s]
@@ -209,7 +209,7 @@ def swap(world: World, i: Any, s: Any, here: Any, there: Any) -> bool:
 
 @part
 def gift(world: World, i: Any, s: Any, there: Any, j: Any) -> bool:
-    """One item j to the agent there."""
+    """Give one item j to the agent there."""
     if not may_gift(world, i, s, there, j):
         return False
     world.agents[i, s]["energy"] -= world.rules[i]["gift_cost"]
@@ -220,7 +220,7 @@ def gift(world: World, i: Any, s: Any, there: Any, j: Any) -> bool:
 
 @part
 def act(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> bool:
-    """One action, 0..A-1, of an agent that isn't frozen."""
+    """Perform one action, 0..A-1, of an agent that is not frozen; returns whether it succeeded."""
     if action == NOOP:
         return True
     here, ahead, left = steps(world, i, s)
@@ -245,7 +245,7 @@ def act(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> bool:
 
 @part
 def events(world: World, i: Any) -> int:
-    """Shields, upkeep and deaths of age or hunger; writes the living into ``order`` and returns how many they are."""
+    """Shields, upkeep, and deaths by age or lack of energy; writes the living to ``order``, returns their number."""
     rules = world.rules[i]
     living = 0
     for s in range(world.agents.shape[1]):
@@ -271,7 +271,7 @@ def events(world: World, i: Any) -> int:
 
 @inner
 def shuffle(world: World, i: Any, living: Any) -> None:
-    """Put the first places of ``order`` into random order."""
+    """Shuffle the first ``living`` entries of ``order``."""
     for k in range(living - 1, 0, -1):
         other = below(draw(world, i), k + 1)
         slot = world.order[i, k]
@@ -281,7 +281,7 @@ def shuffle(world: World, i: Any, living: Any) -> None:
 
 @inner
 def turn(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> None:
-    """One agent's turn; the dead do nothing."""
+    """One agent's turn; agents that died in this tick do nothing."""
     agent = world.agents[i, s]
     if not agent["alive"]:
         return
@@ -292,7 +292,7 @@ def turn(world: World, i: Any, s: Any, action: Any, rewards: Rewards) -> None:
 
 @inner
 def share(world: World, i: Any, rewards: Rewards) -> None:
-    """Kinship: what the tick has earned, among those who live; then prestige."""
+    """Share the tick's rewards among the living by kinship, then pay prestige."""
     rules = world.rules[i]
     mode, living = rules["kinship"], world.agents["alive"][i]
     if mode in (TEAMS, FAMILIES, GROUPS):
@@ -307,7 +307,7 @@ def share(world: World, i: Any, rewards: Rewards) -> None:
 
 @kernel
 def step(world: World, i: Any, actions: NDArray[np.int32], rewards: Rewards) -> Status:
-    """One tick of world i: actions [S] (any numbers), rewards [S] of zeros, which it fills."""
+    """One tick of world i: actions [S] (any numbers); fills rewards [S], which hold zeros."""
     rules = world.rules[i]
     rules["clock"] += 1
     living = events(world, i)

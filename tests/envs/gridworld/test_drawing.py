@@ -57,10 +57,10 @@ def test_a_put_map_is_played_on() -> None:
         ("####\n#@x#\n####", r"Line 2, column 3 of the map has 'x'.*# wall.*@ agent"),
         ("####\n#@.#\n####", r"3x4 cells, the world 5x6"),
         ("######\n#....#\n#....#\n#....#\n######", r"no agents"),
-        ("######\n#@@@@#\n#....#\n#....#\n######", r"4 agents, and the world has places for 3: raise slots"),
-        ("######\n#@aaa#\n#aaaa#\n#aaaa#\n######", r"29 objects, and the world has places for 22"),
+        ("######\n#@@@@#\n#....#\n#....#\n######", r"4 agents, but the world has room for 3: raise slots"),
+        ("######\n#@aaa#\n#aaaa#\n#aaaa#\n######", r"29 objects, but the world has room for 22"),
         ("", r"1x0 cells"),
-        (7, r"option map is 7; it takes a drawn map"),
+        (7, r"option map is 7; it must be a drawn map"),
     ],
 )
 def test_maps_that_cannot_be_put_are_told(value: Any, message: str) -> None:
@@ -92,5 +92,5 @@ def test_a_drawn_map_through_the_public_faces() -> None:
     assert draw_map(game, vec.state, 2) == text
     with pytest.raises(UsageError, match=r"3x3 cells, the world 11x11"):
         vec.reset(seed=1, options={"map": "###\n#@#\n###"})
-    with pytest.raises(UsageError, match=r"this is a game of hex"):
+    with pytest.raises(UsageError, match=r"this game is hex"):
         draw_map(make_game("hex-v0"), vec.state)
