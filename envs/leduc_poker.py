@@ -263,7 +263,7 @@ def parse_action(state: State, i: int, text: str) -> Action:
     words = _legal_words(state, i, int(state[i]["mover"]))
     action = one_of(text, ACTIONS, way_out(words))
     if ACTIONS[action] not in words:
-        met = {RAISE: "two raises were made", CHECK: "a raise was made"}.get(action, "nobody raised")
+        met = {RAISE: "two raises were made", CHECK: "a raise was made"}.get(action, "no raise was made")
         raise IllegalAction(f"{text!r} cannot be played: {met if words else 'it is too late'}. {way_out(words)}")
     return action
 

@@ -144,7 +144,7 @@ def test_answers_that_are_understood(actions, text, action):
         ("", "", InvalidAction, "raise check"),
         ("", "bet", InvalidAction, "raise check"),
         ("", "check or raise", AmbiguousAction, "raise check"),
-        ("", "fold", IllegalAction, "nobody raised.* raise check"),
+        ("", "fold", IllegalAction, "no raise was made.* raise check"),
         ("r", "check", IllegalAction, "a raise was made.* call raise fold"),
         ("rr", "raise", IllegalAction, "two raises were made.* call fold"),
         ("rf", "call", IllegalAction, "too late.* The game is over"),
