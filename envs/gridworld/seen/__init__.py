@@ -1,1 +1,1 @@
-"""What an agent sees: planes, tokens, texts; and the world as a whole."""
+"""Observations: planes, tokens and texts; infos; and the whole world's state."""

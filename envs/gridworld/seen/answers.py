@@ -1,9 +1,9 @@
-"""What actions are called, and which action a text means.
+"""Names of actions, and the action that a text means.
 
 Names: noop, forward, back, face up (down, left, right), use, attack 1 .. attack 9, shield, swap, gift and an item.
 
-Whether an action would succeed depends on who asks, and a reader of texts doesn't know: it refuses what could not
-succeed for anybody, a verb that is switched off and any action after the last tick. The rest is the mask's business.
+Whether an action would succeed depends on the agent, which the parser does not know. It refuses what no agent can do:
+a verb that is switched off, and any action after the last tick. The mask decides the rest.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _PATTERNS: dict[Action, str] = {
     SHIELD: r"(?:toggle |raise |lower |drop )?shield(?: on| off)?",
     SWAP: r"swap(?: places)?",
 }
-"""How people say it; in a sentence too."""
+"""What people write for an action, alone or in a sentence."""
 
 _ATTACK = re.compile(r"\b(?:attack|strike|hit)s?(?: at)?(?: (?:cell|place|number|no))?[ _.#:]*(-?\d+)?\b")
 _GIFT = re.compile(r"\b(?:gift|give)s?(?: (?:away|an?|one|item))*[ _:]*(\w+)?")
 _BARE = {name: ROTATE + k for names in (DIRECTIONS, "^v<>") for k, name in enumerate(names)}
-"""Understood where nothing else is said: in a sentence they may be about anything."""
+"""Understood only as the whole text: in a sentence they can refer to anything."""
 
 
 def action_names(config: GridworldConfig) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def action_names(config: GridworldConfig) -> tuple[str, ...]:
 
 
 def switched_off(config: GridworldConfig) -> dict[Action, str]:
-    """Actions that nobody has in this world -> their verb."""
+    """Actions that the configuration switches off -> their verb."""
     numbers = {
         "attack": range(ATTACK, SHIELD),
         "shield": (SHIELD,),
@@ -67,12 +67,12 @@ def switched_off(config: GridworldConfig) -> dict[Action, str]:
 
 
 def choices(config: GridworldConfig) -> list[Action]:
-    """The actions that this world has, ascending."""
+    """The actions that the configuration allows, ascending."""
     return [a for a in range(GIFT + len(config.items)) if a not in switched_off(config)]
 
 
 def listed(names: tuple[str, ...], actions: list[Action]) -> str:
-    """Names in a line, those of one verb together: ``noop, forward, face up/left, attack 1/4``."""
+    """Names in one line, grouped by verb: ``noop, forward, face up/left, attack 1/4``."""
     told: list[str] = []
     verb = ""
     for a in actions:
@@ -87,7 +87,7 @@ def listed(names: tuple[str, ...], actions: list[Action]) -> str:
 
 
 def action_to_text(config: GridworldConfig) -> Callable[[World, int, Action], str]:
-    """``Game.action_to_text`` of that world: the action's name, whatever the state."""
+    """``Game.action_to_text`` for a configuration: the action's name, whatever the state."""
     names = action_names(config)
 
     def to_text(state: World, i: int, action: Action) -> str:
@@ -97,12 +97,12 @@ def action_to_text(config: GridworldConfig) -> Callable[[World, int, Action], st
 
 
 def parse_action(config: GridworldConfig) -> Callable[[World, int, str], Action]:
-    """``Game.parse_action`` of that world: the one action that a text names.
+    """``Game.parse_action`` for a configuration: the one action that a text names.
 
     The function raises:
-        InvalidAction: no action of this game.
-        AmbiguousAction: several, or a part of one (an attack without its number).
-        IllegalAction: a verb that this world has switched off, or the episode has ended.
+        InvalidAction: the text names no action of this game.
+        AmbiguousAction: it names several actions, or only a part of one (an attack without its number).
+        IllegalAction: its verb is switched off, or the episode has ended.
     """
     reader = Reader(config)
 
@@ -117,10 +117,10 @@ def parse_action(config: GridworldConfig) -> Callable[[World, int, str], Action]
 
 
 class Reader:
-    """Which action a text means, whatever the state.
+    """Finds the action that a text means, whatever the state.
 
     Args:
-        config: of the world.
+        config: the configuration.
     """
 
     def __init__(self, config: GridworldConfig) -> None:
@@ -134,7 +134,7 @@ class Reader:
         ]
 
     def read(self, text: str) -> Action:
-        """The one action that is named; see ``parse_action``."""
+        """The one action that a text names; raises as ``parse_action`` does."""
         found = self._named(text)
         if len(found) > 1:
             named = ", ".join(self.names[a] for a in sorted(found))

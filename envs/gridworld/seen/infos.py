@@ -1,4 +1,4 @@
-"""What a gridworld adds to the infos of the PettingZoo faces."""
+"""The entries that a gridworld adds to PettingZoo infos."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ WHO = ("id", "label", "mother", "father")
 
 
 class Tell:
-    """``(world, i) -> [S]``: who each agent is, and whether its last action succeeded.
+    """``(world, i) -> [S]`` infos: identity of each agent, and whether its last action succeeded.
 
-    Who an agent is rarely changes, so its dictionary is kept, and copied as long as the arrays hold the same bytes.
+    Identities rarely change, so their dictionaries are cached and copied while the arrays hold the same bytes.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Tell:
         self._known: list[dict[str, Any]] = []
 
     def __call__(self, world: World, i: int) -> list[dict[str, Any]]:
-        """New dictionaries, one for each slot."""
+        """New dictionaries, one for each slot: id, label, mother, father, succeeded."""
         if self._array is not world.agents:
             self._array, self._columns = world.agents, [world.agents[name] for name in WHO]
         here = [column[i].tobytes() for column in self._columns]
@@ -40,4 +40,4 @@ class Tell:
 
 
 _ROOM = {"succeeded": False, "action_mask": None, "illegal": 0}
-"""Set once, so that a copy has room for what is written into it."""
+"""Added once and partly deleted, so that copies have room for the entries that are written later."""

@@ -1,7 +1,7 @@
-"""What an agent sees, as planes of bytes.
+"""Plane observations: what an agent sees, as planes of bytes.
 
-A window is scanned a row at a time: most of it is empty, and only the cells that are not cost more than a bit. What is
-written of an object does not branch on its type: a feature that it lacks goes where its presence is written last.
+A window is scanned a row at a time: most of it is empty, and an empty cell costs only a bit. Writing an object does not
+branch on its type: a feature that the type lacks is written to the presence plane, which is written last.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ __all__ = ["FIRST_ITEM", "TURNED", "kin", "observe_planes", "orientation", "rela
 NONE, MATRIX, RELATEDNESS = int(Sharing.NONE), int(Sharing.MATRIX), int(Sharing.RELATEDNESS)
 
 TURNED = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 0, 1], [2, 3, 1, 0]], np.uint8)
-"""[observer's direction, direction]: what that direction is for who sees its own as up."""
+"""[up, direction] -> the direction in a window in which the map's direction ``up`` points up."""
 
 FIRST_ITEM = 6
 """The plane of the first item."""
 
-_INDEX = 2**63 - 1  # ``k & _INDEX`` is k, but tells the compiler that the index is not negative
+_INDEX = 2**63 - 1  # ``k & _INDEX`` is k, and tells the compiler that the index is not negative
 _ONE = np.uint64(1)
 
 
 @part
 def turned(world: World, i: Any, player: Any) -> Any:
-    """The direction that is up in the player's window."""
+    """The map's direction that is up in the player's window."""
     return np.int64(world.agents[i, player]["facing"]) if world.rules[i]["rotate"] else UP
 
 
 @part
 def orientation(world: World, i: Any, observer: Any, other: Any, up: Any) -> Any:
-    """Where ``other`` looks in a picture whose up is that direction; the observer itself: where it looks on the map."""
+    """Where ``other`` looks in a window in which ``up`` is up; for the observer itself, where it looks on the map."""
     facing = world.agents[i, other]["facing"]
     return facing if observer == other else TURNED[up, facing]
 
 
 @entry
 def relatedness(world: World, i: Any, observer: Any, other: Any) -> Any:
-    """What ``other`` is to the observer, 0 to 1: 1 to itself, R or K, or whether labels are equal."""
+    """How related ``other`` is to the observer, 0 to 1: 1 to itself; else R or K, or 1 if labels are equal."""
     if observer == other:
         return 1.0
     mode = world.rules[i]["kinship"]
@@ -67,7 +67,7 @@ def kin(world: World, i: Any, observer: Any, other: Any) -> Any:
 def _paint_agent(
     world: World, i: Any, observer: Any, other: Any, up: Any, out: NDArray[np.uint8], at: Any, area: Any
 ) -> None:
-    """Write the planes of one agent into cell ``at`` of a window of ``area`` cells that held zeros."""
+    """Writes the planes of one agent to cell ``at`` of a zeroed window of ``area`` cells."""
     rules, agent = world.rules[i], world.agents[i, other & _INDEX]
     items = world.items.shape[2]
     put(out, at, 1)
@@ -88,7 +88,7 @@ def _paint_agent(
 
 @part
 def _paint_object(kind: Any, thing: Any, clock: Any, out: NDArray[np.uint8], at: Any) -> None:
-    """Write the planes of one object, of a TYPE and an OBJECT, into cell ``at``."""
+    """Writes the planes of one object, from its TYPE and OBJECT, to cell ``at``."""
     put(out, at + kind["offset_hp"], min(255, thing["hp"]))
     if kind["usable"]:
         put(out, at + kind["offset_stock"], min(255, max(0, thing["stock"])))
@@ -101,21 +101,21 @@ def _paint_object(kind: Any, thing: Any, clock: Any, out: NDArray[np.uint8], at:
 
 @part
 def occupied(world: World, start: Any, wide: Any) -> Any:
-    """Which of the ``wide`` cells from byte ``start`` of ``kind`` on hold anything: bit k is cell k."""
+    """Which of the ``wide`` cells from byte ``start`` of ``kind`` are not empty: bit k is cell k."""
     first = min(start, world.kind.size - 16)
     return (positive_bytes(world.kind, first) >> np.uint64(start - first)) & ((_ONE << np.uint64(wide)) - _ONE)
 
 
 @part
 def _everywhere(out: NDArray[np.uint8], first: Any, area: Any, value: Any) -> None:
-    """A plane of one value."""
+    """Fills a plane with one value."""
     for k in range(area):
         put(out, first + k, value)
 
 
 @entry
 def observe_planes(world: World, i: Any, player: Any, out: NDArray[np.uint8]) -> None:
-    """Writes the player's window, [C, height, width]; the dead see zeros."""
+    """Writes the player's window [C, height, width]; the dead see zeros."""
     zero(out)
     rules, agent = world.rules[i], world.agents[i, player]
     if not agent["alive"]:
@@ -124,7 +124,7 @@ def observe_planes(world: World, i: Any, player: Any, out: NDArray[np.uint8]) ->
     height: Any = np.int64(rules["window_height"])
     width: Any = np.int64(rules["window_width"])
     area = height * width
-    # A step down and a step right on the map, as steps from cell to cell of the picture.
+    # A step down and a step right on the map, as index steps in the window.
     down, right, tall, wide = width, 1, height, width
     if up == DOWN:
         down, right = -width, -1
@@ -137,7 +137,7 @@ def observe_planes(world: World, i: Any, player: Any, out: NDArray[np.uint8]) ->
     start = (i * world.kind.shape[1] + top) * stride + left
     first = height // 2 * width + width // 2 - tall // 2 * down - wide // 2 * right
     types, objects, clock = world.types[i], world.objects[i], rules["clock"]
-    for r in range(0, tall, 4):  # four rows of at most 15 cells make a word
+    for r in range(0, tall, 4):  # four rows of at most 15 cells fit into 64 bits
         found = np.uint64(0)
         for k in range(min(4, tall - r)):
             found |= occupied(world, start + (r + k) * stride, wide) << np.uint64(16 * k)

@@ -1,4 +1,4 @@
-"""What an agent is told of a gridworld before it plays, made of the configuration alone."""
+"""The rules of a gridworld as text for agents, written from the configuration alone."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["rules"]
 
 
 def rules(config: GridworldConfig) -> str:
-    """One paragraph; numbers that every episode draws anew are told as ranges."""
+    """One paragraph; numbers that each episode samples are given as ranges."""
     parts = (_begin(config), _verbs(config), _objects(config), _others(config), _events(config), _kinship(config))
     names = listed(action_names(config), choices(config))
     return " ".join(part for part in parts if part) + f" Actions: {names}."
 
 
 def _drawn(config: GridworldConfig, names: tuple[str, ...], usual: float) -> str:
-    """A number, or the range that it is drawn from: of several that are named, the last one is drawn last."""
+    """A number, or its range; of several ranges, the last in ``randomize``, as its sample replaces the others."""
     low, high = [(usual, usual), *(ends for name, ends in config.randomize.items() if name in names)][-1]
     return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
 
 
 def _trait(config: GridworldConfig, fact: str) -> str:
-    """A number that each agent may have its own of."""
+    """A number that can differ from agent to agent, or its range."""
     return _drawn(config, (f"agent.{fact}", f"trait.{fact}"), getattr(config.agent, fact))
 
 

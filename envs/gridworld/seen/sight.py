@@ -1,16 +1,16 @@
-"""What an agent sees, as rows of numbers from the observer outward: what the texts are made of.
+"""What an agent sees, as rows of numbers from the observer outward; the text observations are built from them.
 
-A row holds what the planes show of a cell, under the same options (window, rotation, hidden features), not cut off at
-255. -1 stands for what is hidden or doesn't exist::
+A row holds what the planes show of a cell, under the same options (window, rotation, hidden features), but not clipped
+to 255. -1 means hidden or not applicable::
 
     ROW COL  cells below and to the right of the observer, in the window
     KIND     0 an agent, 1 + t an object of type t
     HP       hit points
-    READY STOCK                         of an object: 1 if its cooldown is over; uses that are left
+    READY STOCK                         of an object: 1 if its cooldown is over; uses left
     FACING ENERGY FROZEN SHIELD KIN     of an agent: direction in the window, ticks frozen, thousandths of relatedness
     ITEMS +j                            how many of item j it holds
 
-The observer itself is always the first row. ``Sight`` adds what only it knows.
+The first row is always the observer. ``Sight`` adds what only the observer knows.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Sight(NamedTuple):
 
     Attributes:
         cells: rows as above; the observer first, then by distance. Empty for the dead.
-        edges: cells of the map that the window shows above, below, left and right of the observer.
+        edges: number of cells of the map in the window above, below, left and right of the observer.
         last_action: its number; -1 before the first.
-        succeeded: whether that did something.
-        last_reward: of the last tick, after sharing.
-        facing: where the observer looks on the map.
-        over: the episode has ended.
+        succeeded: whether that action succeeded.
+        last_reward: reward of the last tick, after sharing.
+        facing: the observer's direction on the map.
+        over: whether the episode has reached its last tick.
     """
 
     cells: list[list[int]]
@@ -102,7 +102,7 @@ def _object(state: World, i: int, kind: int, which: int, row: NDArray[np.int32])
 
 @kernel
 def _look(state: World, i: int, player: Player, own: NDArray[np.int32], cells: NDArray[np.int32]) -> int:
-    """Own facts into ``own`` [_OWN], rows into ``cells``; returns how many rows there are."""
+    """Writes the observer's facts to ``own`` [_OWN] and rows to ``cells``; returns the number of rows."""
     rules, me = state.rules[i], state.agents[i, player]
     own[0] = int(me["last_action"])
     own[1] = int(me["succeeded"])
@@ -114,7 +114,7 @@ def _look(state: World, i: int, player: Player, own: NDArray[np.int32], cells: N
     up = turned(state, i, player)
     down_row, down_col = -ROW_STEP[up], -COLUMN_STEP[up]
     row, col = int(me["row"]), int(me["col"])
-    for side in range(4):  # above, below, left and right in the window: which way is that on the map?
+    for side in range(4):  # above, below, left and right in the window, as steps on the map
         y = ROW_STEP[side] * down_row - COLUMN_STEP[side] * down_col
         x = ROW_STEP[side] * down_col + COLUMN_STEP[side] * down_row
         room = int(rules["height"]) - 1 - row if y > 0 else row
@@ -145,7 +145,7 @@ def _look(state: World, i: int, player: Player, own: NDArray[np.int32], cells: N
 
 
 def see(state: World, i: int, player: Player) -> Sight:
-    """What that agent sees in world i."""
+    """What an agent sees in world i."""
     own = np.empty(_OWN, np.int32)
     cells = np.empty((_LARGEST, ITEMS + state.items.shape[2]), np.int32)
     n = _look(state, i, player, own, cells)

@@ -1,7 +1,7 @@
-"""Which character stands for what in the texts of a gridworld.
+"""The characters in a gridworld's texts.
 
-A type that can be unusable for a while has two: the small letter, and the capital one while it can be used. Where the
-configuration leaves no such pair free (or a glyph isn't ASCII), another character takes its place; legends tell.
+A type that can be unusable for a while has two: the capital letter while it can be used, otherwise the small one. If
+the configuration leaves no such pair free, or a glyph is not ASCII, another character replaces it; legends name it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..config.world import plane_names
 __all__ = ["AGENT_SIGN", "ARROWS", "EDGE_SIGN", "EMPTY_SIGN", "MANY", "Signs", "make_signs"]
 
 ARROWS = "^v<>"
-"""Who looks up, down, left and right."""
+"""An agent that looks up, down, left and right."""
 
 EMPTY_SIGN, EDGE_SIGN, AGENT_SIGN = ".", "~", "@"
 MANY = "?"
-"""Whatever found no character of its own."""
+"""Everything for which no character was left."""
 
 _RESERVED = {*ARROWS, EMPTY_SIGN, EDGE_SIGN, AGENT_SIGN, MANY, " "}
 
@@ -29,9 +29,9 @@ class Signs:
     """The characters of one configuration.
 
     Attributes:
-        idle: [K] of each type: while it can't be used, or always.
-        ready: [K] while it can be used; the same where that is always so, never so, or hidden.
-        agents: of the other agents in sight, the nearest first.
+        idle: [K] the character of each type while it cannot be used.
+        ready: [K] the same while it can be used; equal to ``idle`` if this never changes or is hidden.
+        agents: characters for the other agents in sight, nearest first.
     """
 
     idle: tuple[str, ...]
@@ -40,7 +40,7 @@ class Signs:
 
 
 def make_signs(config: GridworldConfig) -> Signs:
-    """Characters for every type of a configuration, and for agents from what is left."""
+    """Choose characters for every type of a configuration, then for agents from what is left."""
     planes = set(plane_names(config)) - set(config.observation.hidden)
     wanted = [kind.glyph for kind in config.objects.values()]
     used = _RESERVED | set(wanted)
@@ -60,14 +60,14 @@ def make_signs(config: GridworldConfig) -> Signs:
 
 
 def _changes(config: GridworldConfig, name: str, kind: ObjectType, planes: set[str]) -> bool:
-    """Whether one may see that it can't be used for a while."""
+    """Whether the type can become unusable in a way that agents see."""
     drawn = {f"objects.{who}.cooldown" for who in (name, "*")} & set(config.randomize)
     waits = (kind.cooldown > 0 or bool(drawn)) and f"{name}.ready" in planes
     return kind.usable and (waits or f"{name}.stock" in planes)
 
 
 def _take(free: list[str], character: str) -> str:
-    """That character, or any that is free; then nobody else gets it."""
+    """Take ``character``, or if it is empty any free one, off the list; MANY if none is left."""
     if not free:
         return MANY
     chosen = character or free[0]

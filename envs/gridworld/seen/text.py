@@ -1,10 +1,10 @@
-"""A gridworld in words: what an agent is told, in full and in one line.
+"""Text observations, in full and in one line.
 
 ``describe`` is for people and large models: the window as a picture with the agent (``^v<>``) in its centre, what lies
 ahead, a legend of what is in sight with the nearest of each, the other agents, and the legal actions. Cells beyond the
-map are blank. Of many agents in sight the nearest are told in detail, as far as there is ``ROOM``.
+map are blank. Of many agents in sight, the nearest are described in detail while there is ``ROOM``.
 
-``compact`` is one line for small models, everything in sight from the agent outward, what it needs most at its end::
+``compact`` is one line for small models: everything in sight from the agent outward, the most needed facts last::
 
     #HjFh NGhIg nDh @Gi<250,2,0,0,3,-,1 ^240 1,0,0 0 - 07+ 1 28,30 N>
     |     |     |   |                   |    |     | | |   | |     what is ahead (. nothing, ~ the edge, @ an agent)
@@ -16,12 +16,12 @@ map are blank. Of many agents in sight the nearest are told in detail, as far as
     |     |     |   |                   |    items
     |     |     |   |                   direction and energy
     |     |     |   another agent: place, direction and energy, items, frozen, shield, kinship
-    |     |     generators that can't be used now: places
-    |     generators that can
-    walls: row H column h is the agent's own place, G is one up, g one to the left
+    |     |     places of generators that cannot be used now
+    |     places of generators that can be used now
+    places of walls: row H column h is the agent's own place, G is one up, g one to the left
 
-Both tell what the planes show, under the same options, and what the agent knows besides: its last action, whether that
-succeeded, what it was paid, and, in worlds with kinship, how near of kin the agents are that it sees.
+Both hold what the planes show, under the same options, and what else the agent knows: its last action, whether that
+succeeded, its last reward and, in worlds with kinship, how related the agents in sight are.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ from .signs import AGENT_SIGN, ARROWS, EDGE_SIGN, EMPTY_SIGN, MANY, make_signs
 __all__ = ["action_to_text", "compact", "describe", "parse_action", "rules"]
 
 ROOM, SHARE = 300, 8
-"""Characters for the legend and for other agents in detail, less so many for each in sight. It keeps a crowd with full
-pockets within 300 tokens of SmolLM2."""
+"""Characters for the legend and the details of other agents: ROOM, less SHARE for each agent in sight. A crowd with
+full inventories then stays within 300 tokens of SmolLM2."""
 
 _KIN = {"teams": "your team", "families": "your family", "groups": "your group"}
 _ROWS, _COLUMNS = ({k: chr(start + k) for k in range(-7, 8)} for start in (ord("H"), ord("h")))
@@ -67,7 +67,7 @@ _AHEAD = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 def describe(config: GridworldConfig) -> Callable[[World, int, Player], str]:
-    """``Game.describe`` of that world."""
+    """``Game.describe`` for a configuration."""
     teller = _Teller(config)
 
     def tell(state: World, i: int, player: Player) -> str:
@@ -77,7 +77,7 @@ def describe(config: GridworldConfig) -> Callable[[World, int, Player], str]:
 
 
 def compact(config: GridworldConfig) -> Callable[[World, int, Player], str]:
-    """``Game.compact`` of that world."""
+    """``Game.compact`` for a configuration."""
     teller = _Teller(config)
 
     def tell(state: World, i: int, player: Player) -> str:
@@ -87,15 +87,15 @@ def compact(config: GridworldConfig) -> Callable[[World, int, Player], str]:
 
 
 def _ready(row: list[int]) -> bool:
-    """Whether an object can be used, as far as one sees."""
+    """Whether an object can be used, as far as is visible."""
     return row[READY] != 0 and row[STOCK] != 0
 
 
 class _Teller:
-    """Everything about a configuration that texts need, made once.
+    """Writes the texts; computes what it needs of the configuration once.
 
     Args:
-        config: of the world.
+        config: the configuration.
     """
 
     def __init__(self, config: GridworldConfig) -> None:
@@ -110,7 +110,7 @@ class _Teller:
         self.mortal = config.death.hp
         self.attacks = config.actions.attack
         self.digits = max(3, len(str(config.agent.max_energy)))
-        # In lines of one character a place, types without one of their own go by their number.
+        # In ``compact``, a type without a character of its own is shown by its number.
         self.short = [
             [sign if sign != MANY else f"{{{t}}}" for t, sign in enumerate(signs)]
             for signs in (self.signs.ready, self.signs.idle)
@@ -144,7 +144,7 @@ class _Teller:
         return f"You ({arrow}) look {DIRECTIONS[facing]}{turned}: {', '.join(self._state(row))}."
 
     def _state(self, row: list[int]) -> list[str]:
-        """What an agent has, as far as one sees: energy, items, frozen, shield, hp."""
+        """The visible facts of an agent: energy, items, frozen, shield, hp."""
         told = [f"energy {row[ENERGY]}"] if row[ENERGY] >= 0 else []
         told += [f"{name} {n}" for name, n in zip(self.items, row[ITEMS:], strict=True) if n > 0]
         if row[FROZEN] > 0:
@@ -156,7 +156,7 @@ class _Teller:
         return told
 
     def _agents(self, agents: list[list[int]], room: int) -> list[str]:
-        """The nearest in a line each, while there is room; of the others who they are to the observer."""
+        """One line for each of the nearest while there is room; for the others only their kinship to the observer."""
         lines: list[str] = []
         far: dict[int, list[str]] = {}
         for k, row in enumerate(agents):
@@ -175,14 +175,14 @@ class _Teller:
         return lines
 
     def _kin(self, kin: int) -> str:
-        """What an agent is to the observer, from thousandths; nothing if it is nothing."""
+        """An agent's kinship to the observer in words, from thousandths; empty if 0."""
         told = f"{kin / KIN_UNIT:g}"
         return (
             (_KIN.get(self.kinship) or f"{'kin' if self.kinship == 'relatedness' else 'share'} {told}") if kin else ""
         )
 
     def _mark(self, k: int) -> str:
-        """The character of the k-th of the other agents."""
+        """The character of the k-th other agent."""
         return self.signs.agents[k] if k < len(self.signs.agents) else MANY
 
     def _sign(self, row: list[int]) -> str:
@@ -205,11 +205,11 @@ class _Teller:
         return "\n".join(lines + [""] * (high - below))
 
     def _ahead(self, sight: Sight) -> list[int] | None:
-        """The row of the cell ahead, ``[]`` if it is empty; None where it isn't seen."""
+        """The row of the cell ahead, ``[]`` if the cell is empty; None if the window does not show it."""
         row, col = _AHEAD[sight.cells[0][FACING]]
         if abs(row) > self.height // 2 or abs(col) > self.width // 2:
             return None
-        for seen in sight.cells[1:9]:  # the observer, then the eight around it at most
+        for seen in sight.cells[1:9]:  # row 0 is the observer; at most eight rows around it follow
             if seen[ROW] == row and seen[COL] == col:
                 return seen
         return []
@@ -235,7 +235,7 @@ class _Teller:
         return ", ".join(told)
 
     def _legend(self, others: list[list[int]]) -> str:
-        """Each sign in sight, what it is and where the nearest is."""
+        """Each sign in sight, what it means and where the nearest is."""
         nearest: dict[str, list[int]] = {}
         for row in others:
             if row[KIND]:
@@ -289,7 +289,7 @@ class _Teller:
         return " ".join(told) + ">"
 
     def _facts(self, row: list[int]) -> list[str]:
-        """Direction and energy, items, frozen, shield, hp; nothing stands where something is hidden."""
+        """Direction and energy, items, frozen, shield, hp; hidden facts are empty."""
         told = [_shown(n) for n in (*row[ITEMS:], row[FROZEN])]
         told.append("" if row[SHIELD] < 0 else "-S"[row[SHIELD]])
         if self.mortal:
@@ -299,7 +299,7 @@ class _Teller:
         return [arrow + energy, *told]
 
     def _front(self, sight: Sight) -> str:
-        """What is ahead: uses that are left and hit points of an object, then its sign."""
+        """What is ahead: an object's uses left and hit points, then its sign."""
         ahead = self._ahead(sight)
         if not ahead:
             return "" if ahead is None else EMPTY_SIGN if self._within(sight) else EDGE_SIGN
@@ -311,5 +311,5 @@ class _Teller:
 
 
 def _shown(n: int) -> str:
-    """A number, or nothing where it is hidden."""
+    """A number, or an empty string if it is hidden."""
     return "" if n < 0 else str(n)

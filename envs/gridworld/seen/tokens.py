@@ -1,8 +1,8 @@
 """Token observations: the planes without their zeros, as rows (place, plane, value) from the observer outward.
 
-The place is 16 x row + column in the window; cells come by their distance from the centre (the larger of both offsets),
-then row by row; in a cell planes ascend. What does not fit is cut off at the far end, so a small budget still shows
-what is near. Only cells that hold something cost more than one look at a byte.
+The place is 16 x row + column in the window. Cells are in order of distance from the centre (the larger of both
+offsets), then row by row; within a cell, planes ascend. Rows that do not fit are cut off at the far end, so a small
+budget still shows what is near. An empty cell costs one bit of a scan.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .planes import FIRST_ITEM, kin, occupied, orientation, turned
 __all__ = ["UNUSED", "observe_tokens"]
 
 UNUSED = 255
-"""Fills the rows that a token observation doesn't need."""
+"""Fills unused rows of a token observation."""
 
 _ORDER = sorted(
     ((r, c) for r in range(-PAD, PAD + 1) for c in range(-PAD, PAD + 1)),
     key=lambda cell: (max(abs(cell[0]), abs(cell[1])), cell),
 )
 CELL = np.array([16 * (r + PAD) + c + PAD for r, c in _ORDER], np.uint8)
-"""[225] 16 x row + column of the widest window, by distance; a smaller window keeps the order of what it has."""
+"""[225] 16 x row + column of the widest window, by distance; a smaller window keeps this order of its cells."""
 
 RANK = np.zeros((2 * PAD + 1, 2 * PAD + 1), np.uint8)
-"""[row, column] -> place in CELL."""
+"""[row, column] -> index in CELL."""
 RANK[CELL >> 4, CELL & 15] = np.arange(len(CELL))
 
 _ONE = np.uint64(1)
@@ -39,7 +39,7 @@ _ONE = np.uint64(1)
 
 @part
 def _add(out: NDArray[np.uint8], n: int, place: int, plane: int, value: Any) -> Any:
-    """Row n, if there is room; returns how many rows count. One of value 0 doesn't."""
+    """Writes row n, if there is room; returns the number of rows that count. A row of value 0 does not."""
     if 3 * n >= out.size:
         return n
     put(out, 3 * n, place)
@@ -50,7 +50,7 @@ def _add(out: NDArray[np.uint8], n: int, place: int, plane: int, value: Any) -> 
 
 @part
 def _agent(world: World, i: int, player: Player, other: Any, place: Any, out: NDArray[np.uint8], n: Any) -> Any:
-    """The rows of an agent's cell."""
+    """Writes the rows of an agent's cell; returns the number of rows so far."""
     rules, seen = world.rules[i], world.agents[i, other]
     hidden = 0 if other == player else np.int64(rules["hidden"])
     n = _add(out, n, place, 0, 1)
@@ -74,7 +74,7 @@ def _agent(world: World, i: int, player: Player, other: Any, place: Any, out: ND
 
 @part
 def _object(world: World, i: int, t: Any, number: Any, place: Any, out: NDArray[np.uint8], n: Any) -> Any:
-    """The rows of the cell of an object of type t."""
+    """Writes the rows of the cell of an object of type t; returns the number of rows so far."""
     kind, thing = world.types[i, t], world.objects[i, number]
     n = _add(out, n, place, kind["plane"], 1)
     if kind["plane_hp"] >= 0:
@@ -94,7 +94,7 @@ def _object(world: World, i: int, t: Any, number: Any, place: Any, out: NDArray[
 
 @part
 def _everywhere(world: World, i: int, player: Player, place: Any, out: NDArray[np.uint8]) -> Any:
-    """The rows of the planes that have one value everywhere, told once."""
+    """Writes one row for each plane that has one value everywhere; returns the number of rows."""
     rules, me, n = world.rules[i], world.agents[i, player], 0
     if rules["plane_last_action"] >= 0:
         n = _add(out, n, place, rules["plane_last_action"], 1 + np.int64(me["last_action"]))
@@ -106,13 +106,13 @@ def _everywhere(world: World, i: int, player: Player, place: Any, out: NDArray[n
 
 @part
 def _reach(rules: Any) -> Any:
-    """How far the window goes from its centre: rows, columns."""
+    """Rows and columns from the window's centre to its edges."""
     return np.int64(rules["window_height"]) // 2, np.int64(rules["window_width"]) // 2
 
 
 @part
 def _cells(world: World, i: int, player: Player, bits: Any, first: int, out: NDArray[np.uint8], n: Any) -> Any:
-    """The rows of the cells whose bits are set: bit b stands for the cell of rank ``first + b``."""
+    """Writes the rows of the cells whose bits are set: bit b is the cell of rank ``first + b``."""
     rules, me = world.rules[i], world.agents[i, player]
     high, wide = _reach(rules)
     up = turned(world, i, player)
@@ -135,7 +135,7 @@ def _cells(world: World, i: int, player: Player, bits: Any, first: int, out: NDA
 
 @entry
 def observe_tokens(world: World, i: int, player: Player, out: NDArray[np.uint8]) -> None:
-    """Writes [T, 3] rows (place, plane, value), the rest UNUSED; the dead see nothing."""
+    """Writes [T, 3] rows (place, plane, value) and fills the rest with UNUSED; the dead see nothing."""
     rules, me = world.rules[i], world.agents[i, player]
     n = 0
     if me["alive"]:
@@ -150,7 +150,7 @@ def observe_tokens(world: World, i: int, player: Player, out: NDArray[np.uint8])
         rank0 = rank1 = rank2 = rank3 = np.uint64(0)
         stride = world.kind.shape[2]
         start = (i * world.kind.shape[1] + me["row"] + PAD - high) * stride + me["col"] + PAD - wide
-        for top in range(0, tall, 4):  # four rows of at most 15 cells make a word
+        for top in range(0, tall, 4):  # four rows of at most 15 cells fit into 64 bits
             found = np.uint64(0)
             for k in range(min(4, tall - top)):
                 found |= occupied(world, start + (top + k) * stride, 2 * wide + 1) << np.uint64(16 * k)

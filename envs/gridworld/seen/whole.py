@@ -1,4 +1,4 @@
-"""The whole world at once: what ``state()`` returns, for centralised critics and viewers."""
+"""The whole world, as ``state()`` returns it for centralised critics and viewers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["map_planes", "whole"]
 
 
 def map_planes(world: World, i: int, planes: int) -> NDArray[np.uint8]:
-    """[C, H, W] the whole map in the planes of an observation; what belongs to an observer is 0.
+    """[C, H, W] uint8 the whole map in the planes of an observation; the observer's own planes are 0.
 
-    Features that observations hide of agents are shown; those of objects have no plane.
+    Hidden features of agents are shown; those of objects stay 0.
 
     Args:
         world: N worlds.
-        i: which of them.
-        planes: C.
+        i: index of the world.
+        planes: C, the number of planes.
     """
     rules, agents, things, types = world.rules[i], world.agents[i], world.objects[i], world.types[i]
     out = np.zeros((planes, int(rules["height"]), int(rules["width"])), np.uint8)
@@ -54,8 +54,8 @@ def map_planes(world: World, i: int, planes: int) -> NDArray[np.uint8]:
 def whole(config: GridworldConfig) -> GlobalState:
     """The arrays of ``state()``.
 
-    ``planes`` [C, H, W]; of each slot ``alive``, ``place`` (row, column), ``energy``, ``label``; ``related`` [S, S] R
-    or K ([1, 1] where no rule reads it).
+    ``planes`` [C, H, W]; for each slot ``alive``, ``place`` (row, column), ``energy``, ``label``; ``related`` [S, S], R
+    or K ([1, 1] if no rule reads it).
     """
     size, here = sizes(config), config.map
     dense = size.slots if config.kinship.mode in ("matrix", "relatedness") else 1

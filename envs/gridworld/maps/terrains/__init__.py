@@ -1,1 +1,1 @@
-"""One file a terrain; ``table.py`` lists them."""
+"""One file per terrain; ``table.py`` lists them."""

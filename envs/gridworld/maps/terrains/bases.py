@@ -12,9 +12,9 @@ __all__ = ["BASES"]
 
 @kernel
 def build_bases(site: Site) -> None:
-    """A walled square in each corner with doors in both inner walls, and one in the middle with four.
+    """A walled square in each corner with doors in both inner walls, and one in the middle with four doors.
 
-    Options: a side of the bases, b width of the doors, c side of the square in the middle; 0: none.
+    Options: a side of the bases, b width of the doors, c side of the square in the middle (0: none).
     """
     ground, rules = site.ground, site.rules
     size, door, centre = i64(rules["terrain_a"]), i64(rules["terrain_b"]), i64(rules["terrain_c"])
@@ -28,7 +28,7 @@ def build_bases(site: Site) -> None:
                 ground[row, col] = ROCK
         clear(ground, top, left, side, side)
         gap = min(door, side)
-        for edge in range(top - 1, top + side + 1, side + 1):  # the wall above and the one below; outer ones are border
+        for edge in range(top - 1, top + side + 1, side + 1):  # the walls above and below; outer ones are the border
             if 0 <= edge < high:
                 clear(ground, edge, left + chance(rules, side - gap + 1), ONE, gap)
         for edge in range(left - 1, left + side + 1, side + 1):
@@ -50,7 +50,7 @@ def _regions(here: MapRules, o: Options, named: list[Region]) -> list[Region]:
 
 def _room(here: MapRules, o: Options) -> int:
     high, wide = inside(here)
-    return high * wide - (8 * o["size"] + 4 + (4 * o["centre"] + 4 if o["centre"] else 0))  # as if without doors
+    return high * wide - (8 * o["size"] + 4 + (4 * o["centre"] + 4 if o["centre"] else 0))  # doors not counted
 
 
 BASES = Terrain(

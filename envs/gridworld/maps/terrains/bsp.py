@@ -10,15 +10,15 @@ from ..terrain import Option, Options, Site, Terrain, inside
 __all__ = ["BSP"]
 
 _TOP, _LEFT, _HEIGHT, _WIDTH, _PARENT, _FIELDS = 0, 1, 2, 3, 4, 5
-"""A part of the map in ``work``. Its last row and column are for walls, so the whole map counts one more of each."""
+"""Fields of a part of the map in ``work``. Its last row and column hold walls; the whole map has one more of each."""
 
 
 @kernel
 def build_bsp(site: Site) -> None:
-    """The largest part of the map is cut in two until there are enough; a room in each, corridors along the cuts' tree.
+    """Cuts the largest part of the map in two until there are enough, digs a room in each and corridors along the cuts.
 
-    A room's sides are drawn from two thirds of what its part allows up to all of it.
-    Options: a rooms, b shortest side of a room, c width of the corridors.
+    The sides of a room are random, from two thirds of what its part allows to all of it.
+    Options: a most rooms, b shortest side of a room, c width of the corridors.
     """
     ground, rules, work = site.ground, site.rules, site.work
     least, corridor = i64(rules["terrain_b"]), i64(rules["terrain_c"])
@@ -39,7 +39,7 @@ def build_bsp(site: Site) -> None:
         top, left = i64(work[at + _TOP]), i64(work[at + _LEFT])
         clear(ground, top, left, i64(work[at + _HEIGHT]), i64(work[at + _WIDTH]))
     for k in range(1, parts):
-        # From the middle of a room to the middle of the one that it was cut off from, with one corner.
+        # A corridor with one corner, from the middle of a room to that of the room in the part it was cut from.
         here, there = k * _FIELDS, i64(work[k * _FIELDS + _PARENT]) * _FIELDS
         row, to_row = work[here] + work[here + _HEIGHT] // 2, work[there] + work[there + _HEIGHT] // 2
         col, to_col = work[here + 1] + work[here + _WIDTH] // 2, work[there + 1] + work[there + _WIDTH] // 2
@@ -52,7 +52,7 @@ def build_bsp(site: Site) -> None:
 
 @kernel
 def _split(rules: Rules, work: Work, parts: int, least: int) -> bool:
-    """Cuts the largest part that is large enough; the new half becomes part number ``parts``. False: there is none."""
+    """Cuts the largest part that can be cut; the new half becomes part number ``parts``. False: no part can be cut."""
     best, size = -1, 0
     for k in range(parts):
         height, width = i64(work[k * _FIELDS + _HEIGHT]), i64(work[k * _FIELDS + _WIDTH])
@@ -92,7 +92,7 @@ BSP = Terrain(
     about="The map is repeatedly cut in two (binary space partition), the largest part first.",
     build=build_bsp,
     options={
-        "rooms": Option(10, 1, 1000, "at most so many"),
+        "rooms": Option(10, 1, 1000, "largest number of rooms"),
         "min_room": Option(4, 2, 100, "shortest side of a room"),
         "corridor": Option(1, 1, 10, "width of the corridors"),
     },

@@ -13,10 +13,10 @@ __all__ = ["CAVES"]
 
 @kernel
 def build_caves(site: Site) -> None:
-    """Random rock; then a cell is rock where at least 5 of the 9 cells around it are, again and again.
+    """Random rock, then steps: a cell becomes rock if at least 5 of the 3 x 3 cells around it are, else empty.
 
-    Small caves are filled, and if too little is open in the end, caves widen.
-    Options: a per cent of rock, b steps, c size of the smallest cave, d per cent that is open at least.
+    Small caves are then filled; if too few cells are open in the end, caves widen.
+    Options: a per cent of rock, b steps, c cells of the smallest cave, d least per cent of open cells.
     Source: Johnson, Yannakakis, Togelius, "Cellular automata for real-time generation of infinite cave levels", 2010.
     """
     ground, rules, work = site.ground, site.rules, site.work
@@ -36,7 +36,7 @@ def _smooth(ground: Ground, work: Work) -> None:
     """One step of the automaton. Everything outside counts as rock."""
     high, wide = ground.shape
     for row in range(-1, high + 1):
-        # Sums of three neighbours in a row; the row above the ground and the one below it are all rock.
+        # Sums of three neighbours in a row; the rows just above and below the ground are all rock.
         for col in range(wide):
             three = 3
             if 0 <= row < high:
@@ -52,7 +52,7 @@ def _smooth(ground: Ground, work: Work) -> None:
 
 @kernel
 def _fill_small(ground: Ground, work: Work, smallest: int) -> None:
-    """Fills caves of fewer cells: each is flooded once."""
+    """Fills caves with fewer than ``smallest`` cells; floods each cave once."""
     high, wide = ground.shape
     seen = high * wide
     for k in range(seen):
@@ -78,7 +78,7 @@ def _fill_small(ground: Ground, work: Work, smallest: int) -> None:
 
 @kernel
 def _widen(ground: Ground, work: Work, wanted: int) -> None:
-    """Opens rock beside open cells, nearest first, until so many are open; in solid rock it begins in the middle."""
+    """Opens rock next to open cells, nearest first, until ``wanted`` are open; solid rock opens from the middle."""
     high, wide = ground.shape
     count = 0
     for k in range(high * wide):
@@ -116,7 +116,7 @@ CAVES = Terrain(
     build=build_caves,
     options={
         "fill": Option(45, 0, 100, "per cent of the cells that are rock at first"),
-        "steps": Option(4, 0, 20, "of the automaton: rock is where 5 of the 9 cells around are rock"),
+        "steps": Option(4, 0, 20, "steps of the automaton: rock where at least 5 of the 3 x 3 cells around are rock"),
         "smallest": Option(8, 0, FAR, "caves of fewer cells are filled"),
         "open": Option(40, 1, 100, "per cent of the cells that must be open in the end; caves widen until they are"),
     },

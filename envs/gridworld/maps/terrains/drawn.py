@@ -11,7 +11,7 @@ __all__ = ["ASCII"]
 
 @kernel
 def build_drawn(site: Site) -> None:
-    """Copies the drawing, which has a border of its own."""
+    """Copies the drawing, which includes its border."""
     for row in range(site.plan.shape[0]):
         for col in range(site.plan.shape[1]):
             site.whole[row, col] = site.plan[row, col]

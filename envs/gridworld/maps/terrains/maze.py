@@ -13,10 +13,10 @@ __all__ = ["MAZE"]
 
 @kernel
 def build_maze(site: Site) -> None:
-    """A perfect maze by the growing tree: a started passage goes on into a random unvisited neighbour.
+    """A perfect maze by the growing tree: each step opens a visited cell to a random unvisited neighbour.
 
-    It goes on from the newest cell (depth first), or with probability c per cent from a random one (as Prim does).
-    Options: a width of the passages, b wall between them, c branching, d per cent of the other walls that are opened.
+    It extends the newest cell (depth first) or, with a probability of c per cent, a random one (as Prim does).
+    Options: a width of the passages, b wall between them, c branching, d per cent of the other walls to open.
     Source: Jamis Buck, "Mazes for Programmers", chapter 11.
     """
     ground, rules, work = site.ground, site.rules, site.work
@@ -31,7 +31,7 @@ def build_maze(site: Site) -> None:
     work[0] = chance(rules, rows * columns)
     clear(maze, work[0] // columns * step, work[0] % columns * step, corridor, corridor)
     count = 1
-    while count:  # each round adds a cell to the maze or takes one off the list
+    while count:  # each round adds a cell to the maze or removes one from the list
         place = count - 1
         if branching and chance(rules, 100) < branching:
             place = chance(rules, count)
@@ -56,10 +56,10 @@ def build_maze(site: Site) -> None:
 
 @kernel
 def _free_way(maze: Ground, rules: Rules, row: int, col: int, step: int) -> int:
-    """A random direction in which the next cell is still rock; -1: there is none."""
+    """A random direction in which the next cell is still rock; -1: no direction."""
     free = 0
     chosen = -1
-    for look in range(2):  # count them, then find the one that was drawn
+    for look in range(2):  # count them, then find the chosen one
         for way in range(4):
             r, c = row + ROW_STEP[way] * step, col + COLUMN_STEP[way] * step
             if 0 <= r < maze.shape[0] and 0 <= c < maze.shape[1] and maze[r, c] != EMPTY:
@@ -78,7 +78,7 @@ def _free_way(maze: Ground, rules: Rules, row: int, col: int, step: int) -> int:
 
 @kernel
 def _passage(maze: Ground, row: int, col: int, corridor: int, step: int, way: int) -> None:
-    """Opens the neighbour in a direction and the wall on the way, from a cell's upper left corner."""
+    """Opens the neighbour in a direction and the wall between; (row, col) is the cell's upper left corner."""
     down, right = ROW_STEP[way] * step, COLUMN_STEP[way] * step
     clear(maze, min(row, row + down), min(col, col + right), abs(down) + corridor, abs(right) + corridor)
 

@@ -1,4 +1,4 @@
-"""Things at a distance from the centre. It places the counts of region 0, which has no cells."""
+"""Objects at random distances from the centre. The builder places the counts of region 0, which has no cells."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["MEAN_DISTANCE"]
 
 @kernel
 def build_mean_distance(site: Site) -> None:
-    """Agents near the centre, and objects around it: each draws its distance, and then a free cell of that distance.
+    """Agents near the centre, objects around it: each gets a random distance, then a random free cell at it.
 
-    Distances are steps on an empty map. Where no cell of a distance is free, the next one that has some is taken.
+    Distances are steps on an empty map. If no cell at a distance is free, the nearest one that has a free cell is used.
     Options: a mean distance, b half of its range, c the farthest start of an agent.
     """
     ground, rules, counts = site.ground, site.rules, site.counts
     types = len(counts) - 1
     for step in range(types + 1):
-        t = (step + types) % (types + 1)  # agents first, so that they get their places
+        t = (step + types) % (types + 1)  # agents first, so that they find places
         least, ways = i64(0), i64(rules["terrain_c"]) + 1
         if t < types:
             least = i64(rules["terrain_a"]) - i64(rules["terrain_b"])
@@ -38,12 +38,12 @@ def build_mean_distance(site: Site) -> None:
 
 @kernel
 def _put_at(ground: Ground, rules: Rules, distance: int, value: int) -> bool:
-    """Puts something into a random free cell of a distance from the centre. False: there is none."""
+    """Writes ``value`` to a random free cell at a distance from the centre. False: no cell is free."""
     free = 0
     chosen = -1
-    for look in range(2):  # count the free cells, then find the one that was drawn
+    for look in range(2):  # count the free cells, then find the chosen one
         for k in range(max(1, 4 * distance)):
-            # The 4 x distance cells that are so many steps away, clockwise from the top.
+            # The 4 x distance cells at this distance, clockwise from the top.
             j = k % max(1, distance)
             y, x = j - distance, j
             for _ in range(k // max(1, distance)):
@@ -91,7 +91,7 @@ MEAN_DISTANCE = Terrain(
     options={
         "distance": Option(10, 1, FAR, "mean of the objects' distances from the centre, in steps"),
         "spread": Option(5, 0, FAR, "distances are drawn from distance - spread to distance + spread"),
-        "near": Option(3, 0, FAR, "agents start at most so many steps from the centre"),
+        "near": Option(3, 0, FAR, "largest distance of an agent's start from the centre, in steps"),
     },
     minimum=_minimum,
     regions=_regions,

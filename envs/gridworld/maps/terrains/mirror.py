@@ -16,14 +16,14 @@ _NUMBER = 6
 
 @kernel
 def axis_of(rules: Rules) -> int:
-    """The axis of a mirrored map; -1: it isn't one."""
+    """The axis of a mirrored map; -1: the map is not mirrored."""
     axis: int = i64(rules["terrain_a"]) if rules["terrain"] == _NUMBER else i64(-1)
     return axis
 
 
 @kernel
 def image(axis: int, height: int, width: int, cell: int) -> int:
-    """The cell (row x width + column) that mirrors another one on a ground of a size."""
+    """The mirror image of a cell (row x width + column) on a ground of height x width."""
     row, col = cell // width, cell % width
     if axis != 0:
         row = height - 1 - row
@@ -34,9 +34,9 @@ def image(axis: int, height: int, width: int, cell: int) -> int:
 
 @kernel
 def build_mirror(site: Site) -> None:
-    """Everything in pairs, each half of which is where the other is mirrored; what is odd goes on the line between.
+    """Places everything in mirrored pairs; an odd one out goes on the line between the halves.
 
-    Option: a axis.
+    Option: a the axis.
     """
     ground, rules, counts, work = site.ground, site.rules, site.counts, site.work
     axis, types = i64(rules["terrain_a"]), len(counts) - 1
@@ -44,7 +44,7 @@ def build_mirror(site: Site) -> None:
     pairs, middle, end = 0, 0, high * wide
     for cell in range(end):
         other = image(axis, high, wide, cell)
-        if cell < other:  # the front of the list holds one cell of each pair, its end the cells on the line
+        if cell < other:  # the list begins with one cell of each pair and ends with the cells on the line
             work[pairs] = cell
             pairs += 1
         elif cell == other:
@@ -76,7 +76,7 @@ def _regions(here: MapRules, o: Options, named: list[Region]) -> list[Region]:
 
 
 def _check(here: MapRules, o: Options) -> None:
-    """Whether everything comes in pairs, but for what can lie on the line in the middle."""
+    """Check that odd counts fit on the line in the middle; everything else comes in pairs."""
     high, wide = inside(here)
     middle = (high * (wide % 2), wide * (high % 2), (wide % 2) * (high % 2))[o["axis"]]
     counts = {"agents": here.agents} | {f"objects.{name}": count for name, count in here.objects.items()}
@@ -94,7 +94,7 @@ MIRROR = Terrain(
     name="mirror",
     about="Both halves are equal: walls, objects and agents come in pairs.",
     build=build_mirror,
-    options={"axis": Option(0, 0, 2, "0: left is right; 1: top is bottom; 2: the map turned by half is itself")},
+    options={"axis": Option(0, 0, 2, "0: left mirrors right; 1: top mirrors bottom; 2: half a turn changes nothing")},
     regions=_regions,
     check=_check,
 )

@@ -1,4 +1,4 @@
-"""Arms that leave a centre."""
+"""Straight arms from a centre."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def build_radial_maze(site: Site) -> None:
     wall_up(ground)
     dig(ground, row, col, side + 2)
     for k in range(arms):
-        # A point that walks clockwise around the square of [-UNIT, UNIT] from the middle of its upper side.
+        # A point that moves clockwise around the square [-UNIT, UNIT] from the middle of its upper side.
         walked = 8 * _UNIT * k // arms + _UNIT
         quarter, along = walked // (2 * _UNIT) % 4, walked % (2 * _UNIT) - _UNIT
         y, x = -_UNIT, along
@@ -37,7 +37,7 @@ def build_radial_maze(site: Site) -> None:
 
 @kernel
 def _reach(length: int, side: int) -> int:
-    """How far from the middle of a line a square of a side lies inside it, to both ends."""
+    """How far a square of a side can move from the middle of a line, either way, and stay inside it."""
     back = (side - 1) // 2
     before, after = (length - 1) // 2, length // 2
     return max(0, min(before - back, after - (side - 1 - back)))
@@ -45,7 +45,7 @@ def _reach(length: int, side: int) -> int:
 
 @kernel
 def _scaled(part: int, length: int) -> int:
-    """A part of UNIT as the same part of a length, rounded to the nearest, alike on both sides of 0."""
+    """Scales a length by part / UNIT; rounds to the nearest integer, halves away from 0."""
     size = (abs(part) * length + _UNIT // 2) // _UNIT
     return size if part >= 0 else -size
 

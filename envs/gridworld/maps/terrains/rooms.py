@@ -12,7 +12,7 @@ __all__ = ["ROOMS"]
 
 @kernel
 def build_rooms(site: Site) -> None:
-    """Rows x columns of rooms, whose floors are the first regions, and a door in each wall that two of them share.
+    """Rows x columns of rooms, whose floors are the first regions, and a door in each wall between two of them.
 
     Options: a rows, b columns, d width of the doors.
     """
@@ -35,7 +35,7 @@ def build_rooms(site: Site) -> None:
 
 
 def _pieces(length: int, pieces: int, wall: int) -> list[tuple[int, int]]:
-    """(start, length) of equal pieces with walls between; the first ones take what is left over."""
+    """(start, length) of equal pieces with walls between; the first pieces take the cells left over."""
     share, more = divmod(max(0, length - (pieces - 1) * wall), pieces)
     return [(k * (share + wall) + min(k, more), share + (k < more)) for k in range(pieces)]
 
