@@ -36,7 +36,7 @@ def run(words: list[str]) -> int:
             raise RunError(f"There is no run in {folder} (no config.yaml); leave out --resume to start one there.")
         base = read_config(source, named or None)
         if policy and not isinstance(base, POLICIES[policy]):
-            raise UsageError(f"{source} is not for a {policy} policy; leave out --policy.")
+            raise UsageError(f"{source} is for another kind of policy than {policy}; leave out --policy.")
         if named and spec(base.game) != spec(named) and spec(base.game).name != named:
             raise UsageError(f"{source} is for {base.game}, not {named}; see its field `game`.")
         asked = _parsed(words, base, named)

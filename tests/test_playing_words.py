@@ -78,6 +78,6 @@ def test_a_game_of_words_is_left_and_gone_on_with() -> None:
 
 def test_words_are_no_boards(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["play", "highest_string", "--window"]) == 2
-    assert "played at the terminal" in capsys.readouterr().err
+    assert "played in the terminal" in capsys.readouterr().err
     assert main(["play", "highest_string", "minimax", "random"]) == 2
     assert "game of words" in capsys.readouterr().err

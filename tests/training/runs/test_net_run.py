@@ -275,7 +275,7 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["train", "--run", str(tmp_path / "run"), "--resume", "--updates", "2", "--report-to", "none"]) == 0
     assert len(rows(tmp_path / "run")) == 2, "a run knows its game and its kind"
     assert main(["train", "--run", str(tmp_path / "run"), "--resume", "--policy", "llm"]) == 2
-    assert "not about a policy of the kind llm" in capsys.readouterr().err
+    assert "is for another kind of policy than llm" in capsys.readouterr().err
     assert main(["train", "tictactoe", "--policy", "net"]) == 2
     said = capsys.readouterr()
     assert "nets need gridworlds" in said.err
