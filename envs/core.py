@@ -94,9 +94,9 @@ class Kernels(NamedTuple):
             the kernel writes this transition's rewards.
         observe: ``(state, i, player, out [observation_shape]) -> None`` writes the whole of ``out``.
         key: ``(state, i) -> uint64`` a hash of everything the future depends on, without a seed or history that no rule
-            reads: equal keys mean the same position with the same player to move. If left out (only where a
-            state is one structured array), all fields of the row are hashed. Solvers then distinguish positions that
-            differ only in seed or history; a game that keeps such fields in its row writes its own key.
+            reads: equal keys mean the same position with the same player to move. If left out (only if a state is one
+            structured array), all fields of the row are hashed. Solvers then distinguish positions that differ only in
+            seed or history; a game that keeps such fields in its row writes its own key.
         draw: optional, turn-based games only: ``(state, i, word: uint64) -> int`` samples one of the mover's legal
             actions uniformly from 64 random bits, without writing a mask. Worth having where masks are wide (chess).
         alive: optional, simultaneous games only: ``(state, i, player) -> bool``. A player for whom it is false after a
@@ -171,7 +171,7 @@ class Curriculum:
     Attributes:
         option: the reset option that takes such a position.
         train, test: text files, one position per line; ``test`` is for measurement only. ``#`` begins a comment.
-        max_plies: a game that isn't over after this many plies is cut off there (0: play to the end).
+        max_plies: games stop after this many plies and keep the returns they have (0: play to the end).
     """
 
     option: str
