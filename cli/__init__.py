@@ -69,7 +69,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     debug = bool(os.environ.get("COTERIE_DEBUG"))
     try:
-        return _dispatch(words)
+        try:
+            return _dispatch(words)
+        except PlayerLeft as left:
+            print(left, flush=True)
+            return 0
     except KeyboardInterrupt:
         print("\nInterrupted.", file=sys.stderr)
         return 130
@@ -79,9 +83,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 2
-    except PlayerLeft as left:
-        print(left)
-        return 0
     except (CoterieError, ModuleNotFoundError) as error:
         told = _missing_extra(error) if not isinstance(error, CoterieError) else error
         if told is None or debug:

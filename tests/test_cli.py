@@ -503,3 +503,18 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
     assert done.returncode == 0
+
+
+def test_leaving_a_game_whose_reader_has_gone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Pipe(io.TextIOWrapper):
+        """Its reader leaves just before the last line."""
+
+        def write(self, text: str) -> int:
+            if "left the game" in text:
+                raise BrokenPipeError
+            return super().write(text)
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
+    with Pipe((tmp_path / "out").open("wb")) as out:
+        monkeypatch.setattr("sys.stdout", out)
+        assert main(["play", "tictactoe"]) == 0
