@@ -36,6 +36,7 @@ def run(words: list[str]) -> int:
     return play(asked, make_player)
 
 
+# Longer than most: what begins, leaves and ends a game shares the names of one command.
 def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     """Play, or replay saved games; returns the exit code.
 

@@ -259,6 +259,7 @@ def _at_least_one(name: str, value: Any, most: int) -> int:
     return int(value)
 
 
+# Longer than most: its arguments, what they mean, and the game that they make.
 def matrix(
     game: str | None = None, payoffs: Any = None, actions: Any = None, rounds: int = 10, memory: int = 10
 ) -> Game:

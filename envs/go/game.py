@@ -32,6 +32,7 @@ SUPERKO = ("positional", "situational", "simple")
 MOST_MOVES = 10_000
 
 
+# Longer than most: its arguments, what they mean, and the game that they make.
 def go(
     size: int = 9,
     komi: float | None = None,

@@ -26,6 +26,7 @@ from .seen.whole import whole
 __all__ = ["gridworld"]
 
 
+# Longer than most: its arguments, what they mean, and the game that they make.
 def gridworld(
     preset: str | None = None,
     config: GridworldConfig | Mapping[str, Any] | str | Path | None = None,

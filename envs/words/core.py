@@ -83,6 +83,7 @@ def is_sayable(character: str) -> bool:
     return character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cs")
 
 
+# Longer than most: its arguments, what they mean, and the game that they make.
 def text_game(
     id: str,
     *,

@@ -37,6 +37,7 @@ def height(message: str, length: int = 8, alphabet: str = PRINTABLE) -> float:
     return float(lower / (below[0] - 2))
 
 
+# Longer than most: its arguments, what they mean, and the game that they make.
 def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2, rounds: int = 1) -> TextGame:
     """All players say a string of 1 to ``length`` characters at once; the higher one wins.
 
