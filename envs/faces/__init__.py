@@ -1,1 +1,1 @@
-"""What a game looks like from outside, each written once for all games: AEC, parallel, batched, Gymnasium, drawn."""
+"""The interfaces to games, each written once for all games: AEC, parallel, batched, Gymnasium and rendering."""

@@ -1,4 +1,4 @@
-"""What a user hands to the batched face: checked once, for all rows at a time."""
+"""Checks of the actions and options that users pass to the batched face, for all rows at once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["few", "ignored", "read_options", "refuse_illegal", "whole_numbers"]
 
 
 def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...]) -> NDArray[np.int32]:
-    """``actions`` as a contiguous int32 array of that shape, all within -1..A-1.
+    """``actions`` as a contiguous int32 array of the given shape, all within -1..A-1.
 
     Raises:
-        InvalidAction: another type, another shape, or a number outside.
+        InvalidAction: a wrong type or shape, or a number out of bounds.
     """
     count = game.info.num_actions
     try:
@@ -41,7 +41,7 @@ def whole_numbers(game: Game, actions: Any, shape: tuple[int, ...]) -> NDArray[n
         where = np.unravel_index(outside, checked.shape)
         raise InvalidAction(
             f"Action {np.asarray(actions)[where]} in row {int(where[0])} is outside 0..{count - 1} of {game.info.id} "
-            "(-1 stands for no answer)."
+            "(-1 means no answer)."
         )
     return checked
 
@@ -54,10 +54,10 @@ def refuse_illegal(
     actions: NDArray[np.int32],
     rows: NDArray[np.intp] | None,
 ) -> None:
-    """The policy ``raise``: look at all rows (or some) before any is played.
+    """The policy ``raise``: check the actions of all rows (or of ``rows``) before any is played.
 
     Raises:
-        IllegalAction: about the first action that is not legal. Seats without a legal action are not asked.
+        IllegalAction: an action is not legal; names the first one. Seats without a legal action are skipped.
     """
     chosen = np.take_along_axis(mask, np.maximum(actions, 0)[..., None], -1)[..., 0]
     wrong = ((chosen == 0) | (actions < 0)) & mask.any(-1)
@@ -75,7 +75,7 @@ def refuse_illegal(
 
 
 def few(mask: Mask) -> str:
-    """The legal actions of a mask [A] for a message, the first twenty of them."""
+    """The legal actions of a mask [A] for a message: the first twenty."""
     legal = np.flatnonzero(mask)
     return (" ".join(str(int(a)) for a in legal[:20]) + (" ..." if len(legal) > 20 else "")) or "none"
 
@@ -84,7 +84,7 @@ def read_options(options: Any) -> dict[str, Any]:
     """The options of a reset; None means none.
 
     Raises:
-        UsageError: no dictionary of names.
+        UsageError: not a dictionary with strings as keys.
     """
     if options is None:
         return {}
@@ -94,7 +94,7 @@ def read_options(options: Any) -> dict[str, Any]:
 
 
 def ignored(game: Game, name: str) -> str:
-    """The warning about a reset option that a game does not know (PettingZoo's own tests send one)."""
+    """The warning about a reset option that a game does not know (PettingZoo's own tests pass one)."""
     return (
         f"{game.info.id} ignores the reset option {name!r}; it knows {', '.join(map(repr, ['state', *game.options]))}."
     )

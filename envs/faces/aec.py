@@ -1,7 +1,7 @@
 """The AEC face: one agent at a time, as PettingZoo's ``AECEnv`` has it.
 
-Turn-based games are played as they are. In a simultaneous game the agents answer one after the other, without seeing
-each other's answer, and the tick happens when the last of them has.
+In a simultaneous game the agents act one after the other, without seeing each other's actions; the tick is played
+after the last of them.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class AECGame(AECEnv):
     """A game as PettingZoo's AECEnv.
 
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays at every call; the mask is all
-    zeros for an agent that is not to move. ``infos[agent]`` repeats the mask and counts the agent's illegal actions of
-    this game; it holds what the game tells beside. With ``text=True``, and always in games of words, observations and
+    zeros for an agent that is not to move. ``infos[agent]`` repeats the mask, counts the agent's illegal actions in
+    the current game, and adds the game's own infos. With ``text=True``, and always in games of words, observations and
     actions are strings; games of words have no masks.
 
     Args:
         game: the rules.
-        checked: order, types and bounds of actions are checked (``env()``); False: not (``raw_env()``).
+        checked: check order, types and bounds of actions (``env()``); False: do not (``raw_env()``).
         **options: render_mode, text, illegal, illegal_reward, max_cycles and draw, as in ``Table``.
     """
 
@@ -61,7 +61,7 @@ class AECGame(AECEnv):
         self._number = self.table.read if self.table.text else self.table.check if checked else self.table.trust
         self._ticks = game.info.simultaneous
         self._told: list[dict[str, Any]] = []
-        self._to_ask: list[str] = []  # simultaneous games: who answers after the selected agent, the next one last
+        self._to_ask: list[str] = []  # simultaneous games: agents that act after the selected one, the next one last
         if self.table.state_space is not None:
             self.state_space = self.table.state_space
 
@@ -91,9 +91,9 @@ class AECGame(AECEnv):
         """Start a game.
 
         Args:
-            seed: names the game; None: the next one after the last seed.
-            options: ``{"state": ...}`` starts from a Snapshot, bare rows or bytes; else the game's own
-                (``{"fen": ...}``). Others are ignored with a warning.
+            seed: determines the game; None: the next game of the last seed.
+            options: ``{"state": ...}`` starts from a Snapshot, bare rows or bytes; other keys are the game's own
+                options (``{"fen": ...}``). Unknown keys are ignored with a warning.
         """
         given = self.table.begin(seed, options)
         self._seat_all(given)
@@ -101,7 +101,7 @@ class AECGame(AECEnv):
             self.render()
 
     def _seat_all(self, given: Snapshot | None) -> None:
-        """Write PettingZoo's dictionaries, as of a snapshot or of a game just begun."""
+        """Fill PettingZoo's dictionaries from a snapshot or, if None, for a new game."""
         table, names = self.table, self.possible_agents
         gone = given.gone[0].tolist() if given is not None else [False] * table.players
         pending = given.pending[0].tolist() if given is not None else table.rewards
@@ -117,7 +117,7 @@ class AECGame(AECEnv):
         self._tell()
 
     def _choose(self) -> None:
-        """Who is next. In simultaneous games the dead take their leave before anybody answers."""
+        """Select the next agent. In simultaneous games, agents whose game is over take their last step first."""
         if not self._ticks:
             agent = self.possible_agents[self.table.mover]
             self.agent_selection = agent if agent in self.terminations else (self.agents or self.possible_agents)[0]
@@ -137,12 +137,13 @@ class AECGame(AECEnv):
         return self.table.info(seat, agent == self.agent_selection, self._told[seat])
 
     def step(self, action: Any) -> None:
-        """The selected agent's action; None if its game is over.
+        """Play the selected agent's action; None if its game is over.
 
         Raises:
-            UsageError: before reset().
-            InvalidAction: no action of this game (``checked`` only), or an action where None is due.
-            IllegalAction: the game is over for everybody; or an illegal action under the policy ``raise``.
+            UsageError: before reset() (``checked`` only).
+            InvalidAction: not an action of this game (numbers: ``checked`` only), or an action where None is required.
+            IllegalAction: the game is over for all agents (``checked`` only); or an illegal action under the policy
+                ``raise``.
         """
         if self.checked:
             if "agents" not in self.__dict__:
@@ -214,12 +215,10 @@ class AECGame(AECEnv):
             self.truncations[name] = truncated[self._seat[name]]
 
     def _leave(self, action: Any) -> None:
-        """The closing step of an agent whose game is over."""
+        """The last step of an agent whose game is over: remove it."""
         agent = self.agent_selection
         if action is not None:
-            raise InvalidAction(
-                f"{action!r} came from {agent}, whose game is over. The only step left to it is step(None)."
-            )
+            raise InvalidAction(f"{action!r} came from {agent}, whose game is over. Call step(None) for it.")
         for left in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
             del left[agent]
         self.agents.remove(agent)
@@ -233,14 +232,14 @@ class AECGame(AECEnv):
             self.agent_selection = self.agents[0]
 
     def observe(self, agent: str) -> Any:
-        """What an agent sees now: a dictionary with new arrays, or a text."""
+        """An agent's current observation: a dictionary with new arrays, or a text."""
         table = self.table
         if self.checked and "agents" not in self.__dict__:
             raise UsageError("observe() came before reset(). Call reset() first.")
         return table.seen(self._seat[agent], asked=agent == self.agent_selection and agent in self.terminations)
 
     def state(self) -> dict[str, Any]:
-        """The world as a whole, in new arrays.
+        """The whole state, in new arrays.
 
         Raises:
             UsageError: before reset(), or in a game without such a view.
@@ -262,19 +261,19 @@ class AECGame(AECEnv):
         )
 
     def render(self) -> Any:
-        """A picture [H, W, 3] uint8, a text, or None where it prints by itself."""
+        """A picture [H, W, 3] uint8, a text, or None after showing a window or printing."""
         if self.checked and "agents" not in self.__dict__:
             raise UsageError("render() came before reset(). Call reset() first.")
         return self.table.render()
 
     def close(self) -> None:
-        """Close the window that ``render_mode="human"`` has opened."""
+        """Close the window that ``render_mode="human"`` opened."""
         self.table.close()
 
     # -- states --------------------------------------------------------------------------------------------------------
 
     def get_state(self) -> Snapshot:
-        """[1] the game in full; ``set_state`` of any equal environment continues from it."""
+        """[1] the complete state of the game; ``set_state`` of any equal environment continues from it."""
         table, names = self.table, self.possible_agents
         rewards = [self.rewards.get(agent, 0.0) for agent in names]
         pending = [self._cumulative_rewards.get(agent, 0.0) for agent in names]
@@ -284,7 +283,7 @@ class AECGame(AECEnv):
         """Continue from a Snapshot (of any face), bare rows or bytes.
 
         Raises:
-            StateError: of another game or layout, or truncated.
+            StateError: a state of another game or layout, or truncated.
         """
         self._seat_all(self.table.place(state, with_seed=True))
 

@@ -1,7 +1,7 @@
-"""The Gymnasium face: ``gymnasium.vector.VectorEnv`` views for trainers of single agents.
+"""The Gymnasium face: ``gymnasium.vector.VectorEnv`` views for single-agent trainers.
 
-Turn-based games: a learner sits at one seat of every game, an opponent callable plays the others. Simultaneous games:
-every seat of every game is a row of its own, and one policy plays them all.
+Turn-based games: a learner plays one seat of every game, an opponent callable plays the others. Simultaneous games:
+every seat of every game is a separate row, and one policy plays them all.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Opponent = Callable[[NDArray[Any], NDArray[np.int8], np.random.Generator], NDArr
 
 
 def random_opponent(observation: NDArray[Any], mask: NDArray[np.int8], rng: np.random.Generator) -> NDArray[Any]:
-    """[K] legal actions, uniformly."""
+    """[K] legal actions, sampled uniformly."""
     actions: NDArray[Any] = np.where(mask != 0, rng.random(mask.shape), -1.0).argmax(-1)
     return actions
 
@@ -39,10 +39,10 @@ def make_gym_vec(
 
     Args:
         id: a registered game.
-        num_envs: games; a simultaneous game has P rows of each.
+        num_envs: the number of games; a simultaneous game has P rows.
         opponent: ``"random"`` or a callable; turn-based games only.
-        seat: the learner's: a number, or ``"alternate"`` (row i sits at i mod P); turn-based games only.
-        **kwargs: as ``make_vec``, without ``autoreset_mode`` (it is SameStep).
+        seat: the learner's seat: a number, or ``"alternate"`` (row i sits at i mod P); turn-based games only.
+        **kwargs: as for ``make_vec``, without ``autoreset_mode`` (always SameStep).
     """
     if "autoreset_mode" in kwargs:
         raise UsageError("The Gymnasium views restart games in the same step; autoreset_mode cannot be chosen.")
@@ -62,10 +62,11 @@ def _spaces(view: VectorEnv, vec: VecEnv) -> None:
 class SoloVector(VectorEnv):
     """One learner in each of N turn-based games, against an opponent.
 
-    A step plays the learner's action and then the opponents' until the learner is to move again; the reward is the sum
-    of the learner's over all of these. When a game ends, ``info["final_obs"]`` (rows where ``info["_final_obs"]`` is
-    True) is what the learner sees at the end, and the next game begins in the same step. ``info["illegal"]`` says
-    where the learner's action was illegal, ``info["seat"]`` where it sits. New arrays at every call.
+    A step plays the learner's action and then the opponent's until the learner is to move again; the reward is the sum
+    of the learner's rewards over these turns. When a game ends, ``info["final_obs"]`` (rows where
+    ``info["_final_obs"]`` is True) is the learner's last observation, and the next game begins in the
+    same step. ``info["illegal"]`` says where the learner's action was illegal, ``info["seat"]`` which seat it has. New
+    arrays at every call.
 
     Args:
         vec: the games, with autoreset disabled.
@@ -78,7 +79,7 @@ class SoloVector(VectorEnv):
         if vec.game.info.simultaneous or vec.autoreset_mode != "Disabled":
             raise UsageError("SoloVector takes a turn-based make_vec(..., autoreset_mode='Disabled').")
         if action_space(vec.game).shape:
-            raise UsageError(f"{vec.game.info.id} has actions of two parts; SoloVector plays games of action numbers.")
+            raise UsageError(f"{vec.game.info.id} has actions that are pairs; SoloVector needs action numbers.")
         if isinstance(opponent, str) and opponent != "random":
             raise UnknownName("opponent", opponent, ["random"])
         if seat != "alternate" and (isinstance(seat, bool) or seat not in range(players)):
@@ -104,7 +105,7 @@ class SoloVector(VectorEnv):
         return self._seen(), {"seat": self.seat.copy()}
 
     def _others(self, rewards: NDArray[np.float32], ended: NDArray[np.bool_]) -> None:
-        """Let the opponents play until the learner is to move or the game is over; add up, in place."""
+        """Play the opponents' turns until the learner is to move or the game is over; adds to both arrays in place."""
         vec = self.vec
         while True:
             rows = np.flatnonzero((vec.status == RUNNING) & (vec.player != self.seat))
@@ -117,7 +118,7 @@ class SoloVector(VectorEnv):
     def _first_turns(self) -> None:
         """Bring every game to the learner's first turn.
 
-        One that ends before it (by an opponent's illegal move) starts again.
+        A game that ends before it (by an opponent's illegal move) is restarted.
         """
         ended = self.vec.status != RUNNING
         while True:
@@ -132,8 +133,7 @@ class SoloVector(VectorEnv):
         answers = np.asarray(self.opponent(vec.observation[rows], vec.action_mask[rows], self._rng))
         if answers.shape != (len(rows),) or answers.dtype.kind not in "iu":
             raise InvalidAction(
-                f"The opponent answered {answers.dtype} of shape {answers.shape}; "
-                f"{len(rows)} whole numbers were asked for."
+                f"The opponent returned {answers.dtype} of shape {answers.shape}; {len(rows)} whole numbers are needed."
             )
         actions = np.zeros(self.num_envs, np.int32)
         actions[rows] = answers
@@ -142,7 +142,7 @@ class SoloVector(VectorEnv):
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """The learner's actions [N], then the opponents' replies.
+        """Play the learner's actions [N], then the opponents' replies.
 
         Returns:
             observations, rewards [N] float64, terminations [N], truncations [N] and info.
@@ -172,16 +172,16 @@ class SoloVector(VectorEnv):
 
 
 _OWN = {"illegal", "final_obs", "_final_obs", "player"}
-"""What a batch's info holds that Gymnasium's face tells in its own way, or not at all."""
+"""Keys of the batched info that these views convert themselves or leave out."""
 
 
 class SeatsVector(VectorEnv):
     """Every seat of N simultaneous games as a row: row i * P + p is player p of game i. New arrays at every call.
 
-    Where players die, a row's termination comes in the step in which its player died. Until its game ends the row goes
-    on with False for both flags, reward 0 and a mask of zeros, and its actions are ignored: ``info["alive"]`` [N * P]
-    says which rows count. When the game restarts, all its rows live again, those of players long dead without another
-    termination.
+    Where players die, a row's termination comes in the step in which its player died. Until its game ends the row
+    has False for both flags, reward 0 and a mask of zeros, and its actions are ignored: ``info["alive"]`` [N * P]
+    says which rows count. When the game restarts, all its rows are alive again; players that died in earlier steps get
+    no second termination.
 
     Args:
         vec: the games, with autoreset SameStep.
@@ -204,14 +204,14 @@ class SeatsVector(VectorEnv):
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """One tick; actions [N * P, ...].
+        """Play one tick; actions [N * P, ...].
 
         Returns:
             observations, rewards [N * P] float64, terminations, truncations [N * P] and info.
         """
         given = np.asarray(actions)
         if given.shape not in [(self.num_envs,), self.action_space.shape]:
-            raise InvalidAction(f"Actions of shape {given.shape} came; {self.num_envs} rows are asked.")
+            raise InvalidAction(f"Actions of shape {given.shape} came; one for each of {self.num_envs} rows is needed.")
         vec = self.vec
         games = given.reshape(vec.num_envs, vec.num_players, *given.shape[1:])
         observation, rewards, terminated, truncated, info = vec.step(games)

@@ -1,6 +1,6 @@
-"""Pairs of verb and argument in, masks of pairs out: around what plays action numbers, for games that name their verbs.
+"""Wrappers for games that name their verbs: they take pairs (verb, argument) and return masks of pairs.
 
-``table_of`` and ``vec_of`` put it there; no face asks whether a game names verbs.
+``table_of`` and ``vec_of`` choose them; no face checks whether a game names verbs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["PairTable", "PairVec"]
 
 
 class PairTable(Table):
-    """A table at which actions are pairs. Masks are tuples of marginals, infos hold the exact ``pair_mask``."""
+    """A table whose actions are pairs. Masks are tuples of marginals; infos hold the exact ``pair_mask``."""
 
     def _sit(self, row: Any) -> None:
         super()._sit(row)
@@ -36,19 +36,19 @@ class PairTable(Table):
         return self.verbs.number(action)
 
     def trust(self, action: Any) -> Action:
-        """The action number of what may be a pair; -1 of everything else."""
+        """The action number of a pair; -1 of anything else."""
         found = self.verbs.numbers([action])
         return NO_ANSWER if found is None or found.ndim != 1 else int(found[0])
 
     def numbers(self, given: Sequence[Any]) -> NDArray[Any] | None:
-        """The numbers of plain pairs, all at once; None where one of them needs a closer look, or an error."""
+        """The numbers of plain pairs, all at once; None if one of them needs an individual check or an error."""
         found = None if self.text else self.verbs.numbers(given)
         return found if found is not None and found.ndim == 1 else None
 
     def everything(
         self, seats: list[Player] | None, shown: list[Any] | None = None
     ) -> tuple[list[Any], list[dict[str, Any]]]:
-        """What the players in ``seats`` (None: all of them) see, and their infos."""
+        """Observations and infos of the players in ``seats`` (None: all)."""
         if not self.ticks:
             return super().everything(seats)
         found = self.verbs.masks(self._mask)
@@ -73,10 +73,11 @@ class PairTable(Table):
 
 
 class PairVec(VecEnv):
-    """N games with verbs: ``step`` takes pairs [..., 2] beside action numbers; a verb of -1 is no answer.
+    """N games with verbs: ``step`` takes pairs [..., 2] or action numbers; a verb of -1 means no answer.
 
-    The mask of an observation is a tuple of two, of verbs that are legal with any argument [..., V] and of arguments
-    that are legal with any verb [..., K]; ``info["pair_mask"]`` [..., V, K] is exact, ``action_mask`` that of numbers.
+    The mask of an observation is a pair of masks, of verbs that are legal with any argument [..., V] and of arguments
+    that are legal with any verb [..., K]; ``info["pair_mask"]`` [..., V, K] is exact. The attribute ``action_mask``
+    is the mask of action numbers.
     """
 
     def _bind_views(self) -> None:
@@ -98,7 +99,6 @@ class PairVec(VecEnv):
             (v, k), actions = self._verbs.shape, self._verbs.numbers(given, silent=True)
             if actions is None:
                 raise InvalidAction(
-                    f"A pair came that is outside (0..{v - 1}, 0..{k - 1}) of {self.game.info.id} "
-                    "(a verb of -1 is no answer)."
+                    f"A pair is outside (0..{v - 1}, 0..{k - 1}) of {self.game.info.id} (a verb of -1 means no answer)."
                 )
         return super()._check(actions, rows)

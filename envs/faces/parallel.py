@@ -1,7 +1,6 @@
-"""The parallel face: everybody at once, as PettingZoo's ``ParallelEnv`` has it.
+"""The parallel face: all agents at once, as in PettingZoo's ``ParallelEnv``.
 
-In a turn-based game the mover's action counts and the others' are ignored; ``infos[agent]["active_agent"]`` names the
-mover.
+In a turn-based game only the current player's action counts; ``infos[agent]["active_agent"]`` names that player.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Step = tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool],
 
 
 def _few(names: Iterable[str]) -> str:
-    """Names for a message, the first ten of them."""
+    """Names for a message: the first ten."""
     listed = list(map(str, names))
     return ", ".join(listed[:10]) + (", ..." if len(listed) > 10 else "")
 
@@ -37,8 +36,8 @@ class ParallelGame(ParallelEnv):
     """A game as PettingZoo's ParallelEnv.
 
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays in every step, or texts;
-    ``infos[agent]`` repeats the mask, counts the agent's illegal actions of this game, names the ``active_agent``
-    (turn-based) and holds what the game tells beside.
+    ``infos[agent]`` repeats the mask, counts the agent's illegal actions in the current game, names the
+    ``active_agent`` (turn-based) and adds the game's own infos.
 
     Args:
         game: the rules.
@@ -64,7 +63,7 @@ class ParallelGame(ParallelEnv):
         self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
         self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
         self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
-        self._seats: list[int] | None = None  # of ``agents``; None: everybody's
+        self._seats: list[int] | None = None  # of ``agents``; None: all seats
         self._begun = False
 
     @property
@@ -92,7 +91,7 @@ class ParallelGame(ParallelEnv):
         return self._seen()
 
     def _playing(self) -> list[str]:
-        """Who is there after a beginning: the living, while the game runs."""
+        """The agents after a reset or set_state: those alive; none if the game is over."""
         table = self.table
         if table.status != RUNNING:
             return []
@@ -101,18 +100,18 @@ class ParallelGame(ParallelEnv):
         return [agent for agent, lives in zip(self.possible_agents, table.alive, strict=True) if lives]
 
     def step(self, actions: Mapping[str, Any]) -> Step:
-        """One turn or tick.
+        """Play one turn or tick.
 
         Args:
-            actions: one for every agent (turn-based: at least the mover's). What comes from agents that have left is
-                ignored.
+            actions: one for every agent (turn-based: at least the current player's); None is no answer, which is
+                illegal. Actions of agents that have left are ignored.
 
         Returns:
             observations, rewards, terminations, truncations and infos of the agents that played.
 
         Raises:
             UsageError: before reset().
-            InvalidAction: an action is missing, is none of this game, or an agent was never there.
+            InvalidAction: an action is missing or not one of this game, or an agent is unknown.
             IllegalAction: the game is over; or an illegal action under the policy ``raise``.
         """
         table = self.table
@@ -130,7 +129,7 @@ class ParallelGame(ParallelEnv):
         else:
             self._refuse_unknown(actions)
             table.turn(self._action(actions, self.possible_agents[table.mover]))
-        rewards: dict[str, Any] = self._nobody.copy()  # copied and filled: faster than made of pairs
+        rewards: dict[str, Any] = self._nobody.copy()  # copying and filling is faster than building from pairs
         rewards.update(zip(played, self._of_those(table.rewards), strict=True))
         observations, infos = self._seen()
         ended, cut = self._nobody.copy(), self._nobody.copy()
@@ -150,14 +149,14 @@ class ParallelGame(ParallelEnv):
 
     def _action(self, actions: Mapping[str, Any], agent: str) -> Action:
         if agent not in actions:
-            raise InvalidAction(f"The action of {agent} is missing. Came: {_few(actions) or 'none'}.")
+            raise InvalidAction(f"The action of {agent} is missing. Agents with an action: {_few(actions) or 'none'}.")
         given = actions[agent]
         if given is None:
             return NO_ANSWER
         return self.table.read(given) if self.table.text else self.table.check(given)
 
     def _together(self, actions: Mapping[str, Any]) -> Any:
-        """[P] everybody's action in a tick: int64, or messages."""
+        """[P] the actions of a tick, one per seat: int64, or messages."""
         agents = self.agents
         if self.table.words:
             self._refuse_unknown(actions)
@@ -178,18 +177,18 @@ class ParallelGame(ParallelEnv):
         return every
 
     def _seat_those(self, agents: list[str]) -> None:
-        """Who plays from now on."""
+        """Set the agents that play from now on."""
         self.agents = agents
         self._nobody = dict.fromkeys(agents, False)
         self._given: Callable[[Any], Iterable[Any]] = itemgetter(*agents) if len(agents) > 1 else self._alone
         self._seats = None if len(agents) == len(self._seat) else [self._seat[agent] for agent in agents]
 
     def _alone(self, actions: Mapping[str, Any]) -> list[Any]:
-        """What itemgetter makes of several names, of one or none."""
+        """Does what itemgetter does for several names, for one or none."""
         return [actions[agent] for agent in self.agents]
 
     def _of_those(self, each: Any) -> Any:
-        """Of what all seats have, what belongs to ``agents``; of an array, its rows."""
+        """The entries of ``each`` (one per seat) that belong to ``agents``; rows, if it is an array."""
         return each if self._seats is None else [each[p] for p in self._seats]
 
     def _seen(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
@@ -205,7 +204,7 @@ class ParallelGame(ParallelEnv):
         return seen, told
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """The world as a whole, in new arrays.
+        """The whole state, in new arrays.
 
         Raises:
             UsageError: before reset(), or in a game without such a view.
@@ -226,17 +225,17 @@ class ParallelGame(ParallelEnv):
         return self.table.state_space
 
     def render(self) -> Any:
-        """A picture [H, W, 3] uint8, a text, or None where it prints by itself."""
+        """A picture [H, W, 3] uint8, a text, or None after showing a window or printing."""
         if not self._begun:
             raise UsageError("render() came before reset(). Call reset() first.")
         return self.table.render()
 
     def close(self) -> None:
-        """Close the window that ``render_mode="human"`` has opened."""
+        """Close the window that ``render_mode="human"`` opened."""
         self.table.close()
 
     def get_state(self) -> Snapshot:
-        """[1] the game in full; ``set_state`` of any equal environment continues from it."""
+        """[1] the complete state of the game; ``set_state`` of any equal environment continues from it."""
         gone = [agent not in self.agents for agent in self.possible_agents]
         return self.table.snapshot(self.table.rewards, self.table.rewards, gone, [NONE] * self.table.players)
 
@@ -244,7 +243,7 @@ class ParallelGame(ParallelEnv):
         """Continue from a Snapshot (of any face), bare rows or bytes.
 
         Raises:
-            StateError: of another game or layout, or truncated.
+            StateError: a state of another game or layout, or truncated.
         """
         self.table.place(state, with_seed=True)
         self._begun = True

@@ -1,4 +1,4 @@
-"""Drawing a game at a table. Rules import no pictures: a drawer and the window are reached by their names."""
+"""Renders one game. Drawing functions and the window are imported by name, so that rules import no graphics."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _SCREEN = f"{__name__.rsplit('.', 3)[0]}.renderers.screen"
 
 
 def fps(game: Game) -> int:
-    """Turns (ticks) a second in a window: worlds last thousands of them."""
+    """Turns (ticks) per second in a window: 10 for worlds, which last thousands of ticks, else 2."""
     return 10 if game.info.is_world else 2
 
 
 def render_modes(draw: str | None) -> list[str]:
-    """What works for a game: a drawing needs a drawer."""
+    """The render modes of a game: ``rgb_array`` needs a drawing function."""
     return ["human", "ansi", "rgb_array"] if draw else ["human", "ansi"]
 
 
 def picture(draw: str | None, game: Game, state: State, **how: Any) -> NDArray[np.uint8]:
-    """[H, W, 3] row 0 of a state, by the drawer ``"module:function"``, which knows ``how`` (size, player)."""
+    """[H, W, 3] row 0 of a state, drawn by ``"module:function"``, which takes ``how`` (size, player)."""
     module, _, name = str(draw).partition(":")
     frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(game, state, 0, **how)
     return frame
 
 
 def in_window(draw: str | None, game: Game, state: State) -> bool:
-    """Show the picture for one turn; False where there can be none."""
+    """Show the picture for one turn; False if it cannot be shown."""
     if not draw:
         return False
     try:

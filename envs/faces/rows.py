@@ -1,6 +1,6 @@
-"""N games side by side and what is kept beside them: seeds, policies, snapshots, copies. All faces play such rows.
+"""N games with their seeds, policies, snapshots and copies: the base of all faces.
 
-``VecEnv`` steps them in compiled loops, ``TextVec`` one by one in Python; a table (``table``) plays one row.
+``VecEnv`` steps the rows in compiled loops, ``TextVec`` one by one in Python; ``Table`` plays one row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Rows:
     """N games of one kind; arguments and attributes as in ``VecEnv``.
 
     Attributes:
-        limits: how to step, as the engine takes it.
+        limits: how to step, as numbers for the engine.
         arrays: the engine's buffers, live.
     """
 
@@ -57,7 +57,7 @@ class Rows:
 
     @property
     def player(self) -> NDArray[np.int32]:
-        """[N] the seat to move; -1 in simultaneous games."""
+        """[N] the current player's seat; -1 in simultaneous games."""
         return self.arrays.player
 
     @property
@@ -67,23 +67,23 @@ class Rows:
 
     @property
     def status(self) -> NDArray[np.uint8]:
-        """[N] RUNNING, TERMINATED or TRUNCATED (the last two only where rows wait for their restart)."""
+        """[N] RUNNING, TERMINATED or TRUNCATED (the last two only in rows that wait for a restart)."""
         return self.arrays.status
 
     @property
     def cycles(self) -> NDArray[np.int32]:
-        """[N] turns (ticks) played in the present game."""
+        """[N] turns (ticks) played in the current game."""
         return self.arrays.cycles
 
     @property
     def faults(self) -> NDArray[np.int32]:
-        """[N, P] illegal actions so far in the present game."""
+        """[N, P] illegal actions so far in the current game."""
         return self.arrays.faults
 
     # -- beginning -----------------------------------------------------------------------------------------------------
 
     def begin(self, seed: int | Sequence[int] | NDArray[Any] | None, mask: Any, options: dict[str, Any] | None) -> None:
-        """Start games; arguments as ``VecEnv.reset``."""
+        """Start games; arguments as for ``VecEnv.reset``."""
         options = read_options(options)
         rows = rows_of(mask if self._started else None, self.num_envs)
         if seed is None and not self._started:
@@ -101,11 +101,11 @@ class Rows:
                 self.place(value if name == "state" else self._from_option(name, value, rows), rows, with_seed=False)
 
     def begin_rows(self, rows: NDArray[np.intp]) -> None:
-        """Start the games that seeds and episodes name."""
+        """Start the games of the rows' seeds and episodes."""
         raise NotImplementedError
 
     def _from_option(self, name: str, value: Any, rows: NDArray[np.intp]) -> State:
-        """The rows as one of the game's own reset options wants them; a list holds one value a row."""
+        """Rows started from one of the game's own reset options; a list holds one value per row."""
         each = list(value) if isinstance(value, list | tuple | np.ndarray) else [value] * len(rows)
         if len(each) != len(rows):
             raise StateError(
@@ -130,7 +130,7 @@ class Rows:
     # -- states --------------------------------------------------------------------------------------------------------
 
     def get_state(self, rows: Sequence[int] | NDArray[Any] | int | None = None) -> Snapshot:
-        """A copy of some rows (all by default), bookkeeping included. ``.state`` of it are the game's own rows."""
+        """A copy of some rows (default: all) with their bookkeeping; its ``.state`` holds the game's own rows."""
         b, index = self.arrays, rows_of(rows, self.num_envs)
         gone = ~b.alive & ~b.terminated if self.game.kernels.alive is not None else np.zeros_like(b.alive)
         live = (self.state, b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone)
@@ -142,19 +142,19 @@ class Rows:
     def set_state(
         self, state: Snapshot | State | bytes, rows: Sequence[int] | NDArray[Any] | int | None = None
     ) -> None:
-        """Put states into rows: a Snapshot, bare game rows or bytes; as many as rows, or one for all of them.
+        """Write states into rows: a Snapshot, bare game rows or bytes; one per row, or one for all.
 
-        Bare rows count as games just begun; they keep the rows' seeds. What is seen is refreshed.
+        Bare rows count as new games and leave the seeds as they are. Observations and masks are refreshed.
 
         Raises:
-            StateError: of another game or layout, truncated, or another number of rows.
+            StateError: a state of another game or layout, truncated, or of a wrong number of rows.
         """
         if not self._started:
             self.begin(None, None, None)
         self.place(state, rows_of(rows, self.num_envs), with_seed=True)
 
     def place(self, state: Any, rows: NDArray[np.intp], with_seed: bool) -> tuple[Snapshot, bool]:
-        """``set_state`` without a reset; returns what came as a Snapshot, and whether it came with seeds."""
+        """``set_state`` without a reset; returns the states as a Snapshot, and whether they had seeds."""
         b = self.arrays
         whole, seeded = received(self.game, self.state, state)
         if size(whole) not in (1, len(rows)):
@@ -171,13 +171,13 @@ class Rows:
         return whole, seeded
 
     def _view(self, rows: NDArray[np.intp], whole: Snapshot) -> None:
-        """Refresh what is seen of rows that were written from outside."""
+        """Refresh observations, masks and flags of rows that were written from outside."""
         raise NotImplementedError
 
     # -- copies --------------------------------------------------------------------------------------------------------
 
     def clone(self: Same) -> Same:
-        """An equal, independent environment, generators included."""
+        """An equal, independent environment, including its random generators."""
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.state, other.arrays = take(self.state), Arrays(*map(take, self.arrays))
@@ -185,7 +185,7 @@ class Rows:
         return other
 
     def _join(self) -> None:
-        """Make anew what isn't copied or stored."""
+        """Rebuild what is not copied or stored."""
 
     def __deepcopy__(self: Same, memo: dict[int, Any]) -> Same:
         return self.clone()
@@ -197,7 +197,7 @@ class Rows:
         from ..registry import make_game
 
         made_from = self.game.info.id, self.game.config
-        make_game(made_from[0], **made_from[1])  # a game that isn't registered fails here, not when it is read back
+        make_game(made_from[0], **made_from[1])  # an unregistered game fails here, not when it is read back
         return self._stored() | {"made_from": made_from}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -214,10 +214,10 @@ class Rows:
 
 
 def whole_seed(seed: Any) -> int:
-    """A seed in 64 bits; of None one from the system.
+    """A seed as 64 bits; for None, 63 random bits from the operating system.
 
     Raises:
-        UsageError: no whole number.
+        UsageError: not a whole number.
     """
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)

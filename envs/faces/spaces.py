@@ -1,4 +1,4 @@
-"""Gymnasium spaces of a game: what the faces promise."""
+"""Gymnasium spaces of a game's observations, actions and state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["action_space", "observation_space", "state_space", "text_spaces"]
 
 
 def observation_space(game: Game) -> Dict:
-    """What one player sees, and its mask: one array, or with verbs one for each part of a pair."""
+    """One player's observation and mask: the mask is one array, or for games with verbs one per part of a pair."""
     info = game.info
     box = Box(
         info.observation_low, info.observation_high, info.observation_shape, np.dtype(info.observation_dtype).type
@@ -36,12 +36,12 @@ def action_space(game: Game) -> Space[Any]:
 
 
 def text_spaces() -> tuple[Text, Text]:
-    """Observations and actions in words."""
+    """Observations and actions as strings."""
     return Text(8192, charset=string.printable), Text(256, charset=string.printable)
 
 
 def state_space(game: Game) -> Dict | None:
-    """What ``state()`` returns; None where the game doesn't tell."""
+    """The space of ``state()``; None if the game does not define it."""
     whole = game.whole
     if whole is None:
         return None

@@ -1,10 +1,10 @@
-"""One game at a table: what the AEC and the parallel face share.
+"""A single game: what the AEC and the parallel face share.
 
-A table plays one row (N = 1) of the batched face: legal turns and ticks by a lean compiled call, a rare illegal turn by
-the engine's own template. It draws, and takes snapshots. It knows players by seat number; agents' names belong to the
-faces.
+A table plays one row (N = 1) of the batched face: legal turns and ticks by one compiled call, a rare illegal turn by
+the engine's own template. It renders and takes snapshots. It identifies players by seat number; only the faces know
+agents' names.
 
-The file is longer than most: it is one class, what ``rows``, ``pairs``, ``spaces`` and ``render`` do not do for it.
+The file is longer than most because it is one class; ``rows``, ``pairs``, ``spaces`` and ``render`` hold the rest.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from .vec import VecEnv
 __all__ = ["NO_ANSWER", "Table", "TableOptions", "no_whole"]
 
 NO_ANSWER: Action = -1
-"""An answer that is no action at all: illegal everywhere."""
+"""Stands for a missing or unreadable answer: illegal in every position."""
 
-_ILLEGAL, _DIED = 4, 8  # in what ``lone_tick`` returns
+_ILLEGAL, _DIED = 4, 8  # bits of the code that ``lone_tick`` returns
 _ROW = np.zeros(1, np.intp)
 
 _NUMBERS = {int, np.int64, np.int32}
-"""Types of actions that need no closer look."""
+"""Types of actions that need no individual check."""
 
 
 class TableOptions(TypedDict, total=False):
-    """What may be said of a table beside its game; see ``Table``."""
+    """The options of a table; see ``Table``."""
 
     render_mode: str | None
     text: bool
@@ -61,16 +61,16 @@ class Table:
     """One game, the policy for illegal actions, and the spaces.
 
     Attributes:
-        rows: makes the row that is played.
+        rows: the class of the batched environment that holds the row.
         words: whether actions are messages.
 
     Args:
         game: the rules.
-        render_mode: None, ``"human"`` (a window; the board is printed where there is no drawer, pygame or display),
-            ``"ansi"`` or, where the game has a drawer, ``"rgb_array"``.
+        render_mode: None, ``"human"`` (a window; without a drawing function, pygame or a display it prints the
+            board), ``"ansi"`` or, if the game has a drawing function, ``"rgb_array"``.
         text: observations and actions are strings.
         illegal, illegal_reward, max_cycles: as in ``VecEnv``.
-        draw: ``"module:function"`` of the drawer.
+        draw: ``"module:function"``, the drawing function.
     """
 
     rows: Any = VecEnv
@@ -98,18 +98,18 @@ class Table:
         self._sit(self.rows(game, autoreset_mode="Disabled", **options))
 
     def _sit(self, row: Any) -> None:
-        """Play that row from now on."""
+        """Use that row from now on."""
         game = row.game
         self.game, self.limits, self.row = game, row.limits, row
         self.simultaneous, self.ticks = game.info.simultaneous, game.info.simultaneous and not self.words
         self.players, self.num_actions = game.info.players, game.info.num_actions
         self.nothing_legal = np.zeros(game.info.num_actions, np.int8)
         self.state_space = state_space(game)
-        self.plain = game.tell is None and not self.words  # infos hold a mask and a count, and nothing else
+        self.plain = game.tell is None and not self.words  # infos hold only a mask and a count
         self._join()
 
     def _join(self) -> None:
-        """Hold the row's arrays, and look at it."""
+        """Bind the row's arrays and read its values."""
         row, b, loops = self.row, self.row.arrays, drivers(self.game)
         self.state, self._turn, self._start = row.state, loops.turn, loops.start
         self._tick: Callable[..., int] | None = None  # made for these arrays, by the first tick
@@ -119,7 +119,7 @@ class Table:
         self._look()
 
     def _look(self) -> None:
-        """Take over how the row stands, in Python's own numbers: turns read them often."""
+        """Read the row's bookkeeping into Python numbers, because turns read them often."""
         b = self.row.arrays
         self.episode, self.cycles, self.status = int(b.episode[0]), int(b.cycles[0]), int(b.status[0])
         self.mover: Player = max(0, int(b.player[0]))
@@ -137,7 +137,7 @@ class Table:
         self.truncated: list[bool] = b.truncated[0].tolist()
 
     def _save(self) -> Arrays:
-        """The row's arrays, with what turns have kept in Python's numbers."""
+        """Write the Python numbers that turns keep back into the row's arrays; returns the arrays."""
         b: Arrays = self.row.arrays
         b.seed[0], b.episode[0], b.cycles[0], b.status[0] = self.seed or 0, self.episode, self.cycles, self.status
         b.rewards[0], b.faults[0] = self.rewards, self.faults
@@ -158,10 +158,10 @@ class Table:
     # -- beginning -----------------------------------------------------------------------------------------------------
 
     def begin(self, seed: int | None, options: dict[str, Any] | None) -> Snapshot | None:
-        """Start a game; returns the snapshot that an option gave, if one did.
+        """Start a game; returns the snapshot of the state that an option set, or None.
 
         Raises:
-            CoterieError: an option cannot be read; the table stands as it stood.
+            CoterieError: an option cannot be read; the table is unchanged.
         """
         options = read_options(options)
         before = copy.deepcopy(self) if options else self
@@ -203,7 +203,7 @@ class Table:
     # -- playing -------------------------------------------------------------------------------------------------------
 
     def turn(self, action: Action) -> None:
-        """The mover's turn, in a turn-based game."""
+        """Play the current player's turn, in a turn-based game."""
         if not (0 <= action < self.num_actions and self._mask[action]):
             self._illegal_turn(action)
             return
@@ -217,7 +217,7 @@ class Table:
             self._mask[:] = 0
 
     def _illegal_turn(self, action: Action) -> None:
-        """What the policy says, by the engine's own template: uncompiled, as a step of the game is compiled already."""
+        """Apply the policy by the engine's own template, uncompiled: it calls the game's compiled step."""
         if self.limits.illegal == RAISE:
             raise IllegalAction(self._complaint(action, self.mover, self._mask))
         b = self._save()
@@ -228,14 +228,14 @@ class Table:
             self._mask[:] = 0
 
     def _act(self, state: State, b: Arrays, i: int, acts: NDArray[np.int32]) -> Status:
-        """What the template takes for the game's step; the next mover's view is written with it."""
+        """The ``act`` of the template: step the game, and write the next player's observation and mask."""
         player = b.player
         code: int = self._turn(state, int(acts[player[0]]), acts, self._rewards, self._observation, self._mask)
         player[0] = code >> 2
         return code & 3
 
     def tick(self, actions: Sequence[Action] | NDArray[Any]) -> None:
-        """Everybody's action, in a simultaneous game. What a seat without a legal action answers is ignored."""
+        """Play all seats' actions, in a simultaneous game. Actions of seats without a legal action are ignored."""
         if self.limits.illegal == RAISE:
             for p, action in enumerate(actions):
                 self.refuse_illegal(p, action)
@@ -256,10 +256,10 @@ class Table:
             self._flags()
 
     def refuse_illegal(self, player: Player, action: Action) -> None:
-        """The policy ``raise``, of one answer to a tick that is not complete.
+        """The policy ``raise``, for one seat's action of a tick; does nothing under other policies.
 
         Raises:
-            IllegalAction: the seat has a choice, and this is none of it.
+            IllegalAction: the seat has legal actions, and this is not one of them.
         """
         if self.limits.illegal == RAISE:
             mask = self._mask[player]
@@ -270,7 +270,7 @@ class Table:
         return f"Action {action} of player_{player} is not legal in:\n{self.describe(player)}\nLegal: {few(mask)}."
 
     def check(self, action: Any) -> Action:
-        """An action number from what a user gave.
+        """A user's action as an action number.
 
         Raises:
             InvalidAction: wrong type, or outside 0..A-1.
@@ -282,7 +282,7 @@ class Table:
                 action = operator.index(action)
             except TypeError:
                 raise InvalidAction(
-                    f"{action!r} ({type(action).__name__}) is no action of {self.game.info.id}; a whole number "
+                    f"{action!r} ({type(action).__name__}) is not an action of {self.game.info.id}; a whole number "
                     f"0..{self.num_actions - 1} is needed."
                 ) from None
         if not 0 <= action < self.num_actions:
@@ -290,12 +290,12 @@ class Table:
         return int(action)
 
     def trust(self, action: Any) -> Action:
-        """An action number from what came to ``raw_env()``, which checks nothing."""
+        """The action number of ``raw_env()``, which checks nothing."""
         number: Action = action
         return number
 
     def numbers(self, given: Sequence[Any]) -> NDArray[Any] | None:
-        """Plain actions, checked all at once; None where one of them needs a closer look, or an error of its own."""
+        """Plain actions, checked all at once; None if one of them needs an individual check or its own error."""
         if self.text or not _NUMBERS.issuperset(map(type, given)):
             return None
         try:
@@ -305,7 +305,12 @@ class Table:
         return plain if first_outside(plain, 0, self.num_actions) < 0 else None
 
     def read(self, answer: Any) -> Action:
-        """An action number from a text; what cannot be read is NO_ANSWER, unless the policy is to raise."""
+        """An action number from a text; NO_ANSWER if it cannot be read.
+
+        Raises:
+            InvalidAction: not a string.
+            ActionError: the text cannot be read, under the policy ``raise``.
+        """
         if not isinstance(answer, str):
             raise InvalidAction(f"{answer!r} ({type(answer).__name__}) came; with text=True an action is a string.")
         try:
@@ -318,7 +323,7 @@ class Table:
     # -- seeing --------------------------------------------------------------------------------------------------------
 
     def mask(self, player: Player) -> Mask:
-        """[A] int8, a new array; zeros for who is not to move."""
+        """[A] int8, a new array; zeros for a player who is not to move."""
         if self.ticks:
             mask: Mask = self._mask[player]
             return mask.copy()
@@ -338,9 +343,9 @@ class Table:
     def everything(
         self, seats: list[Player] | None, shown: list[Any] | None = None
     ) -> tuple[list[Any], list[dict[str, Any]]]:
-        """What the players in ``seats`` (None: all of them) see, and their infos; views of arrays of their own.
+        """Observations and infos of the players in ``seats`` (None: all), in arrays that later steps do not change.
 
-        ``shown`` are masks to show in simultaneous games, instead of those of action numbers.
+        In simultaneous games ``shown`` holds masks that replace those of action numbers.
         """
         players = range(self.players) if seats is None else seats
         if self.plain and not (self.ticks or self.text):
@@ -363,23 +368,23 @@ class Table:
         return ([self.describe(p) for p in players] if self.text else seen), told
 
     def seen(self, player: Player, asked: bool) -> Any:
-        """A player's observation in new arrays, or a text. The mask is zeros for who isn't asked."""
+        """A player's observation in new arrays, or a text. The mask is zeros unless ``asked``."""
         if self.text:
             return self.describe(player)
         mask = self.mask(player) if asked else self.nothing_legal.copy()
         return {"observation": self.observation(player), "action_mask": mask}
 
     def info(self, player: Player, asked: bool, told: dict[str, Any]) -> dict[str, Any]:
-        """A player's info: its mask, its illegal actions of this game, and what the game told."""
+        """A player's info: its mask, its illegal actions in the current game, and the game's own infos ``told``."""
         mask = self.mask(player) if asked else self.nothing_legal.copy()
         return {"action_mask": mask, "illegal": self.faults[player]} | told
 
     def told(self) -> list[dict[str, Any]]:
-        """What the game adds to each player's info, in new dictionaries."""
+        """The game's own infos of each player, in new dictionaries."""
         return self.game.tell(self.state, 0) if self.game.tell is not None else [{} for _ in range(self.players)]
 
     def whole(self) -> dict[str, NDArray[Any]]:
-        """The world as ``state()`` returns it, in new arrays.
+        """The whole state as ``state()`` returns it, in new arrays.
 
         Raises:
             UsageError: the game has no such view.
@@ -389,15 +394,19 @@ class Table:
         return self.game.whole.read(self.state, 0)
 
     def describe(self, player: Player) -> str:
-        """The position in words."""
+        """The position as text, for one player."""
         return self.game.describe(self.state, 0, player)
 
     def board(self) -> str:
-        """What the text renderings show: the position as the mover (or the first seat) is told it."""
+        """The text of ``render``: the description for the current player (simultaneous: the first seat)."""
         return self.describe(max(0, self.mover))
 
     def render(self) -> NDArray[np.uint8] | str | None:
-        """As ``render_mode`` says."""
+        """Render in ``render_mode``: a picture [H, W, 3] uint8, a text, or None after showing a window or printing.
+
+        Raises:
+            UsageError: the environment has no render_mode.
+        """
         if self.render_mode is None:
             raise UsageError(
                 f"render() needs a render_mode; make the environment with one of {render_modes(self.draw)}."
@@ -418,7 +427,7 @@ class Table:
     # -- states --------------------------------------------------------------------------------------------------------
 
     def snapshot(self, rewards: list[float], pending: list[float], gone: list[bool], waiting: list[Any]) -> Snapshot:
-        """[1] this game in full."""
+        """[1] the complete state of this game."""
         self._save()
         found: Snapshot = self.row.get_state()
         return found._replace(
@@ -429,7 +438,7 @@ class Table:
         )
 
     def place(self, state: Any, with_seed: bool) -> Snapshot:
-        """Take over a Snapshot, bare game rows or bytes; returns it as a Snapshot."""
+        """Continue from a Snapshot, bare game rows or bytes; returns it as a Snapshot."""
         given: Snapshot
         b = self._save()
         given, seeded = self.row.place(state, _ROW, with_seed)
@@ -439,7 +448,7 @@ class Table:
         return given
 
     def any_ended(self) -> bool:
-        """Somebody's game ended in the last step."""
+        """Whether the game of at least one player ended in the last step."""
         return self._ended if self.ticks else self.status != RUNNING
 
     def flags(self) -> tuple[list[bool], list[bool]]:
@@ -466,5 +475,5 @@ class Table:
 
 
 def no_whole(game: Game) -> str:
-    """Why there is no ``state()`` of a game."""
-    return f"{game.info.id} has no view of its whole state: state() and state_space are of games that define one."
+    """The error message for a game without ``state()``."""
+    return f"{game.info.id} has no view of its whole state: state() and state_space need a game that has one."

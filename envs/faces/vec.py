@@ -1,9 +1,9 @@
 """The batched face: N games side by side, arrays in, arrays out.
 
-All arrays that ``reset`` and ``step`` return are the environment's own buffers, written anew at the next call: copy
+All arrays that ``reset`` and ``step`` return are the environment's own buffers, overwritten by the next call: copy
 what you keep.
 
-The file is longer than most: nearly all of it is one class.
+The file is longer than most because nearly all of it is one class.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .rows import Rows
 
 __all__ = ["RolloutSums", "VecEnv"]
 
-_SAMPLER = 0x5DEECE66D  # keeps the sampler's words away from the games'
+_SAMPLER = 0x5DEECE66D  # keeps the sampler's random bits apart from the games'
 
 
 class RolloutSums(NamedTuple):
-    """What ``random_rollout`` did.
+    """Totals of a ``random_rollout``.
 
     Attributes:
         steps: turns (ticks) played, over all rows.
@@ -48,27 +48,28 @@ class RolloutSums(NamedTuple):
 class VecEnv(Rows):
     """N games of one kind.
 
-    Turn-based: actions [N], observations and masks are the mover's, ``player`` [N] names it. Simultaneous: a player
-    axis comes after N in actions, observations, masks, terminations, truncations and ``info["illegal"]``. Rewards are
-    [N, P] in both: this transition's, for all players.
+    Turn-based: actions [N], observations and masks belong to the current player, ``player`` [N]. Simultaneous: a player
+    axis follows N in actions, observations, masks, terminations, truncations and ``info["illegal"]``. Rewards are
+    [N, P] in both: those of the last transition, for all players.
 
-    Row i of ``reset(seed=s)`` plays the game that an AEC environment plays after ``reset(seed=s + i)``; games after
-    the first follow as they do there after ``reset()``. The number of threads changes nothing.
+    Row i of ``reset(seed=s)`` plays the game that an AEC environment plays after ``reset(seed=s + i)``; later games
+    of a row are those that ``reset()`` without a seed plays there. The number of threads changes nothing.
 
     Args:
         game: the rules.
         num_envs: N.
-        num_threads: rows are split into so many chunks. Pays for large N and many steps a call (``random_rollout``).
-        seed: used by the first ``reset()`` that names none; None draws one from the system.
+        num_threads: the most chunks into which rows are split, each of whole blocks of 256 rows. Pays for large N and
+            many steps per call (``random_rollout``).
+        seed: used if the first ``reset()`` has no seed; None: a random one from the operating system.
         autoreset_mode: ``"SameStep"`` (the last observation is in ``info["final_obs"]``), ``"NextStep"`` (the step
             after a game's end ignores the action and starts the next) or ``"Disabled"`` (finished rows stay until
             ``reset(mask=...)``); or gymnasium's AutoresetMode.
         illegal: ``"lose"`` ends the game with ``illegal_reward`` for the mover and 0 for the others; ``"raise"`` raises
             IllegalAction and changes nothing; ``"resample"`` plays a random legal action instead; ``"noop"`` only
-            counts the turn (in simultaneous games: the tick, for everybody; in those with an action that does
-            nothing only who erred loses its action, and the others' count). None: ``noop`` in games with such an
-            action, else ``lose``. The action -1 is "no answer": illegal everywhere.
-        illegal_reward: added to the reward of whoever acted illegally; None: -1 under ``lose``, else 0.
+            counts the turn (in simultaneous games: the tick, for all players; in those with an action that does
+            nothing, only the player at fault loses its action, and the others' count). None: ``noop`` in games with
+            such an action, else ``lose``. The action -1 is "no answer": illegal everywhere.
+        illegal_reward: added to the reward of a player that acts illegally; None: -1 under ``lose``, else 0.
         max_cycles: truncate after that many turns (ticks).
 
     Attributes:
@@ -120,7 +121,7 @@ class VecEnv(Rows):
     # -- what is seen --------------------------------------------------------------------------------------------------
 
     def _shown(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Observations and info, of what has just been written."""
+        """Observations and info, after a write to the buffers."""
         return self._obs, self._info
 
     @property
@@ -150,7 +151,7 @@ class VecEnv(Rows):
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """[N, P] who is alive now; all of them in games without deaths."""
+        """[N, P] whether each player is alive; always True in games without deaths."""
         return self.arrays.alive
 
     # -- verbs ---------------------------------------------------------------------------------------------------------
@@ -165,11 +166,12 @@ class VecEnv(Rows):
         """Start new games.
 
         Args:
-            seed: row i gets ``seed + i``, or its own of a list [N]. None: each row's next game. An int also seeds
-                ``sample_actions``.
+            seed: row i gets ``seed + i``, or its entry of a list [N] (or of one entry per restarting row). None: each
+                row's next game. An int also seeds ``sample_actions``.
             mask: [N] bool, or row numbers: only these restart. The first reset starts all rows.
             options: ``{"state": rows}`` starts from given rows (a state, a Snapshot or bytes; one row serves all);
-                else the game's own options (``{"fen": ...}``), one value for all rows or a list of one each.
+                other keys are the game's own options (``{"fen": ...}``): one value for all rows, or a list with one
+                per row.
 
         Returns:
             ``{"observation", "action_mask"}`` and an info dict; see the class.
@@ -178,7 +180,7 @@ class VecEnv(Rows):
         return self._shown()
 
     def begin_rows(self, rows: NDArray[np.intp]) -> None:
-        """Start the games that seeds and episodes name."""
+        """Start the games of the rows' seeds and episodes."""
         self._drivers.begin_rows(self.state, self.arrays, rows)
 
     def _seed_rows(self, seed: int | Sequence[int] | NDArray[Any], rows: NDArray[np.intp]) -> None:
@@ -193,8 +195,7 @@ class VecEnv(Rows):
 
         Args:
             actions: [N] whole numbers (simultaneous: [N, P]); -1 is "no answer" and counts as illegal.
-            rows: only these rows play (numbers, or a bool mask [N]); all that is returned of the others stays as it
-                was.
+            rows: only these rows play (numbers, or a bool mask [N]); the returned values of the others do not change.
 
         Returns:
             observations, rewards [N, P], terminations, truncations [N] (simultaneous: [N, P]) and info: ``"illegal"``
@@ -203,8 +204,8 @@ class VecEnv(Rows):
             [N] is True).
 
         Raises:
-            InvalidAction: wrong type, wrong shape or a number outside -1..A-1; nothing was played.
-            IllegalAction: under the policy ``raise``; nothing was played.
+            InvalidAction: a wrong type or shape, or a number outside -1..A-1; no row is played.
+            IllegalAction: an illegal action under the policy ``raise``; no row is played.
         """
         b = self.arrays
         some = None if rows is None else rows_of(rows, self.num_envs)
@@ -224,13 +225,13 @@ class VecEnv(Rows):
         return self._actions
 
     def random_rollout(self, steps: int, observe: bool = True) -> RolloutSums:
-        """``steps`` times ``step(sample_actions())`` in one kernel: the same games, the same arrays afterwards.
+        """``step(sample_actions())`` ``steps`` times in one kernel: same games, same arrays afterwards.
 
         Args:
-            steps: turns (ticks) of every row.
-            observe: observations and masks are written in every step, as a learner would need them. False: only once,
-                at the end, and ``final_obs`` not at all. A game that can draw a legal action without a mask
-                (``Kernels.draw``: chess) then does, and plays other games from the same seed than with ``observe``.
+            steps: turns (ticks) per row.
+            observe: write observations and masks in every step, as a learner would need them. False: only once, at the
+                end, and ``final_obs`` not at all. A game that can sample a legal action without a mask
+                (``Kernels.draw``: chess) then does so, and plays different games from the same seed.
         """
         self._need_start()
         steps = positive("steps", steps)
@@ -262,7 +263,7 @@ class VecEnv(Rows):
         return {name: value for name, value in super()._stored().items() if name not in left_out}
 
     def close(self) -> None:
-        """Stop the threads, if there are any."""
+        """Stop the threads, if any."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -270,10 +271,10 @@ class VecEnv(Rows):
     # -- inner ---------------------------------------------------------------------------------------------------------
 
     def observe(self, rows: Sequence[int] | NDArray[Any], players: NDArray[Any]) -> NDArray[Any]:
-        """[K, ...] what ``players`` [K] see in ``rows`` [K], a new array; for seats that are not to move.
+        """[K, ...] what ``players`` [K] see in ``rows`` [K], to move or not; a new array.
 
         Raises:
-            UsageError: not one seat for each row, or a seat that the game doesn't have.
+            UsageError: not one seat per row, or a seat that the game does not have.
         """
         index, seats = rows_of(rows, self.num_envs), np.asarray(players)
         if seats.shape != index.shape or not np.isin(seats, np.arange(self.num_players)).all():
@@ -302,6 +303,6 @@ class VecEnv(Rows):
         cuts = [min(n, BLOCK * (blocks * c // chunks)) for c in range(chunks + 1)]
         own, *others = pairwise(cuts)
         waiting = [self._pool.submit(loop, *head, a, z, *tail) for a, z in others]
-        loop(*head, *own, *tail)  # here, not in one more thread: to hand work over costs more than short calls take
+        loop(*head, *own, *tail)  # in this thread: submitting it to another costs more than a short call takes
         for future in waiting:
             future.result()

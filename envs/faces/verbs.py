@@ -1,6 +1,6 @@
-"""Actions as pairs (verb, argument), for games that name their verbs: pairs, action numbers and masks of both.
+"""Actions as pairs (verb, argument), for games that name their verbs: conversion to action numbers, and masks.
 
-Letters: V verbs, K the most arguments that one of them has, A action numbers.
+Letters: V verbs, K the largest number of arguments of a verb, A action numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["PairMasks", "Verbs", "array_of"]
 
 @kernel
 def _marginals(mask: Mask, table: NDArray[np.int32], pairs: Mask, verbs: Mask, arguments: Mask) -> None:
-    """Masks [M, A] as exact ones of pairs [M, V, K], and as what may be: verbs [M, V], arguments [M, K]."""
+    """Masks [M, A] as exact masks of pairs [M, V, K], and their marginals: verbs [M, V], arguments [M, K]."""
     for m in range(mask.shape[0]):
         for k in range(table.shape[1]):
             arguments[m, k] = 0
@@ -36,7 +36,7 @@ def _marginals(mask: Mask, table: NDArray[np.int32], pairs: Mask, verbs: Mask, a
 
 
 class PairMasks:
-    """What is legal, as pairs are asked for; new arrays, or buffers that ``Verbs.write`` fills.
+    """Masks of legal pairs: new arrays, or buffers that ``Verbs.write`` fills.
 
     Attributes:
         pairs: [..., V, K] int8, exact.
@@ -55,7 +55,7 @@ class Verbs:
     Attributes:
         names: V verbs.
         table: [V, K] int32 action numbers; -1 where a verb has no such argument.
-        number_of_pair: the same as a nested list.
+        number_of_pair: ``table`` as a nested list.
     """
 
     def __init__(self, game: Game) -> None:
@@ -81,7 +81,7 @@ class Verbs:
         given = array_of(pair)
         if given.shape != (2,) or given.dtype.kind not in "iu":
             raise InvalidAction(
-                f"{pair!r} ({type(pair).__name__}) is no action of {self.id}; a verb 0..{self.shape[0] - 1} and an "
+                f"{pair!r} ({type(pair).__name__}) is not an action of {self.id}; a verb 0..{self.shape[0] - 1} and an "
                 f"argument 0..{self.shape[1] - 1} are needed."
             )
         v, k = int(given[0]), int(given[1])
@@ -92,11 +92,11 @@ class Verbs:
         return self.number_of_pair[v][k]
 
     def numbers(self, pairs: Any, silent: bool = False) -> NDArray[np.int32] | None:
-        """Action numbers [...] of pairs [..., 2]; None where something among them is no pair, or is out of bounds.
+        """Action numbers [...] of pairs [..., 2]; None if one of them is not a pair or is out of bounds.
 
         Args:
             pairs: anything.
-            silent: a verb of -1 is no answer, -1.
+            silent: accept a verb of -1 as no answer, action -1.
         """
         given = array_of(pairs)
         if given.ndim < 2 or given.shape[-1] != 2 or given.dtype.kind not in "iu":
@@ -109,24 +109,24 @@ class Verbs:
         return np.where(none, np.int32(-1), found)
 
     def pair(self, action: Action) -> tuple[int, int]:
-        """The first pair that means an action number.
+        """The first pair with that action number.
 
         Raises:
-            InvalidAction: no pair does.
+            InvalidAction: no pair has it.
         """
         where = np.argwhere(self.table == action) if action >= 0 else np.zeros((0, 2), np.int64)
         if len(where) == 0:
-            raise InvalidAction(f"No verb of {self.id} has the action number {action}: {', '.join(self.names)}.")
+            raise InvalidAction(f"No verb of {self.id} has the action number {action}. Verbs: {', '.join(self.names)}.")
         return int(where[0, 0]), int(where[0, 1])
 
     def masks(self, mask: Mask) -> PairMasks:
-        """The masks [..., A], as pairs."""
+        """Masks [..., A] as masks of pairs, in new arrays."""
         found = PairMasks(mask.shape[:-1], *self.shape)
         self.write(mask, found)
         return found
 
     def write(self, mask: Mask, into: PairMasks) -> None:
-        """``masks`` into arrays that are there."""
+        """``masks``, written into existing arrays."""
         v, k = self.shape
         verbs, arguments = into.marginals
         flat = mask.reshape(-1, mask.shape[-1])
@@ -134,8 +134,8 @@ class Verbs:
 
 
 def array_of(given: Any) -> NDArray[Any]:
-    """What came, as an array; an empty one of rows of different lengths."""
+    """``given`` as an array; an empty one if its rows differ in length."""
     try:
         return np.asarray(given)
-    except ValueError:  # of different lengths
+    except ValueError:  # rows of different lengths
         return np.empty(0, object)

@@ -1,1 +1,1 @@
-"""One stepping engine for all faces: compilation (``jit``), chance (``rng``), loops over rows (``drivers``)."""
+"""The stepping engine of all faces: compilation (``jit``), random numbers (``rng``), loops over rows (``drivers``)."""

@@ -1,4 +1,4 @@
-"""What every face keeps beside a game's rows, and the numbers that say how to step.
+"""The buffers that every face keeps for a game's rows, and the numbers that control stepping.
 
 Letters: N games, P players (seats), A actions.
 """
@@ -34,30 +34,31 @@ LOSE, RAISE, RESAMPLE, NOOP = range(4)
 AUTORESET = ("NextStep", "SameStep", "Disabled")
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
 BLOCK = 256
-"""Rows that a rollout plays to the end before it turns to the next ones: they stay in the nearest cache."""
+"""Rows in a block. Threads split N between blocks; each block has its own scratch space and sums. A rollout plays at
+most this many rows side by side (``ROWS`` in ``templates``), so that their buffers stay in a near cache."""
 
 
 class Arrays(NamedTuple):
-    """What the faces keep beside a game's rows; turn-based shapes, then simultaneous ones.
+    """The buffers of the faces; where two shapes are given, the first is for turn-based games.
 
     Attributes:
-        player: [N] int32 the seat to move; -1 in simultaneous games.
+        player: [N] int32 the current player's seat; -1 in simultaneous games.
         mask: [N, A] or [N, P, A] int8.
         observation: [N, ...] or [N, P, ...].
         rewards: [N, P] float32.
         terminated, truncated: [N] or [N, P] bool.
         illegal: [N] or [N, P] bool, in this step.
-        ended: [N] bool, this step ended a game.
-        final_mask, final_observation: as mask and observation, of games that ended in this step.
+        ended: [N] bool, whether this step ended a game.
+        final_mask, final_observation: as mask and observation, for games that ended in this step.
         status: [N] uint8.
         cycles: [N] int32.
         seed: [N] uint64.
         episode: [N] uint32.
-        faults: [N, P] int32 illegal actions so far in this game.
+        faults: [N, P] int32 illegal actions so far in the current game.
         acts: [blocks, P] int32 scratch space.
         alive: [N, P] bool.
-        packed: [N, W] uint64 the masks once more, as bits, in games that step and find what is legal in one; W is 0 in
-            all others. Bit a % 64 of word a // 64 is action a; the words after those say which of them are not 0.
+        packed: [N, W] uint64 the masks as bits, in games with a ``step_legal`` kernel; W is 0 in all others. Bit a % 64
+            of entry a // 64 is action a; the bits of the entries after these say which of them are not 0.
     """
 
     player: NDArray[np.int32]
@@ -81,12 +82,12 @@ class Arrays(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How to step: numbers that the drivers take as arguments.
+    """How to step, as numbers that the drivers take as arguments.
 
     Attributes:
         illegal: index into POLICIES.
-        illegal_reward: added to the reward of whoever acted illegally.
-        max_cycles: truncate after that many.
+        illegal_reward: added to the reward of a player that acts illegally.
+        max_cycles: truncate after that many turns (ticks).
         autoreset: index into AUTORESET.
     """
 
@@ -102,7 +103,7 @@ def illegal_limits(
     """Check the arguments that all faces share and turn them into the drivers' numbers.
 
     Under ``noop`` a turn-based game, or one whose ``step`` cannot let an action fail, may last longer than its rules
-    say; without ``max_cycles`` it is truncated after four times as many.
+    allow; without ``max_cycles`` it is truncated after four times ``info.max_cycles``.
     """
     fails = idle_action(game) >= 0
     if illegal is None:
@@ -119,13 +120,13 @@ def illegal_limits(
 
 
 def idle_action(game: Game) -> Action:
-    """What a seat does that gave no answer, in simultaneous games whose ``step`` lets illegal actions fail; else -1."""
+    """The action of a seat that gives none, in simultaneous games whose ``step`` lets illegal actions fail; else -1."""
     noop = game.info.noop
     return noop if game.info.simultaneous and noop is not None else -1
 
 
 def packed_words(game: Game) -> int:
-    """W of ``Arrays.packed``."""
+    """W, the entries per row of ``Arrays.packed``."""
     if game.kernels.step_legal is None:
         return 0
     words = -(-game.info.num_actions // 64)
@@ -133,14 +134,18 @@ def packed_words(game: Game) -> int:
 
 
 def positive(name: str, value: Any) -> int:
-    """A whole number of at least 1, or UsageError."""
+    """``value`` as an int.
+
+    Raises:
+        UsageError: not a whole number of at least 1.
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise UsageError(f"{name}={value!r} came; a whole number of at least 1 is needed.")
     return int(value)
 
 
 def autoreset_index(autoreset_mode: Any) -> int:
-    """Index into AUTORESET of a word or of gymnasium's AutoresetMode."""
+    """Index into AUTORESET of a name (case is ignored) or of gymnasium's AutoresetMode."""
     name = str(getattr(autoreset_mode, "value", autoreset_mode))
     known = {word.lower(): k for k, word in enumerate(AUTORESET)}
     if name.lower() not in known:
@@ -149,10 +154,10 @@ def autoreset_index(autoreset_mode: Any) -> int:
 
 
 def need_room(game: Game, n: int) -> None:
-    """Refuse more games than the machine's memory holds, before anything is allocated.
+    """Refuse more games than fit into the machine's memory, before any are allocated.
 
     Raises:
-        UsageError: says how many bytes a game takes.
+        UsageError: n games do not fit; names the bytes per game.
     """
     state = game.new_state(1)
     each = sum(part.nbytes for part in (*(state if isinstance(state, tuple) else (state,)), *new_arrays(game, 1)))
@@ -165,7 +170,7 @@ def need_room(game: Game, n: int) -> None:
 
 
 def new_arrays(game: Game, n: int, together: bool | None = None) -> Arrays:
-    """Buffers for n games; ``together``: in the shapes of simultaneous games (None: where the game is one)."""
+    """Buffers for n games; ``together``: in the shapes of simultaneous games (None: if the game is simultaneous)."""
     info = game.info
     seats = (n, info.players) if (info.simultaneous if together is None else together) else (n,)
     observation = (*seats, *info.observation_shape)

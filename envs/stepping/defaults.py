@@ -1,4 +1,4 @@
-"""Kernels that games share: a key for rows of one structured array, the mover that stands in them, everybody's turn."""
+"""Default kernels of games: a hash of a row of one structured array, and the current player."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["everybody", "row_key", "row_mover"]
 
 @lru_cache(maxsize=64)
 def _masks(dtype: np.dtype[Any]) -> tuple[int, ...]:
-    """The words of a row: all bits of its fields, no bit of the gaps of an aligned layout, whose bytes mean nothing."""
+    """Masks of a row's 64-bit integers: all bits of fields, none of the gaps of an aligned layout."""
     used = np.zeros(dtype.itemsize, np.uint8)
     _mark(used, dtype, 0)
     padded = np.zeros(-(-dtype.itemsize // 8) * 8, np.uint8)
@@ -41,9 +41,9 @@ def _mark(used: Any, dtype: np.dtype[Any], at: int) -> None:
 
 
 def _row_words(typing_context: Any, state: Any) -> Any:
-    """How many words a row has; the last may be shorter than eight bytes."""
+    """The number of 64-bit integers in a row; the last may have fewer than eight bytes."""
     if not isinstance(state, types.Array) or not isinstance(state.dtype, types.Record) or state.ndim != 1:
-        raise TypingError("row_key hashes rows of one structured array [N]; other states need a key of their own")
+        raise TypingError("row_key hashes rows of one structured array [N]; other states need their own key")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.get_constant(types.intp, -(-signature.args[0].dtype.size // 8))
@@ -52,7 +52,7 @@ def _row_words(typing_context: Any, state: Any) -> Any:
 
 
 def _row_word(typing_context: Any, state: Any, i: Any, k: Any) -> Any:
-    """Bytes 8 k to 8 k + 7 of row i as a number, without those of gaps."""
+    """Bytes 8 k to 8 k + 7 of row i as a number, with the bytes of gaps as 0."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from llvmlite import ir
@@ -65,7 +65,7 @@ def _row_word(typing_context: Any, state: Any, i: Any, k: Any) -> Any:
         if record.size < 8:
             whole = ir.IntType(8 * record.size)
             loaded = builder.zext(builder.load(builder.bitcast(row, whole.as_pointer()), align=1), word)
-        else:  # the last eight bytes hold the last word in their upper part
+        else:  # the upper part of the last eight bytes is the last integer
             begin, last = builder.mul(arguments[2], word(8)), word(record.size - 8)
             at = builder.select(builder.icmp_signed("<", begin, last), begin, last)
             loaded = builder.load(builder.bitcast(builder.gep(row, [at]), word.as_pointer()), align=1)
@@ -78,12 +78,12 @@ def _row_word(typing_context: Any, state: Any, i: Any, k: Any) -> Any:
 
 
 def _row_words_plain(state: State) -> int:
-    """``row_words`` where the JIT is off."""
+    """``row_words`` with the JIT off."""
     return len(_masks(state.dtype))
 
 
 def _row_word_plain(state: State, i: int, k: int) -> Any:
-    """``row_word`` where the JIT is off."""
+    """``row_word`` with the JIT off."""
     return np.uint64(int.from_bytes(state[i].tobytes()[8 * k : 8 * k + 8], "little") & _masks(state.dtype)[k])
 
 
@@ -93,7 +93,7 @@ row_word: Any = _row_word_plain if disabled() else intrinsic(_row_word)
 
 @kernel
 def row_key(state: State, i: int) -> Word:
-    """A hash of all fields of a row of one structured array [N]: rows that differ anywhere have different keys."""
+    """A 64-bit hash of all fields of row i of one structured array [N]: equal rows have equal keys."""
     hashed = mix64(np.uint64(row_words(state)))
     for k in range(row_words(state)):
         hashed = mix64(hashed ^ row_word(state, i, k))
@@ -102,11 +102,11 @@ def row_key(state: State, i: int) -> Word:
 
 @kernel
 def row_mover(state: State, i: int) -> Any:
-    """The ``mover`` of turn-based games whose rows have a field of that name."""
+    """The ``mover`` kernel of turn-based games whose rows have a field ``mover``."""
     return np.int64(state[i]["mover"])
 
 
 @kernel
 def everybody(state: State, i: int) -> Player:
-    """The ``mover`` of simultaneous games: -1, all move at once."""
+    """The ``mover`` kernel of simultaneous games: -1, all move at once."""
     return -1

@@ -18,19 +18,20 @@ __all__ = ["Drivers", "drivers"]
 
 
 WIDE = 512
-"""So many actions, and legal ones are looked for in large steps."""
+"""From this many actions on, ``pick_wide`` samples legal actions instead of ``pick_legal``."""
 
 
 FEW = 8
-"""Loops over at most so many players are compiled for their number."""
+"""Simultaneous games of more players share loops for any number of players; see ``shares_loops``."""
 
 
 NEAR = 1 << 15
-"""Bytes of observations and masks that a rollout works on at a time: far less than a second-level cache."""
+"""Bytes of observations and masks that a rollout works on at a time, far less than a second-level cache; a row may
+take more."""
 
 
 class Drivers(NamedTuple):
-    """A game's compiled loops; see the templates of the same names."""
+    """A game's compiled loops; see the templates of the same names (turn, start and tick: ``lone_*``)."""
 
     begin_rows: Callable[..., None]
     view_rows: Callable[..., None]
@@ -47,7 +48,7 @@ class Drivers(NamedTuple):
 
 
 def drivers(game: Game) -> Drivers:
-    """The loops for a game; made once per set of kernels and process, compiled at the first call."""
+    """The loops for a game; made once per process for equal kernels and sizes, compiled at the first call."""
     info = game.info
     seen = math.prod(info.observation_shape) * np.dtype(info.observation_dtype).itemsize + info.num_actions
     seen *= info.players if info.simultaneous else 1
@@ -61,7 +62,7 @@ def drivers(game: Game) -> Drivers:
 
 
 def shares_loops(game: Game) -> bool:
-    """Whether games of any number of players share their loops: those of many players, or whose players may die."""
+    """Whether a game's loops serve any number of players: worlds, and simultaneous games of many or mortal players."""
     info = game.info
     return info.is_world or (info.simultaneous and (info.players > FEW or game.kernels.alive is not None))
 
@@ -78,7 +79,7 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     def add(name: str, template: Callable[..., Any], apart: bool = False) -> None:
         links[name] = bind(template, links, tag, inline=not apart, within=apart)
 
-    worlds = not players  # their kernels are large: what several loops share is compiled once and called
+    worlds = not players  # their kernels are large: code that several loops share is compiled once and called
 
     pick = templates.pick_wide if actions >= WIDE else templates.pick_legal
     add("pick", templates.pick_plain if disabled() else pick)

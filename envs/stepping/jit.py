@@ -1,16 +1,16 @@
-"""The one place that talks to numba: ``kernel`` compiles a function, ``bind`` makes a driver for a game.
+"""The interface to numba: ``kernel`` compiles a function, ``bind`` makes a driver for a game.
 
-A compiled kernel holds the code of the kernels that it calls and the tables that it reads, but numba's disk cache looks
-at the kernel's own file alone. So ``kernel`` adds what it depends on to the mark by which the cache knows a source: the
-files of all kernels that its module has imported (and of theirs), and the arrays and numbers among its globals.
+A compiled kernel contains the code of the kernels that it calls and the arrays that it reads, but numba's disk cache
+checks only the kernel's own file. So ``kernel`` adds its dependencies to the stamp by which the cache identifies a
+source: the files of all kernels that its module imports, directly or not, and the arrays and numbers among its globals.
 
 A driver (a loop that calls a game's kernels) is one template for all games. A closure over the kernels, or kernels
 passed as arguments, would never hit numba's disk cache: their pickles differ from process to process. ``bind`` instead
-makes a new function from the template's code, with the kernels as *globals* and a ``__qualname__`` of its own. Globals
-don't enter the cache key, so the name carries a hash of the source files that the kernels come from: a second process
-hits the cache, an edited rule misses it.
+makes a new function from the template's code, with the kernels as *globals* and a unique ``__qualname__``. Globals
+are not part of the cache key, so the name includes a hash of the kernels' source files: a second process hits the
+cache, and an edited kernel misses it.
 
-With ``NUMBA_DISABLE_JIT=1`` everything here stays a plain Python function, which is how coverage is taken.
+With ``NUMBA_DISABLE_JIT=1`` everything here stays a plain Python function; coverage is measured that way.
 """
 
 from __future__ import annotations
@@ -38,33 +38,33 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def disabled() -> bool:
-    """True where ``NUMBA_DISABLE_JIT=1`` keeps kernels plain Python."""
+    """Whether ``NUMBA_DISABLE_JIT=1`` keeps kernels plain Python."""
     return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-"""No reference counts: kernels allocate nothing, and counting the arrays that they pass on costs five times what
-they do. Nor is a way in from C compiled, which nobody uses.
+"""No reference counts: kernels allocate nothing, and counting the arrays that they pass on takes five times as long as
+their work. No entry point for C either: none is used.
 """
 
 
 def part(function: Function) -> Function:
-    """A kernel that always becomes a part of the kernels that call it, and that Python cannot call.
+    """A kernel that is always inlined into the kernels that call it, and that Python cannot call.
 
-    For small ones that take a state of many arrays: to hand them over costs more than what it does with them.
+    For small kernels that take a state of many arrays: passing the arrays would cost more than the work itself.
     """
     return inner(function, forceinline=True)
 
 
 def entry(function: Function) -> Function:
-    """A part that Python calls as well."""
+    """As ``part``, but Python can call it too."""
     return kernel(function, forceinline=True)
 
 
 def inner(function: Function, **options: Any) -> Function:
-    """A kernel that only kernels call.
+    """A kernel that only kernels can call.
 
-    A way in from Python, which unpacks every array of a state, would take as long to compile as a small kernel itself.
+    An entry point for Python, which unpacks every array of a state, would take as long to compile as a small kernel.
     """
     made: Any = kernel(function, no_cpython_wrapper=True, **options)
     if not disabled():
@@ -79,18 +79,18 @@ def inner(function: Function, **options: Any) -> Function:
 
 
 def kernel(function: Function, **options: Any) -> Function:
-    """``@njit`` as coterie uses it: lazy, cached on disk, without the GIL, division by zero as NumPy has it.
+    """``@njit`` as coterie uses it: lazy, cached on disk, without the GIL, division by zero as in NumPy.
 
-    A kernel cannot allocate (numba refuses ``np.zeros`` in it); scratch space comes in as an argument.
+    A kernel cannot allocate (numba refuses ``np.zeros`` in it); scratch space is passed as an argument.
     """
     compiled = numba.njit(cache=True, **_OPTIONS, **options)(function)
     if not disabled():
         if Path(function.__code__.co_filename).exists():
-            _file_digest(function.__code__.co_filename)  # as it is imported, not as it is when a driver is made
+            _file_digest(function.__code__.co_filename)  # the file as imported, not as it is when a driver is made
         cache = compiled._cache
         stored = getattr(cache, "_cache_file", None)
         if stored is not None:
-            # What is compiled names its module: the same file, run as a script, is another one.
+            # Compiled code refers to its module by name: the same file run as a script is another module.
             stamp = f"{stored._source_stamp}-{_depends_on(function.__globals__)}-{function.__module__}"
             own: Any = _OwnFiles
             cache._cache_file = own(cache.cache_path, cache._impl.filename_base, stamp)
@@ -98,10 +98,10 @@ def kernel(function: Function, **options: Any) -> Function:
 
 
 def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """A kernel's code for arguments of these types, to be called with such arguments alone.
+    """A kernel's code for arguments of these types; call it only with such arguments, their types are not checked.
 
     At each call of a kernel numba looks up the types of all arguments, which takes 4.5 µs for two tuples of 17 arrays:
-    ten times as long as the call. This looks them up once; nobody checks the types afterwards.
+    ten times as long as the call. This function looks them up once.
     """
     if disabled():
         return function
@@ -109,15 +109,15 @@ def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any
 
 
 class _OwnFiles(IndexDataCacheFile):
-    """What is compiled, in a file of its own each time.
+    """A cache that writes compiled code to a new file each time.
 
-    Numba numbers the files of a kernel, and writes the index before them: of two processes that compile at once for
-    other types, or from other sources, one may leave its code behind the other's entry. Called with arguments that it
-    was not compiled for, it reads and writes anywhere.
+    Numba numbers the files of a kernel and writes the index before them: if two processes compile at once for different
+    types, or from different sources, an index entry of one may point to the code of the other. Such code, called with
+    arguments that it was not compiled for, reads and writes arbitrary memory.
     """
 
     def save(self, key: Any, data: Any) -> None:
-        """Write the data, then the index, then drop what no index names: its reader compiles again."""
+        """Write the data, then the index, then delete files that the index does not name: their readers recompile."""
         files: Any = self
         base = files._index_name.removesuffix("nbi")
         name = f"{base}{uuid.uuid4().hex}.nbc"
@@ -131,25 +131,25 @@ class _OwnFiles(IndexDataCacheFile):
 
 
 _MODULES: dict[str, set[str]] = {}
-"""A file -> the files of the kernels that it imports, and of those that they call, and what else they are made of."""
+"""A file -> the files of the kernels that it imports, directly or not, and digests of the values they read."""
 
 _VALUES = "values:"
-"""Begins what stands among files for the arrays and numbers that kernels read, wherever they are written."""
+"""Prefix of the entries among files that are digests of arrays and numbers that kernels read."""
 
 
 def _file_of(value: Any) -> str | None:
-    """The file of a kernel or intrinsic; None of anything else."""
+    """The file of a kernel or intrinsic; None for anything else."""
     function = getattr(value, "py_func", None) or getattr(value, "_defn", None)
     return getattr(getattr(function, "__code__", None), "co_filename", None)
 
 
 def _each(value: Any) -> tuple[Any, ...]:
-    """What a tuple among globals holds, or the value itself."""
+    """The items of a tuple; of any other value, the value itself."""
     return value if type(value) is tuple else (value,)
 
 
 def _depends_on(names: dict[str, Any]) -> str:
-    """A digest of all that kernels with these globals are compiled from, beside their own file."""
+    """A digest of everything that kernels with these globals are compiled from, except their own file."""
     own = names.get("__file__")
     files: set[str] = set()
     tables = 0
@@ -164,7 +164,7 @@ def _depends_on(names: dict[str, Any]) -> str:
         if file is not None and file != own:
             files |= {file} | _MODULES.get(file, set())
     module = sys.modules.get(str(names.get("__name__")))
-    if own is not None and getattr(module, "__dict__", None) is names:  # a copy that ``bind`` makes speaks for itself
+    if own is not None and getattr(module, "__dict__", None) is names:  # not the globals of a copy that ``bind`` makes
         _MODULES.setdefault(own, set()).update(files, {f"{_VALUES}{tables:08x}"})
     digests = sorted(_file_digest(file) for file in files if file.startswith(_VALUES) or Path(file).exists())
     return hashlib.sha256(f"{digests}{tables}".encode()).hexdigest()[:12]
@@ -178,7 +178,7 @@ def _file_digest(path: str) -> str:
 
 
 def source_hash(functions: Iterable[Callable[..., Any] | None], *constants: int) -> str:
-    """12 hex digits over some kernels' names, modules and files, what they all may use, and numbers beside them."""
+    """12 hex digits: a hash of kernels' names, modules and files, of the files that all may use, and of constants."""
     functions = tuple(functions)
     names = [f"{getattr(f, '__module__', '')}.{getattr(f, '__name__', '')}" for f in functions]
     files = {str(Path(__file__).with_name(name)) for name in ("rng.py", "machine.py")}
@@ -192,14 +192,14 @@ def source_hash(functions: Iterable[Callable[..., Any] | None], *constants: int)
 def bind(
     template: Callable[..., Any], links: dict[str, Any], tag: str, inline: bool = False, within: bool = False
 ) -> Callable[..., Any]:
-    """Compile a copy of ``template`` whose globals ``links`` name a game's kernels.
+    """Compile a copy of ``template`` with ``links``, such as a game's kernels, among its globals.
 
     Args:
-        template: a plain function that calls free names.
-        links: what those names mean, for this copy: kernels, and numbers that become constants.
+        template: a plain function with free names.
+        links: the values of those names in this copy: kernels, and numbers that become constants.
         tag: makes the copy's name unique; holds ``source_hash`` so that the disk cache notices edits.
-        inline: the copy is only called by other templates, and is to become part of them.
-        within: the copy is only called by other templates, and is compiled once for all of them.
+        inline: only other templates call the copy, and it is inlined into them.
+        within: only other templates call the copy, and it is compiled once for all of them.
     """
     assert isinstance(template, FunctionType)
     copy = FunctionType(template.__code__, template.__globals__ | links, template.__name__)

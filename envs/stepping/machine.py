@@ -1,8 +1,8 @@
-"""Close to the machine, in kernels: words of eight bytes, single bits, and contiguous arrays as one row of numbers.
+"""Machine-level access in kernels: 64-bit integers in byte arrays, single bits, and contiguous arrays as flat ones.
 
-NumPy's ``view`` costs more in a kernel than what it saves, and numba compiles byte loops of fixed length one byte at a
-time. The byte at the lowest address is the word's lowest (little-endian machines, the only ones numba's wheels are
-made for). No bounds are checked: ``offset + 8`` (or 16, or 64) must not exceed the array's size.
+NumPy's ``view`` costs more in a kernel than it saves, and numba compiles byte loops of fixed length one byte at a
+time. The byte at the lowest address is the integer's lowest byte (little-endian machines, the only ones with numba
+wheels). No bounds are checked: ``offset + 8`` (or 16, or 64) must not exceed the array's size.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _store_word(typing_context: Any, array: Any, offset: Any, word: Any) -> Any:
 
 
 def _first_bit(typing_context: Any, word: Any) -> Any:
-    """The number of the lowest bit that is 1; 64 of an empty word."""
+    """The index of the lowest bit that is 1; 64 if there is none."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         from llvmlite import ir
@@ -71,7 +71,7 @@ def _first_bit(typing_context: Any, word: Any) -> Any:
 
 
 def _popcount(typing_context: Any, word: Any) -> Any:
-    """How many bits of a word are 1, as a uint64."""
+    """The number of bits of a uint64 that are 1, as a uint64."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -123,7 +123,7 @@ def _positive_bytes(typing_context: Any, array: Any, offset: Any) -> Any:
 
 
 def _get(typing_context: Any, array: Any, k: Any) -> Any:
-    """Number k of a contiguous array, counted through all its axes."""
+    """Element k of a contiguous array, by its flat index."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -133,7 +133,7 @@ def _get(typing_context: Any, array: Any, k: Any) -> Any:
 
 
 def _put(typing_context: Any, array: Any, k: Any, value: Any) -> Any:
-    """Write number k of a contiguous array, counted through all its axes."""
+    """Write element k of a contiguous array, by its flat index."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -144,7 +144,7 @@ def _put(typing_context: Any, array: Any, k: Any, value: Any) -> Any:
 
 
 def _zero(typing_context: Any, array: Any) -> Any:
-    """Write zeros over a contiguous array."""
+    """Fill a contiguous array with zeros."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         filled = context.make_array(signature.args[0])(context, builder, arguments[0])

@@ -1,11 +1,10 @@
-"""The loops over N games, written once: templates that ``drivers`` compiles for each game.
+"""The loops over N games: templates that ``drivers`` compiles for each game.
 
-A game's kernels, the smaller templates and the numbers A and P are free names here; each compiled copy has its own
-under them. One pass per row: step, count, restart, observe, mask. Rows never touch each other, so any split over
+A game's kernels, the smaller templates and the numbers A and P are free names here; each compiled copy binds them to
+its own. One pass per row: step, count, restart, observe, mask. Rows are independent, so any split over
 threads gives the same games. Letters: N games, P players (seats), A actions.
 
-The file is longer than most: the templates name each other, and the free names that each copy gets anew are declared
-once.
+The file is longer than most because the templates refer to each other, and the free names are declared once.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from .machine import first_bit, load_bits, load_word, popcount, store_bits
 from .rng import below, episode_seed, episode_seed_plain, word, word_plain
 
 _INDEX = 2**63 - 1
-"""``i & _INDEX`` is i, but tells the compiler that the index is not negative, so it need not count from the end."""
+"""``i & _INDEX`` is i, but shows the compiler that the index is not negative, so it need not count from the end."""
 
 
 def _unbound(*_: Any) -> Any:
     raise NotImplementedError("a template was called that is not bound to a game")
 
 
-# Filled in for each copy: kernels, smaller templates, and A and P as constants, so that loops over them become
-# straight code (P only where ``seats`` is fixed). IDLE is ``idle_action``, WORDS how many a packed mask has. ROWS
-# divides BLOCK: a rollout plays so many side by side, and what they write stays in a near cache.
+# Set for each copy: kernels, smaller templates, and A and P as constants, so that the compiler unrolls loops over them
+# (P only with ``seats_fixed``). IDLE is ``idle_action``, WORDS the number of 64-bit integers of a packed mask. ROWS
+# divides BLOCK: a rollout plays that many rows side by side, so that their buffers stay in a near cache.
 ACTIONS = PLAYERS = ROWS = WORDS = 0
 IDLE = -1
 pick: Callable[..., int] = _unbound
@@ -66,7 +65,7 @@ def seats_fixed(b: Arrays) -> int:
 
 
 def seats_counted(b: Arrays) -> Any:
-    """P as it comes: worlds of any size share one compilation."""
+    """P from the arrays: games of any number of players share one compilation."""
     return b.rewards.shape[1]
 
 
@@ -76,10 +75,11 @@ _HIGH = np.uint64(0x8080808080808080)
 
 
 def pick_legal(mask: Mask, random_word: int) -> Any:
-    """A legal action drawn uniformly; 0 where none is legal. mask [A] int8 of zeros and ones.
+    """A legal action sampled uniformly; 0 if none is legal. mask [A] int8 of zeros and ones.
 
-    Eight at a time: a word times 0x0101... holds the running sums of its bytes, the whole sum in the top byte. The
-    action is the number of entries whose running sum is at most k. Few actions: no branch depends on the mask.
+    Eight entries at a time: a 64-bit integer times 0x0101... holds the running sums of its bytes, the total in the top
+    byte. The action is the number of entries whose running sum is at most k. With fewer than 128 actions the loops have
+    no branch that depends on the mask.
     """
     total: Any = 0
     for a in range(0, ACTIONS - 7, 8):
@@ -105,7 +105,7 @@ def pick_legal(mask: Mask, random_word: int) -> Any:
 
 
 def pick_wide(mask: Mask, random_word: int) -> Any:
-    """``pick_legal`` for thousands of actions, few of them legal: looks at 64 at a time, then one by one."""
+    """``pick_legal`` for thousands of actions, few of them legal: searches 64 at a time, then one by one."""
     total: Any = 0
     for a in range(0, ACTIONS - 63, 64):
         total += np.int64(popcount(load_bits(mask, a)))
@@ -129,7 +129,7 @@ def pick_wide(mask: Mask, random_word: int) -> Any:
 
 
 def pick_plain(mask: Mask, random_word: int) -> int:
-    """``pick_legal`` in NumPy, where nothing is compiled."""
+    """``pick_legal`` in NumPy, for uncompiled code."""
     actions = np.flatnonzero(mask)
     return int(actions[below(random_word, len(actions))]) if len(actions) else 0
 
@@ -143,7 +143,7 @@ def act_plain(state: State, b: Arrays, i: int, acts: NDArray[np.int32]) -> Statu
 
 
 def act_packed(state: State, b: Arrays, i: int, acts: NDArray[np.int32]) -> Status:
-    """Step row i and write its new mask, while the game goes on."""
+    """Step row i and, if the game is still running, write its new mask."""
     status = step_legal(state, i, acts, b.rewards[i], b.packed[i])
     if status == RUNNING:
         unpack(b.packed[i], b.mask[i])
@@ -151,12 +151,12 @@ def act_packed(state: State, b: Arrays, i: int, acts: NDArray[np.int32]) -> Stat
 
 
 def choose_plain(b: Arrays, i: int, random_word: int) -> Any:
-    """A legal action of row i drawn uniformly; 0 where none is legal."""
+    """A legal action of row i sampled uniformly; 0 if none is legal."""
     return pick(b.mask[i], random_word)
 
 
 def choose_packed(b: Arrays, i: int, random_word: int) -> Any:
-    """The same action, found in the packed mask."""
+    """The same action as ``choose_plain``, found in the packed mask."""
     packed = b.packed[i]
     total: Any = 0
     for group in range(WORDS, packed.shape[0]):
@@ -183,11 +183,11 @@ def choose_packed(b: Arrays, i: int, random_word: int) -> Any:
 
 
 def pack_nothing(mask: Mask, packed: NDArray[np.uint64]) -> None:
-    """The game has no use for packed masks."""
+    """Does nothing: the game has no packed masks."""
 
 
 def pack_mask(mask: Mask, packed: NDArray[np.uint64]) -> None:
-    """A mask [A] into ``Arrays.packed`` [W] of its row."""
+    """Write a mask [A] to its row of ``Arrays.packed``, [W]."""
     for group in range(WORDS, packed.shape[0]):
         packed[group] = 0
     for w in range(WORDS):
@@ -201,9 +201,9 @@ def pack_mask(mask: Mask, packed: NDArray[np.uint64]) -> None:
 
 
 def unpack_mask(packed: NDArray[np.uint64], mask: Mask) -> None:
-    """What ``step_legal`` wrote over the packed words of the mask before, into the mask [A].
+    """Write a packed mask, which ``step_legal`` wrote over the previous one, to the mask [A].
 
-    Sixty-four entries at a time, and only where the mask has ones or gets some: the rest of a wide one is not touched.
+    Sixty-four entries at a time, and only where the old or the new mask has ones: the rest of a wide mask is unchanged.
     """
     for group in range(WORDS, packed.shape[0]):
         lowest = 64 * (group - WORDS)
@@ -223,7 +223,10 @@ def unpack_mask(packed: NDArray[np.uint64], mask: Mask) -> None:
 
 
 def view_turns(state: State, b: Arrays, i: int, known: bool) -> None:
-    """Refresh player, observation and mask of row i; known: a step that went on has written a packed mask."""
+    """Refresh player, observation and mask of row i.
+
+    known: a step left the game running; in games with packed masks it wrote the mask.
+    """
     p = mover(state, i)
     b.player[i] = p
     observe(state, i, p, b.observation[i])
@@ -236,9 +239,9 @@ def view_turns(state: State, b: Arrays, i: int, known: bool) -> None:
 
 
 def look_ticks(state: State, i: int, players: int, observation: NDArray[Any], mask: Mask, running: bool) -> None:
-    """What all players see in row i, [P, ...], and their masks [P, A]: zeros where the game isn't running.
+    """Write what all players see in row i, [P, ...], and their masks [P, A]: zeros if the game is not running.
 
-    Worlds have it compiled by itself: the state's arrays are handed over once for all players.
+    For worlds it is compiled separately: the state's arrays are passed once for all players.
     """
     for p in range(players):
         observe(state, i, p, observation[p])
@@ -254,7 +257,7 @@ def view_ticks(state: State, b: Arrays, i: int, known: bool) -> None:
 
 
 def begin_row(state: State, b: Arrays, i: int) -> None:
-    """Start the game that (seed, episode) name in row i."""
+    """Start the game of (seed, episode) in row i."""
     reset(state, i, episode_seed(b.seed[i], b.episode[i]))
     b.status[i] = RUNNING
     b.cycles[i] = 0
@@ -264,13 +267,13 @@ def begin_row(state: State, b: Arrays, i: int) -> None:
 
 
 def flag_all(state: State, b: Arrays, i: int, status: Status) -> None:
-    """How the game stands after a step, for all players of row i."""
+    """Set termination and truncation after a step, for all players of row i."""
     b.terminated[i] = status == TERMINATED
     b.truncated[i] = status == TRUNCATED
 
 
 def flag_each(state: State, b: Arrays, i: int, status: Status) -> None:
-    """The same, where players die: once for each, in the step in which its game ends."""
+    """The same in games where players die: set once per player, in the step in which its game ends."""
     for p in range(seats(b)):
         lives = bool(alive(state, i, p))
         b.terminated[i, p] = b.alive[i, p] and (status == TERMINATED or not lives)
@@ -279,17 +282,17 @@ def flag_each(state: State, b: Arrays, i: int, status: Status) -> None:
 
 
 def wake_all(state: State, b: Arrays, i: int) -> None:
-    """Nobody dies."""
+    """Does nothing: players do not die."""
 
 
 def wake_each(state: State, b: Arrays, i: int) -> None:
-    """Note who is alive in a row that was begun or written from outside."""
+    """Set which players are alive, in a row that was started or written from outside."""
     for p in range(seats(b)):
         b.alive[i, p] = alive(state, i, p)
 
 
 def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np.int32], limits: Limits) -> Status:
-    """One turn in row i, without a restart: rewards, illegal, cycles and the status."""
+    """One turn in row i, without a restart: writes rewards, illegal, faults and cycles; returns the status."""
     p = b.player[i]
     is_legal = 0 <= action < ACTIONS and b.mask[i, action] == 1
     b.illegal[i] = not is_legal
@@ -314,9 +317,10 @@ def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np
 def advance_ticks(
     state: State, b: Arrays, i: int, actions: NDArray[np.int32], acts: NDArray[np.int32], limits: Limits
 ) -> Status:
-    """One tick in row i, without a restart. A seat without a legal action is not asked: its action is ignored.
+    """One tick in row i, without a restart. The action of a seat without a legal action is ignored.
 
-    Under ``noop``, games with an idle action get what was played as it came, and let it fail.
+    Under ``noop``, games with an idle action get illegal actions unchanged and let them fail; an action outside 0..A-1
+    becomes the idle action.
     """
     wrong = False
     for p in range(seats(b)):
@@ -351,7 +355,7 @@ def advance_ticks(
 
 
 def finish_turns(state: State, b: Arrays, i: int) -> None:
-    """Keep the last observation of row i before it restarts."""
+    """Save the last observation of row i before it restarts, and its mask if it was truncated."""
     p = mover(state, i)
     observe(state, i, p, b.final_observation[i])
     b.final_mask[i, :] = 0
@@ -360,7 +364,7 @@ def finish_turns(state: State, b: Arrays, i: int) -> None:
 
 
 def finish_ticks(state: State, b: Arrays, i: int) -> None:
-    """Keep the last observations of row i before it restarts."""
+    """Save the last observations of row i before it restarts, and its masks if a player was truncated."""
     cut = False
     for p in range(seats(b)):
         cut |= b.truncated[i, p]
@@ -404,7 +408,7 @@ def step_rows(state: State, b: Arrays, actions: NDArray[np.int32], lo: int, hi: 
 
 
 def step_some(state: State, b: Arrays, actions: NDArray[np.int32], rows: NDArray[np.intp], limits: Limits) -> None:
-    """Step the rows that ``rows`` names, one thread."""
+    """Step the rows ``rows``, in one thread."""
     acts = b.acts[0]
     for i in rows:
         row(state, b, i, actions[i], acts, limits)
@@ -417,18 +421,18 @@ def observe_rows(state: State, rows: NDArray[np.intp], players: NDArray[np.int32
 
 
 def sample_turns(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
-    """A random legal action of row i into out [N]."""
+    """Write a random legal action of row i to out [N]."""
     out[i] = choose(b, i, word(key, counter * b.mask.shape[0] + i))
 
 
 def sample_ticks(b: Arrays, i: int, key: int, counter: int, out: NDArray[np.int32]) -> None:
-    """Random legal actions of row i into out [N, P]."""
+    """Write random legal actions of row i to out [N, P]."""
     for p in range(seats(b)):
         out[i, p] = pick(b.mask[i, p], word(key, (counter * out.shape[0] + i) * seats(b) + p))
 
 
 def sample_rows(b: Arrays, key: int, counter: int, out: NDArray[np.int32], lo: int, hi: int) -> None:
-    """Random legal actions for rows lo..hi-1; draw number ``counter`` of generator ``key``."""
+    """Random legal actions for rows lo..hi-1: sample number ``counter`` of the generator with seed ``key``."""
     for j in range(lo, hi):
         i = j & _INDEX
         sample(b, i, key, counter, out)
@@ -447,7 +451,7 @@ def rollout(
     episodes: NDArray[np.int64],
     returns: NDArray[np.float64],
 ) -> None:
-    """``steps`` times sample and step, a few rows at a time; sums go into episodes [blocks] and returns [blocks, P]."""
+    """Sample and step ``steps`` times, ROWS rows at a time; adds to episodes [blocks] and returns [blocks, P]."""
     acts = b.acts[lo // BLOCK]
     for first in range(lo, hi, ROWS):
         last = min(first + ROWS, hi)
@@ -474,14 +478,17 @@ def begin_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
 
 
 def view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
-    """Refresh what is seen of some rows whose state was written from outside."""
+    """Refresh observations, masks and lives of rows whose state was written from outside."""
     for i in rows:
         wake(state, b, i)
         view(state, b, i, False)
 
 
 def still_running(state: State, players: int, mask: Mask, status: NDArray[np.uint8]) -> None:
-    """Status [N]: RUNNING where anybody of P has a legal action, else TERMINATED. mask [A] is scratch space."""
+    """Status [N]: RUNNING if the current player (simultaneous: any of P) has a legal action, else TERMINATED.
+
+    mask [A] is scratch space.
+    """
     for i in range(status.shape[0]):
         status[i] = TERMINATED
         first = mover(state, i)
@@ -502,8 +509,8 @@ def lone_turn(
     observation: NDArray[Any],
     mask: Mask,
 ) -> int:
-    """One legal turn of a lone game (N = 1) and what the next mover sees. Returns status + 4 * next mover."""
-    i = 0 * mask.shape[0]  # a literal 0 would have every kernel compiled once more, for it alone
+    """One legal turn of a single game (N = 1) and the next player's view. Returns status + 4 * next player."""
+    i = 0 * mask.shape[0]  # a literal 0 would make numba compile every kernel again for that type
     acts[mover(state, i)] = action
     for p in range(PLAYERS):
         rewards[p] = 0
@@ -519,7 +526,7 @@ def lone_turn(
 
 
 def lone_start(state: State, seed: int, observation: NDArray[Any], mask: Mask) -> int:
-    """A new lone game (N = 1, turn-based) and what its first mover sees. Returns the mover."""
+    """Start a single game (N = 1, turn-based) and write the first player's view. Returns that player."""
     i = 0 * mask.shape[0]
     reset(state, i, seed)
     p = mover(state, i)
@@ -536,9 +543,9 @@ def lone_tick(
     mask: Mask,
     limits: Limits,
 ) -> int:
-    """One tick of a lone game (N = 1), and what everybody sees then: observation [P, ...], mask [P, A].
+    """One tick of a single game (N = 1) and all players' views after it: observation [P, ...], mask [P, A].
 
-    Returns status, + 4 where an action was illegal, + 8 where somebody died.
+    Returns status, + 4 if an action was illegal, + 8 if a player died.
     """
     i = 0 * mask.shape[0]
     for p in range(seats(b)):
@@ -558,7 +565,7 @@ def lone_tick(
 
 @kernel
 def first_outside(actions: NDArray[Any], least: int, count: int) -> int:
-    """Index of the first number outside least..count-1, or -1. Works on the flattened array."""
+    """Flat index of the first number outside least..count-1; -1 if there is none."""
     flat = actions.reshape(-1)
     outside = 0
     for j in range(flat.shape[0]):
@@ -572,12 +579,12 @@ def first_outside(actions: NDArray[Any], least: int, count: int) -> int:
 
 
 def choose_uncompiled(b: Arrays, i: int, random_word: int) -> int:
-    """``choose_plain``, where nothing is compiled."""
+    """``choose_plain``, for uncompiled code."""
     return pick_plain(b.mask[i], random_word)
 
 
 def uncompiled(template: Callable[..., Any], **links: Any) -> Callable[..., Any]:
-    """A copy of a template that stays Python, over what ``links`` name: for what is rare, or has no kernels."""
+    """A copy of a template that stays Python, with ``links`` among its globals: for rare cases, or without kernels."""
     plain = {
         "choose": choose_uncompiled,
         "pick": pick_plain,

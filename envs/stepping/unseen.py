@@ -1,7 +1,7 @@
-"""``random_rollout(observe=False)``: the loop that looks at nobody's board until its end.
+"""``random_rollout(observe=False)``: loops that write no observations until the end.
 
-Loops as in ``templates``, bound to a game's kernels in the same way. A game that can draw a legal action by itself
-(``Kernels.draw``) needs no masks here either.
+Templates as in ``templates``, bound to a game's kernels in the same way. A game that can sample a legal action without
+a mask (``Kernels.draw``) needs no masks either.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ unseen: Callable[..., int] = _unbound
 
 
 def play_drawn(state: State, b: Arrays, i: int, key: int, counter: int, acts: NDArray[np.int32]) -> Status:
-    """A random turn in row i, drawn by the game itself."""
+    """A random turn in row i, sampled by the game's ``draw`` kernel."""
     acts[mover(state, i)] = draw(state, i, word(key, counter * b.mask.shape[0] + i))
     return step(state, i, acts, b.rewards[i])
 
 
 def play_turns(state: State, b: Arrays, i: int, key: int, counter: int, acts: NDArray[np.int32]) -> Status:
-    """A random turn in row i: the one that ``sample_turns`` would draw."""
+    """A random turn in row i, with the action that ``sample_turns`` would give."""
     p = mover(state, i)
     legal(state, i, p, b.mask[i])
     acts[p] = pick(b.mask[i], word(key, counter * b.mask.shape[0] + i))
@@ -51,7 +51,7 @@ def play_turns(state: State, b: Arrays, i: int, key: int, counter: int, acts: ND
 
 
 def play_ticks(state: State, b: Arrays, i: int, key: int, counter: int, acts: NDArray[np.int32]) -> Status:
-    """A random tick in row i: the one that ``sample_ticks`` would draw."""
+    """A random tick in row i, with the actions that ``sample_ticks`` would give."""
     for p in range(seats(b)):
         legal(state, i, p, b.mask[i, p])
         acts[p] = pick(b.mask[i, p], word(key, (counter * b.mask.shape[0] + i) * seats(b) + p))
@@ -59,7 +59,7 @@ def play_ticks(state: State, b: Arrays, i: int, key: int, counter: int, acts: ND
 
 
 def unseen_row(state: State, b: Arrays, i: int, key: int, counter: int, acts: NDArray[np.int32], limits: Limits) -> int:
-    """``step_row`` with a random action and without a view of what comes. Returns 1 if a game ended."""
+    """``step_row`` with a random action, without observations and masks. Returns 1 if a game ended."""
     for p in range(seats(b)):
         b.rewards[i, p] = 0
     b.illegal[i] = False
@@ -99,7 +99,7 @@ def rollout_unseen(
     episodes: NDArray[np.int64],
     returns: NDArray[np.float64],
 ) -> None:
-    """``rollout`` row by row, each looked at once, at its end."""
+    """``rollout`` row by row; writes each row's observation and mask once, at the end."""
     acts = b.acts[lo // BLOCK]
     for j in range(lo, hi):
         i = j & _INDEX

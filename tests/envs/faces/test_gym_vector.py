@@ -128,5 +128,5 @@ def test_bad_input():
         SeatsVector(make_vec("tictactoe-v0", 1))
     env = make_gym_vec("tictactoe-v0", 2, opponent=lambda obs, mask, rng: mask, seat=0)
     env.reset(seed=0)
-    with pytest.raises(InvalidAction, match="opponent answered"):
+    with pytest.raises(InvalidAction, match="opponent returned"):
         env.step(np.array([0, 0]))
