@@ -26,6 +26,9 @@ def blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
             yield f"{page.relative_to(ROOT)}:{text[: found.start()].count(chr(10)) + 1}", found.group(2)
 
 
+PRINTED = ("tictactoe", "go", "gridworld", "gridworld-maps", "kuhn_poker", "leduc_poker", "matrix")
+"""Pages of games that show what their blocks print."""
+
 SHELL = [
     pytest.param(line.split("#")[0].strip(), id=line.split("#")[0].strip())
     for _, text in blocks(README, "bash")
@@ -56,13 +59,17 @@ def small_training(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_python_blocks_run(page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order given, each going on with the names of those before it."""
+def test_python_blocks_run(
+    page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the order given, each with the names of those before it; some pages show what their blocks print."""
     small_training(monkeypatch)
     module = ModuleType("blocks")
     monkeypatch.setitem(sys.modules, "blocks", module)  # dataclasses look themselves up
     for name, text in blocks(page, "python"):
         exec(compile(text, name, "exec"), module.__dict__)
+    if page.stem in PRINTED:
+        assert capsys.readouterr().out in page.read_text()
 
 
 def test_shell_blocks_are_all_known() -> None:

@@ -363,7 +363,9 @@ CODE = (
 )
 
 
-@pytest.mark.parametrize(("learners", "scheme", "games"), [(2, "fictitious", 8), (16, "self_play", 16)])
+@pytest.mark.parametrize(
+    ("learners", "scheme", "games"), [(2, "fictitious", 8), pytest.param(16, "self_play", 16, marks=pytest.mark.slow)]
+)
 def test_a_run_of_many_that_is_killed_and_resumed_is_bit_equal(two, tmp_path, learners, scheme, games):
     config = change(
         two,

@@ -244,10 +244,10 @@ def test_engines_play_chess_alone(fake: Callable[[str], str]) -> None:
     ("mode", "timeout", "why"),
     [
         ("silent", 0.5, r"does not speak UCI: no 'uciok' within 0.5 s. It said nothing"),
-        ("garbage", 4, r"no 'uciok' within 4 s. It said last: '%\$"),
+        pytest.param("garbage", 4, r"no 'uciok' within 4 s. It said last: '%\$", marks=pytest.mark.slow),
         ("flood", 0.5, "no 'uciok' within 0.5 s"),
         ("dies at once", 60, "ended with code 3. It said last: 'cannot find my network file'"),
-        ("never ready", 4, "did not get ready: no 'readyok'"),
+        pytest.param("never ready", 4, "did not get ready: no 'readyok'", marks=pytest.mark.slow),
     ],
 )
 def test_no_start(

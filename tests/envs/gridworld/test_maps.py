@@ -208,6 +208,7 @@ def test_a_seed_is_a_map_and_others_are_others(terrain: str) -> None:
     assert draw_map(config, many, 0) == maps[3]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(disabled(), reason="threads change nothing where nothing is compiled")
 def test_threads_change_no_map() -> None:
     """Episodes of three ticks, so that every row is built anew several times."""
