@@ -164,6 +164,25 @@ def test_an_entropy_bonus_spreads_the_policy(mini, decode):
     assert all(after[name]["entropy"] > before[name]["entropy"] for name in grads)
 
 
+def unrewarded(taken, question, chosen, table, **more):
+    """Terms of three decisions about two questions, whose advantages are 0."""
+    return Terms(
+        logprobs=taken,
+        mask=torch.ones(3, 1),
+        entropies=torch.zeros(3),
+        old=taken.detach(),
+        advantages=torch.zeros(3),
+        keep=torch.zeros(3, dtype=torch.bool),
+        question=question,
+        chosen=chosen,
+        distributions=table,
+        hidden=torch.zeros(2, 4),
+        whole=Whole(rows=3, kept=0, tokens=0),
+        reference=lambda: taken,
+        **more,
+    )
+
+
 def test_the_cover_pulls_by_the_distance_from_the_uniform_choice_however_sure_the_policy_is():
     """Its gradient on a logit is pi(a) - 1/C, by the derivative of a log-softmax: -1/C where pi(a) is almost 0."""
     logits = torch.tensor([[12.0, 0.0, -3.0], [1.0, 2.0, -float("inf")]], dtype=torch.float64, requires_grad=True)
@@ -171,20 +190,7 @@ def test_the_cover_pulls_by_the_distance_from_the_uniform_choice_however_sure_th
     rows = torch.tensor([0, 0, 1])  # the first question was asked twice
     chosen = torch.tensor([0, 0, 1])
     taken = table[rows, chosen][:, None]
-    terms = Terms(
-        logprobs=taken,
-        mask=torch.ones(3, 1),
-        entropies=torch.zeros(3),
-        old=taken.detach(),
-        advantages=torch.zeros(3),
-        keep=torch.zeros(3, dtype=torch.bool),
-        question=rows,
-        chosen=chosen,
-        distributions=table,
-        hidden=torch.zeros(2, 4),
-        whole=Whole(rows=3, kept=0, tokens=0),
-        reference=lambda: taken,
-    )
+    terms = unrewarded(taken, rows, chosen, table)
     loss, _ = Clipped("bnpo", cover=0.3)(terms)
     loss.backward()
     chances = table.detach().exp()
@@ -205,21 +211,7 @@ def test_imitation_pulls_towards_the_teachers_answer_as_cross_entropy_does(mini)
     table = torch.log_softmax(logits, 1)
     rows, chosen, shown = torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), torch.tensor([2, -1, 0])
     taken = table[rows, chosen][:, None]
-    terms = Terms(
-        logprobs=taken,
-        mask=torch.ones(3, 1),
-        entropies=torch.zeros(3),
-        old=taken.detach(),
-        advantages=torch.zeros(3),
-        keep=torch.zeros(3, dtype=torch.bool),
-        question=rows,
-        chosen=chosen,
-        distributions=table,
-        hidden=torch.zeros(2, 4),
-        whole=Whole(rows=3, kept=0, tokens=0),
-        reference=lambda: taken,
-        taught=shown,
-    )
+    terms = unrewarded(taken, rows, chosen, table, taught=shown)
     loss, stats = Clipped("bnpo", imitation=0.3)(terms)
     (grad,) = torch.autograd.grad(loss, logits)
     wanted = torch.nn.functional.cross_entropy(logits[[0, 1]], shown[[0, 2]], reduction="sum") / 3
