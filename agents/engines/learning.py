@@ -67,11 +67,13 @@ class Whole(NamedTuple):
 
     Attributes:
         rows: decisions. kept: those of them that count in the policy gradient. tokens: log-probs of the kept ones.
+        sampled: log-probs of the kept ones that were not explored.
     """
 
     rows: int
     kept: int
     tokens: int
+    sampled: int
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Terms:
         weights: [B, T] factors on the policy term, without gradient; None: 1.
         taught: [B] column of ``distributions`` that a teacher would have chosen, -1 without a teacher's answer; None:
             there are none at all.
+        explored: [B] bool, the answer was not sampled by the policy, see ``Datum``; None: no answer was explored.
         reference: returns [B, T] log-probs of the base model, without gradient; computed by the first call.
     """
 
@@ -110,6 +113,7 @@ class Terms:
     reference: Callable[[], torch.Tensor]
     weights: torch.Tensor | None = None
     taught: torch.Tensor | None = None
+    explored: torch.Tensor | None = None
 
 
 Objective: TypeAlias = "Callable[[Terms], tuple[torch.Tensor, dict[str, float]]]"

@@ -324,6 +324,7 @@ class LocalEngine:
             reference=reference,
             weights=part.weights,
             taught=part.taught,
+            explored=part.explored,
         )
 
     # -- players ------------------------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ class Part:
     rows: NDArray[np.int64]
     weights: torch.Tensor | None = None
     taught: torch.Tensor | None = None
+    explored: torch.Tensor | None = None
     ref: torch.Tensor | None = None
 
 
@@ -69,10 +70,11 @@ def pack(batch: Batch, slot: Callable[[str], int], batch_tokens: int, device: to
     old = _matrix([r.logprobs for r in batch.records])
     factors = None if batch.weights is None else _matrix(batch.weights)
     taught = np.array([r.taught for r in batch.records], np.int64)
+    explored = np.array([r.explored for r in batch.records], np.bool_)
     lengths = np.array([len(r.logprobs) for r in batch.records], np.int64)
     wholes = [
-        Whole(int(mine.sum()), int(batch.keep[mine].sum()), int(lengths[mine & batch.keep].sum()))
-        for mine in (owner == p for p in range(len(names)))
+        Whole(int(mine.sum()), int(kept.sum()), int(lengths[kept].sum()), int(lengths[kept & ~explored].sum()))
+        for mine, kept in ((owner == p, (owner == p) & batch.keep) for p in range(len(names)))
     ]
     forms: dict[tuple[str, float], list[int]] = {}
     for d, r in enumerate(batch.records):
@@ -105,6 +107,7 @@ def pack(batch: Batch, slot: Callable[[str], int], batch_tokens: int, device: to
                         rows=d,
                         weights=None if factors is None else _columns(factors[d], width).to(device),
                         taught=torch.from_numpy(taught[d]).to(device) if (taught[d] >= 0).any() else None,
+                        explored=torch.from_numpy(explored[d]).to(device) if explored[d].any() else None,
                     )
                 )
             packed.append(Packed(found, kind, temperature, parts))

@@ -75,6 +75,7 @@ class Clipped:
             level=self.level,
             keep=terms.keep,
             weights=terms.weights,
+            sampled=None if terms.explored is None else ~terms.explored,
             num_items=whole.tokens,
             max_completion_length=self.max_completion_length,
         )
@@ -95,7 +96,8 @@ class Clipped:
             stats["imitation"] = float(distance.detach())
         stats |= {"loss": float(loss.detach()), "entropy": float(entropy.detach())}
         shares = {"loss": 1.0, "entropy": 1.0, "policy_loss": share, "kept": terms.keep.numel() / whole.rows}
-        shares["imitation"] = 1.0
+        own = terms.keep if terms.explored is None else terms.keep & ~terms.explored
+        shares |= {"imitation": 1.0, "approx_kl": float((terms.mask[own] != 0).sum()) / max(1, whole.sampled)}
         if self.level == "sequence":  # one ratio a row
             shares |= dict.fromkeys(("ratio", *(name for name in stats if name.startswith("clip_ratio/"))), kept)
         return loss, {name: value * shares.get(name, tokens) for name, value in stats.items()}
@@ -118,6 +120,7 @@ def policy_loss(
     level: str = "token",
     keep: Tensor | None = None,
     weights: Tensor | None = None,
+    sampled: Tensor | None = None,
     entropies: Tensor | None = None,
     entropy_coef: float = 0.0,
     num_items: float | None = None,
@@ -144,6 +147,7 @@ def policy_loss(
         level: "token", or "sequence" for one ratio a row: the mean over its tokens, exponentiated.
         keep: [B] bool, rows that count; None: all. See ``credit.Credit.keep``.
         weights: [B] or [B, T] detached factors on the policy term, e.g. truncated importance sampling; None: 1.
+        sampled: [B] bool, rows that the policy sampled, over which ``approx_kl`` is a mean; None: all.
         entropies: [B, T] of the policy at each token, with gradient, nats; needed where ``entropy_coef`` is not 0.
         entropy_coef: weight of the mean entropy over kept tokens, subtracted from the loss.
         num_items: tokens that count in the whole optimizer step (dapo, cispo); None: those of this call.
@@ -201,7 +205,9 @@ def policy_loss(
         entropy = (_only(entropies[rows], real)).sum() / count.sum().clamp(min=1.0)
         loss = loss - entropy_coef * entropy
         stats["entropy"] = float(entropy.detach())
-    stats |= _ratio_stats(loss_type, ratio, new - old, advantage, count, epsilon_low, high)
+    stats |= _ratio_stats(loss_type, ratio, advantage, count, epsilon_low, high)
+    own = count if sampled is None else count * sampled[rows].unsqueeze(1)
+    stats["approx_kl"] = _mean((torch.exp(new - old) - (new - old) - 1.0).detach(), own)
     stats["loss"] = float(loss.detach())
     if not torch.isfinite(loss.detach()):
         raise CollapseError(
@@ -244,14 +250,13 @@ def _log_weights(log_ratio: Tensor, count: Tensor, level: str) -> Tensor:
 
 @torch.no_grad()
 def _ratio_stats(
-    loss_type: str, ratio: Tensor, log_ratio: Tensor, advantage: Tensor, count: Tensor, low: float, high: float
+    loss_type: str, ratio: Tensor, advantage: Tensor, count: Tensor, low: float, high: float
 ) -> dict[str, float]:
-    """How far the policy has moved from the one that sampled, and how often the ratio is clipped."""
+    """The mean ratio, and how often it is clipped."""
     below = (ratio < 1.0 - low) & (advantage < 0) if loss_type != "cispo" else torch.zeros_like(ratio, dtype=torch.bool)
     above = (ratio > (high if loss_type == "cispo" else 1.0 + high)) & (advantage > 0)
     return {
         "ratio": _mean(ratio, count),
-        "approx_kl": _mean(torch.exp(log_ratio) - log_ratio - 1.0, count),
         "clip_ratio/low_mean": _mean(below, count),
         "clip_ratio/high_mean": _mean(above, count),
         "clip_ratio/region_mean": _mean(below | above, count),

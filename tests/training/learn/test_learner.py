@@ -177,7 +177,7 @@ def unrewarded(taken, question, chosen, table, **more):
         chosen=chosen,
         distributions=table,
         hidden=torch.zeros(2, 4),
-        whole=Whole(rows=3, kept=0, tokens=0),
+        whole=Whole(rows=3, kept=0, tokens=0, sampled=0),
         reference=lambda: taken,
         **more,
     )
@@ -319,6 +319,32 @@ def test_an_update_that_leads_too_far_ends_early(mini):
         assert policy.bank.versions["ann"] == (5 if loss.target_kl == 1e6 else 1)
     assert torch.equal(weights[0], weights[1]), "the step that came too late was not taken"
     assert not torch.equal(weights[1], weights[2])
+
+
+def test_explored_answers_do_not_cut_an_update_short(mini):
+    """``target_kl`` looks at answers that the policy itself sampled."""
+    loss = dataclasses.replace(ONCE, num_iterations=5, target_kl=0.5)
+    for explored, updates in ((True, 5), (False, 0)):
+        policy = make(mini)
+        made, advantages = records(policy, players=("ann",))
+        unlikely = {"logprobs": (-12.0,), "explored": explored}  # the estimate of the KL would be in the thousands
+        made[::2] = [dataclasses.replace(r, **unlikely) for r in made[::2]]
+        shown = step(policy, loss, made, advantages)["ann"]
+        assert policy.bank.versions["ann"] == updates
+        assert ("cut_short" in shown) != explored
+
+
+def test_target_kl_is_the_mean_over_all_packs_of_the_answers_not_explored(mini):
+    for batch_tokens in (1 << 14, 1):
+        policy = make(mini)
+        policy.local.batch_tokens = batch_tokens
+        made, advantages = records(policy, players=("ann",))
+        made = [dataclasses.replace(r, explored=k % 3 == 0) for k, r in enumerate(made)]
+        made = [r if r.explored else dataclasses.replace(r, logprobs=(r.logprobs[0] - 1.0,)) for r in made]
+        far = float(np.exp(1.0) - 2.0)  # exp(d) - d - 1 at a distance of one nat
+        for target, cut in ((0.99 * far, True), (1.01 * far, False)):
+            shown = step(policy, dataclasses.replace(ONCE, target_kl=target), made, advantages)["ann"]
+            assert ("cut_short" in shown) == cut
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
