@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-__all__ = ["LoadedModel", "cache_folder", "devices", "load_model", "model_names", "weights_hash"]
+__all__ = ["LARGE", "LoadedModel", "auto_dtype", "cache_folder", "devices", "load_model", "model_names", "weights_hash"]
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
 """The folder of the built-in model; a clone of the repository also has those of earlier releases, in ``older``."""
@@ -43,7 +43,10 @@ WEIGHTS = Path(__file__).parents[1] / "weights"
 EARLIER = ("tiny-v0", "tiny-v1")
 """Built-in models of earlier releases, which older runs refer to."""
 
-DTYPES = ("float32", "bfloat16", "float16")
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+LARGE = 50_000_000
+"""Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed if the processor supports it."""
+
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 HUB_SECONDS = 5.0
 """Seconds without an answer after which the hub counts as unreachable."""
@@ -86,7 +89,8 @@ def load_model(
 
     Args:
         name: see the top of this file.
-        dtype: "float32" (the default), "bfloat16" (about twice as fast on recent CPUs), "float16", or a torch dtype.
+        dtype: "float32" (the default), "bfloat16" (about twice as fast on recent CPUs), "float16", "auto" (bfloat16
+            above ``LARGE`` weights, else float32), or a torch dtype.
         device: one of ``devices()``: where the model computes, and everything that uses its outputs.
 
     Raises:
@@ -114,6 +118,13 @@ def load_model(
     model.to(device)
     serving(model, name)
     return LoadedModel(model, tokenizer, found, digest)
+
+
+def auto_dtype(model: nn.Module) -> torch.dtype:
+    """What dtype ``auto`` means for a model, whose weights may be on the device ``meta``."""
+    import torch
+
+    return torch.bfloat16 if sum(p.numel() for p in model.parameters()) > LARGE else torch.float32
 
 
 def weights_hash(model: nn.Module) -> str:
@@ -145,7 +156,7 @@ def cache_folder() -> Path:
 # -- finding ----------------------------------------------------------------------------------------------------------
 
 
-def _find(name: str, dtype: torch.dtype) -> tuple[Any, Any, str]:
+def _find(name: str, dtype: torch.dtype | None) -> tuple[Any, Any, str]:
     """The model, its tokenizer and its id."""
     path = Path(name).expanduser()
     if name == "tiny" or re.fullmatch(r"tiny-v\w*", name):
@@ -207,14 +218,15 @@ def _smollm2_file() -> Path:
 # -- loading ----------------------------------------------------------------------------------------------------------
 
 
-def _load_folder(folder: Path, name: str, dtype: torch.dtype) -> tuple[Any, Any]:
+def _load_folder(folder: Path, name: str, dtype: torch.dtype | None) -> tuple[Any, Any]:
     if not (folder / "config.json").is_file():
         raise ModelError(f"The folder {name!r} contains no model: it has no config.json.")
     return _load(str(folder), name, dtype, local_files_only=True)
 
 
-def _load(source: str, name: str, dtype: torch.dtype, **where: Any) -> tuple[Any, Any]:
-    """Load from a folder or a hub id."""
+def _load(source: str, name: str, dtype: torch.dtype | None, **where: Any) -> tuple[Any, Any]:
+    """Load from a folder or a hub id; the dtype None is ``auto``."""
+    import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     where["trust_remote_code"] = False  # if unset, transformers would ask on the terminal
@@ -222,6 +234,9 @@ def _load(source: str, name: str, dtype: torch.dtype, **where: Any) -> tuple[Any
         config = AutoConfig.from_pretrained(source, **where)
     _check_causal(config, name)
     with _as_model_error(f"The weights of the model {name!r} can't be loaded"):
+        if dtype is None:
+            with torch.device("meta"):  # counts the weights without reading them
+                dtype = auto_dtype(AutoModelForCausalLM.from_config(config))
         loaded: Any = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, output_loading_info=True, **where)
         model, report = loaded
     absent = sorted({*report["missing_keys"], *(str(k) for k in report["mismatched_keys"])})
@@ -256,7 +271,7 @@ def _check_causal(config: Any, name: str) -> None:
         )
 
 
-def _load_hub(name: str, dtype: torch.dtype) -> tuple[Any, Any]:
+def _load_hub(name: str, dtype: torch.dtype | None) -> tuple[Any, Any]:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
     from transformers import AutoConfig
@@ -281,7 +296,7 @@ def _load_hub(name: str, dtype: torch.dtype) -> tuple[Any, Any]:
     return _load(name, name, dtype, local_files_only=True)
 
 
-def _load_gguf(file: Path, name: str, dtype: torch.dtype) -> tuple[Any, Any]:
+def _load_gguf(file: Path, name: str, dtype: torch.dtype | None) -> tuple[Any, Any]:
     """Load a GGUF file through its dequantised copy in the cache, which is made the first time."""
     from ..sums import file_sum
 
@@ -292,7 +307,7 @@ def _load_gguf(file: Path, name: str, dtype: torch.dtype) -> tuple[Any, Any]:
             _keep(model, tokenizer, folder)
         except OSError:  # a cache that can't be written costs time, nothing else
             model.name_or_path = str(file)
-            return model.to(dtype), tokenizer
+            return model.to(dtype or auto_dtype(model)), tokenizer
         del model, tokenizer
     return _load_folder(folder, name, dtype)
 
@@ -347,7 +362,8 @@ def _need_packages() -> None:
             raise MissingExtra("Loading a language model", package, "train")
 
 
-def _torch_dtype(dtype: str | torch.dtype | None) -> torch.dtype:
+def _torch_dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
+    """The torch dtype that a name means; None for ``auto``."""
     import torch
 
     if isinstance(dtype, torch.dtype):
@@ -355,8 +371,7 @@ def _torch_dtype(dtype: str | torch.dtype | None) -> torch.dtype:
     name = "float32" if dtype is None else dtype
     if name not in DTYPES:
         raise UnknownName("dtype", name, DTYPES)
-    found: torch.dtype = getattr(torch, name)
-    return found
+    return None if name == "auto" else getattr(torch, name)
 
 
 @contextlib.contextmanager

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from ...agents.deadline import OutOfTime, until
+from ...agents.llm.models import LARGE
 from ...errors import CollapseError
 from .display import watched
 from .folder import Run
 from .interrupts import StopFlag
 from .outcome import Outcome, Watcher, how_to_resume
-from .players import LARGE
 from .state import Training, foresee, put_back, save, taken
 
 __all__ = ["follow"]

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from ...agents.llm.models import LoadedModel
     from ...agents.llm.policy import LLMAgent, LoraPolicy
 
-LARGE = 50_000_000
-"""Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed if the processor supports it."""
-
 _BASES: WeakValueDictionary[tuple[object, ...], LoadedModel] = WeakValueDictionary()
 """Base models in use, by name, dtype, device and the files of a folder."""
 
@@ -72,21 +69,19 @@ def load_base(name: str, dtype: str = "auto", device: str = "cpu") -> LoadedMode
 
     Args:
         name: as for ``load_model``.
-        dtype: ``auto`` takes bfloat16 above ``LARGE`` weights, else float32.
+        dtype: as for ``load_model``.
         device: where it computes.
     """
-    from ...agents.llm.models import load_model
+    from ...agents.llm.models import auto_dtype, load_model
 
     path = Path(name)
     stamp = tuple((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(path.glob("*")))
-    found = _BASES.get((name, dtype, device, stamp))
-    if found is None and dtype != "auto":
-        found = load_model(name, dtype, device)
-    elif found is None:
-        found = load_base(name, "float32", device)
-        if sum(p.numel() for p in found.model.parameters()) > LARGE:
-            found = load_base(name, "bfloat16", device)
-    _BASES[name, dtype, device, stamp] = found
+    for known in ("float32", "bfloat16") if dtype == "auto" else (dtype,):
+        found = _BASES.get((name, known, device, stamp))
+        if found is not None and (dtype != "auto" or found.model.dtype == auto_dtype(found.model)):
+            return found
+    found = load_model(name, dtype, device)
+    _BASES[name, str(found.model.dtype).removeprefix("torch."), device, stamp] = found
     return found
 
 

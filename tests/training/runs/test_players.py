@@ -175,6 +175,19 @@ def test_bases_that_nobody_uses_are_let_go(mini):
     assert gone() is None
 
 
+@pytest.mark.parametrize(("large", "dtype"), [(10**9, torch.float32), (1000, torch.bfloat16)])
+def test_the_weights_of_a_base_are_read_once(mini, monkeypatch, large, dtype):
+    from transformers import AutoModelForCausalLM
+
+    monkeypatch.setattr("coterie.agents.llm.models.LARGE", large)
+    read, reads = AutoModelForCausalLM.from_pretrained, []
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *a, **k: reads.append(a) or read(*a, **k))
+    base = load_base(str(mini))
+    assert base.model.dtype == dtype
+    assert load_base(str(mini), str(dtype).removeprefix("torch.")) is base
+    assert len(reads) == 1
+
+
 def test_how_a_player_answers_is_said_behind_a_question_mark(run, mini):
     assert not make_player(f"{mini}?sample", GAME).greedy
     assert not make_player(f"{run}?sample", GAME).greedy
