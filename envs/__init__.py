@@ -34,13 +34,19 @@ __all__ = [
     "spec",
 ]
 
-_COMPILED = {"kernel": "jit", "everybody": "defaults", "row_key": "defaults", "row_mover": "defaults"}
-"""Names whose modules import numba: loaded on first use."""
+_COMPILED = {
+    "kernel": ("jit", "checked"),
+    "everybody": ("defaults", "everybody"),
+    "row_key": ("defaults", "row_key"),
+    "row_mover": ("defaults", "row_mover"),
+}
+"""Names whose modules import numba, loaded on first use: the module in ``stepping``, and the name there."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _COMPILED:
-        return getattr(import_module(f".stepping.{_COMPILED[name]}", __name__), name)
+        module, there = _COMPILED[name]
+        return getattr(import_module(f".stepping.{module}", __name__), there)
     from .versioned import module_names, versioned
 
     if name in module_names():

@@ -106,6 +106,9 @@ class Kernels(NamedTuple):
             writes the next player's legal actions over the first ceil(A / 64) elements of ``packed``: bit ``a % 64`` of
             element ``a // 64`` is action a. Worth having where a step computes them anyway (chess: is it mate?) and
             masks are wide: batched games then write and read only the parts of a mask that change.
+        sound: optional: ``(state, i) -> int`` for rows from outside, whose fields are within ``Game.ranges``: 0 if all
+            kernels and texts can take row i and every row that play leads to, else k: it violates condition k of
+            ``Game.conditions``, counted from 1 (at most 250). It changes nothing, and ends on any row.
     """
 
     reset: Callable[..., None]
@@ -117,6 +120,7 @@ class Kernels(NamedTuple):
     draw: Callable[..., int] | None = None
     alive: Callable[..., bool] | None = None
     step_legal: Callable[..., int] | None = None
+    sound: Callable[..., int] | None = None
 
 
 @dataclass(frozen=True)
@@ -212,6 +216,11 @@ class Game:
         whole: what ``state()`` returns, or None.
         tell: ``(state, i) -> [P dicts]``, newly made, of plain data: what the PettingZoo faces add to each player's
             info. Called once per tick for all players, to save time.
+        ranges: field -> (lowest, highest) that kernels and texts can take, each a number or an array in the shape of
+            one row's field; ``"leaf.field"`` for structured arrays in a NamedTuple. Configuration has one value, twice.
+            Rows from outside (bytes, snapshots, pickles) with other values are refused.
+        conditions: what such rows must fulfil besides, as ``Kernels.sound`` numbers it: ends of the sentence "Row 3 is
+            no position of hex-v0: ...".
     """
 
     info: GameInfo
@@ -231,6 +240,8 @@ class Game:
     verbs: tuple[tuple[str, tuple[Action, ...]], ...] = ()
     whole: GlobalState | None = None
     tell: Callable[[State, int], list[dict[str, Any]]] | None = None
+    ranges: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the defaults.

@@ -21,17 +21,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aliases import RUNNING, TERMINATED, State
+from ..aliases import TERMINATED, TRUNCATED, State
 from ..errors import StateError
 from .core import Game
-from .stepping.drivers import drivers
+from .sound import UNKNOWN, need_sound, need_within
 
 __all__ = [
     "NONE",
     "Snapshot",
     "bare",
+    "copied_like",
     "from_bytes",
     "layout_hash",
+    "need_whole",
     "put",
     "received",
     "rows_of",
@@ -149,7 +151,7 @@ def put(state: State, source: State, rows: Sequence[int] | NDArray[Any] | int | 
 
 
 def _need_layout(state: State, source: State) -> None:
-    if _layout(state) != _layout(source):
+    if _layout(state) != _layout(source) or any(isinstance(p, np.ndarray) and not p.ndim for p in _leaves(source)):
         raise StateError(
             "These rows have another layout: another game, configuration or version. Take them from this game."
         )
@@ -182,21 +184,25 @@ def snapshot(game: Game, state: State) -> Snapshot:
     """Bare game rows as newly started games: cycles, rewards and counts are 0.
 
     Rows without a legal action have ended.
+
+    Raises:
+        StateError: rows that are no positions of the game.
     """
+    whole = _whole(game, state)
+    need_sound(game, state, whole.status, whole.gone)
+    return whole
+
+
+def _whole(game: Game, state: State) -> Snapshot:
+    """Bare game rows as newly started games of unknown status."""
     n, players = size(state), game.info.players
-    status, plain = np.zeros(n, np.uint8), isinstance(state, list)
-    if plain:
-        status[:] = [
-            RUNNING if any(game.legal_mask(state, i, p).any() for p in range(players)) else TERMINATED for i in range(n)
-        ]
-    else:
-        drivers(game).still_running(state, players, np.zeros(game.info.num_actions, np.int8), status)
+    plain = isinstance(state, list)
     return Snapshot(
         state,
         np.zeros(n, np.uint64),
         np.zeros(n, np.uint32),
         np.zeros(n, np.int32),
-        status,
+        np.full(n, UNKNOWN, np.uint8),
         np.zeros((n, players), np.float32),
         np.zeros((n, players), np.float32),
         np.zeros((n, players), np.int32),
@@ -205,10 +211,49 @@ def snapshot(game: Game, state: State) -> Snapshot:
     )
 
 
+_KEPT = {
+    "cycles": (0, 2**31 - 1),
+    "status": (0, max(TERMINATED, TRUNCATED)),
+    "rewards": (-np.inf, np.inf),
+    "pending": (-np.inf, np.inf),
+    "illegal": (0, 2**31 - 1),
+}
+"""Ranges of the bookkeeping; infinite ones exclude NaN alone."""
+
+
+def need_whole(game: Game, given: Snapshot) -> None:
+    """Refuse snapshots that are no positions of the game, or whose bookkeeping no face could have written.
+
+    Raises:
+        StateError: names the first bad row, and the field or the condition.
+    """
+    need_within(game, _KEPT | {"gone": (0, 1)}, given._replace(gone=given.gone.view(np.uint8)))
+    if isinstance(given.waiting, list) and any(
+        not isinstance(row, list) or len(row) != game.info.players or not all(isinstance(m, str | int) for m in row)
+        for row in given.waiting
+    ):
+        raise StateError(f"These rows are altered: waiting must hold {game.info.players} messages or numbers each.")
+    need_sound(game, given.state, given.status, given.gone)
+
+
+def copied_like(own: State, came: Any) -> Any:
+    """A copy of ``came``, as plain arrays in C order in the same tuples as ``own``.
+
+    Raises:
+        StateError: it has another layout or another number of rows than ``own``.
+    """
+    lengths = [
+        [leaf.shape[:1] if isinstance(leaf, np.ndarray) else len(leaf) for leaf in _leaves(one)] for one in (own, came)
+    ]
+    if _layout(own) != _layout(came) or lengths[0] != lengths[1]:
+        raise StateError("These rows were altered: their arrays have other types or sizes than this environment's.")
+    return _copied(own, came)
+
+
 def received(game: Game, own: State, given: Any) -> tuple[Snapshot, bool]:
     """A state from the user as a Snapshot, and whether it was one already (bare rows have no seeds).
 
-    Kernels do not check bounds, so they see a copy, and only after its layout has been compared with that of ``own``.
+    Kernels do not check bounds, so they see a copy, and only if ``sound`` lets it pass.
 
     Args:
         game: the game.
@@ -216,12 +261,25 @@ def received(game: Game, own: State, given: Any) -> tuple[Snapshot, bool]:
         given: a Snapshot, bare rows or bytes.
 
     Raises:
-        StateError: a state of another game or layout, or truncated.
+        StateError: a state of another game or layout, truncated, or no position of this game.
     """
     if isinstance(given, bytes | bytearray | memoryview):
-        given = from_bytes(game, bytes(given))
+        given = _read(game, bytes(given))
     _need_layout(own, bare(given))
-    return (given, True) if isinstance(given, Snapshot) else (snapshot(game, take(given)), False)
+    if not isinstance(given, Snapshot):
+        return snapshot(game, _copied(own, given)), False
+    like = _whole(game, own)
+    _need_layout(like, given)
+    whole: Snapshot = _copied(like, given)
+    need_whole(game, whole)
+    return whole, True
+
+
+def _copied(own: State, given: State) -> State:
+    """A copy of ``given``, which has the layout of ``own``, as plain arrays in C order in the same tuples."""
+    if isinstance(own, tuple):
+        return _make(type(own), [_copied(*pair) for pair in zip(own, given, strict=True)])
+    return copy.deepcopy(given) if isinstance(own, list) else np.array(given, own.dtype, order="C")
 
 
 def bare(state: State) -> State:
@@ -269,8 +327,19 @@ def from_bytes(game: Game, blob: bytes) -> State:
     """The rows that ``to_bytes`` wrote: a Snapshot or bare rows.
 
     Raises:
-        StateError: not a state, truncated or altered, or of another game, version or configuration.
+        StateError: not a state, truncated or altered, of another game, version or configuration, or no position of
+            this game.
     """
+    state = _read(game, blob)
+    if isinstance(state, Snapshot):
+        need_whole(game, state)
+    else:
+        snapshot(game, state)
+    return state
+
+
+def _read(game: Game, blob: bytes) -> State:
+    """``from_bytes`` before any look at the rows' values."""
     header, payload = _split(blob)
     name, version = game.info.id.rsplit("-v", 1)
     came = str(header["id"]).rsplit("-v", 1)
@@ -288,32 +357,40 @@ def from_bytes(game: Game, blob: bytes) -> State:
     n = header["rows"]
     if type(n) is not int or not 0 <= n <= len(payload):
         raise StateError(f"This state is truncated or altered: {len(payload)} bytes came for {n!r} rows.")
-    state = game.new_state(n)
-    if header["kind"] == "snapshot":
-        state = snapshot(game, game.new_state(0))._replace(state=state)
-        parts: Any = ([None] * n if isinstance(p, list) else np.zeros((n, *p.shape[1:]), p.dtype) for p in state[1:])
-        state = Snapshot(state.state, *parts)
-    if layout_hash(state) != header["layout"]:
+    one = _whole(game, game.new_state(1)) if header["kind"] == "snapshot" else game.new_state(1)
+    if layout_hash(one) != header["layout"]:
         raise StateError(
             f"This state is of {header['id']} with another layout: another release wrote it. "
             "Replay that game from its record."
         )
-    leaves = _leaves(state)
     plain = iter(header.get("plain", ()))
-    lengths = [next(plain, 0) if isinstance(leaf, list) else leaf.nbytes for leaf in leaves]
+    lengths = [next(plain, 0) if isinstance(leaf, list) else n * leaf.nbytes for leaf in _leaves(one)]
     expected = sum(lengths)
     if len(payload) != expected:
         raise StateError(f"This state is truncated: {len(payload)} bytes came, {n} rows have {expected}.")
     if zlib.crc32(payload) != header["crc"]:
         raise StateError("This state was altered: its checksum does not match.")
+    state = game.new_state(n)
+    state = _whole(game, state) if header["kind"] == "snapshot" else state
     offset = 0
-    for leaf, length in zip(leaves, lengths, strict=True):
+    for leaf, length in zip(_leaves(state), lengths, strict=True):
         if isinstance(leaf, list):
-            leaf[:] = json.loads(payload[offset : offset + length])
+            leaf[:] = _listed(payload[offset : offset + length], n)
         else:
             leaf[...] = np.frombuffer(payload, leaf.dtype, leaf.size, offset).reshape(leaf.shape)
         offset += length
     return state
+
+
+def _listed(text: bytes, n: int) -> list[Any]:
+    """N games of plain data from JSON."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or len(found) != n:
+        raise StateError(f"This state is altered: its text is not a list of {n} games.")
+    return found
 
 
 def _plain(config: Mapping[str, Any]) -> Any:
@@ -336,8 +413,13 @@ def _split(blob: bytes) -> tuple[dict[str, Any], bytes]:
     line, newline, payload = data[len(_MAGIC) :].partition(b"\n")
     try:
         header = json.loads(line) if newline else None
-    except ValueError:
+    except (ValueError, RecursionError):
         header = None
-    if not isinstance(header, dict) or not {"id", "kind", "config", "layout", "rows", "crc"} <= header.keys():
+    plain = header.get("plain", []) if isinstance(header, dict) else None
+    if (
+        not isinstance(header, dict)
+        or not {"id", "kind", "config", "layout", "rows", "crc"} <= header.keys()
+        or not (isinstance(plain, list) and all(type(length) is int and length >= 0 for length in plain))
+    ):
         raise StateError(f"This state is truncated or altered: its header cannot be read ({len(data)} bytes came).")
     return header, payload

@@ -108,6 +108,12 @@ def key(state: State, i: int) -> Word:
     return np.uint64(np.int64(row["own"]) | np.int64(row["other"]) << 9 | np.int64(row["mover"]) << 18)
 
 
+@kernel
+def sound(state: State, i: int) -> int:
+    """No cell is marked twice."""
+    return int(state[i]["own"] & state[i]["other"] != 0)
+
+
 def new_state(n: int) -> State:
     """N empty boards."""
     return np.zeros(n, DTYPE)
@@ -140,8 +146,10 @@ def tictactoe() -> Game:
     """Tic-tac-toe, with the actions and observations of PettingZoo's tictactoe_v3."""
     return Game(
         info=GameInfo(name="tictactoe", players=2, num_actions=9, observation_shape=(3, 3, 2), max_cycles=9),
-        kernels=Kernels(reset, row_mover, legal, step, observe, key),
+        kernels=Kernels(reset, row_mover, legal, step, observe, key, sound=sound),
         new_state=new_state,
+        ranges={"own": (0, FULL), "other": (0, FULL), "mover": (0, 1), "over": (0, 1)},
+        conditions=("own and other share a cell",),
         rules=(
             "Tic-tac-toe on a 3x3 board. Two players, X and O, mark one empty cell in turn; X begins. "
             "Three own marks in a row, column or diagonal win; a full board without a line is a draw."

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...aliases import Rewards, State
 from ...errors import StateError, UsageError
 from ..core import Game
-from ..state import NONE, Snapshot, put, received, rows_of, size, take
+from ..state import NONE, Snapshot, copied_like, need_whole, put, received, rows_of, size, take
 from ..stepping.buffers import AUTORESET, Arrays, autoreset_index, illegal_limits, new_arrays, positive
 from .actions import ignored, read_options
 
@@ -206,7 +206,21 @@ class Rows:
         id, config = kept.pop("made_from")
         self.__dict__.update(kept)
         self.game = make_game(id, **config)
+        self.num_envs, self.num_players = positive("num_envs", self.num_envs), self.game.info.players
+        own = self.game.new_state(self.num_envs)
+        self.state = copied_like(own, self.state)
+        self.arrays = copied_like(self._new_arrays(), self.arrays)
+        if self._started:
+            need_whole(self.game, self.get_state())
+        else:
+            self.state = own  # a reset keeps the configuration in the rows
         self._join()
+        if self._started:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        """Write what follows from the rows: current players, observations, masks, lives."""
+        raise NotImplementedError
 
     def _need_start(self) -> None:
         if not self._started:

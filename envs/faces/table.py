@@ -141,6 +141,7 @@ class Table:
         b: Arrays = self.row.arrays
         b.seed[0], b.episode[0], b.cycles[0], b.status[0] = self.seed or 0, self.episode, self.cycles, self.status
         b.rewards[0], b.faults[0] = self.rewards, self.faults
+        self.row._started |= self.seed is not None
         if self.ticks:
             b.observation[0] = self._observation
         elif not self.simultaneous:

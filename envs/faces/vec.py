@@ -96,15 +96,14 @@ class VecEnv(Rows):
         super().__init__(game, num_envs, seed, autoreset_mode, illegal, illegal_reward, max_cycles)
         self.num_threads = positive("num_threads", num_threads)
         self.metadata = {"name": game.info.id.replace("-", "_"), "autoreset_mode": self.autoreset_mode}
-        seats = (self.num_players,) if game.info.simultaneous else ()
-        self._actions = np.zeros((num_envs, *seats), np.int32)
         self._sampler, self._draws = np.uint64(0), 0
         self._join()
 
     def _join(self) -> None:
         self._drivers = drivers(self.game)
         self._pool: ThreadPoolExecutor | None = None
-        self._actions = self._actions.copy()
+        seats = (self.num_players,) if self.game.info.simultaneous else ()
+        self._actions = np.zeros((self.num_envs, *seats), np.int32)
         self._bind_views()
 
     def _bind_views(self) -> None:
@@ -258,8 +257,12 @@ class VecEnv(Rows):
             b.terminated[rows], b.truncated[rows] = status == TERMINATED, status == TRUNCATED
         self._shown()
 
+    def _refresh(self) -> None:
+        self._drivers.view_rows(self.state, self.arrays, np.arange(self.num_envs))
+        self._shown()
+
     def _stored(self) -> dict[str, Any]:
-        left_out = ("_drivers", "_pool", "_obs", "_info")
+        left_out = ("_drivers", "_pool", "_obs", "_info", "_actions")
         return {name: value for name, value in super()._stored().items() if name not in left_out}
 
     def close(self) -> None:

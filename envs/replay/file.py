@@ -29,7 +29,7 @@ from ...errors import ActionError, CoterieError, IllegalAction, NotationError, S
 from ...version import __version__
 from ..core import Game, GameRecord
 from ..registry import list_envs, make_game
-from ..state import bare, from_bytes, size, take, to_bytes
+from ..state import bare, from_bytes, received, size, take, to_bytes
 from ..words import TextGame
 from .packing import LOW, checksum, is_packed, pack, unpack, unpacked
 
@@ -113,11 +113,13 @@ def replay(game: Game, record: GameRecord) -> Iterator[tuple[State, Any, Status]
     Every state is a separate copy.
 
     Raises:
+        StateError: the start is no position of the game.
         NotationError: an action that cannot be played there, or a turn whose state does not match its recorded key;
             ``at`` is the turn's number, ``read`` the record up to it.
     """
     info, kernels = game.info, game.kernels
-    state, rewards, status = take(record.start), np.zeros(info.players, np.float32), RUNNING
+    start = received(game, game.new_state(1), record.start)[0].state
+    state, rewards, status = start, np.zeros(info.players, np.float32), RUNNING
     _need_same(game, record, 0, state)
     yield take(state), rewards.copy(), status
     for turn, actions in enumerate(record.actions):

@@ -43,7 +43,7 @@ class Drivers(NamedTuple):
     start: Callable[..., int]
     step_some: Callable[..., None]
     observe_rows: Callable[..., None]
-    still_running: Callable[..., None]
+    examine: Callable[..., int]
     tick: Callable[..., int]
 
 
@@ -75,6 +75,7 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     packed = kernels.step_legal is not None
     words = -(-actions // 64) if packed else 0
     links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows, "IDLE": idle, "WORDS": words}
+    links["MORTAL"] = int(mortal)
 
     def add(name: str, template: Callable[..., Any], apart: bool = False) -> None:
         links[name] = bind(template, links, tag, inline=not apart, within=apart)
@@ -86,6 +87,12 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     add("seats", templates.seats_fixed if players else templates.seats_counted)
     add("flag", templates.flag_each if mortal else templates.flag_all)
     add("wake", templates.wake_each if mortal else templates.wake_all)
+    if not mortal:
+        add("lives", templates.lives_always)
+    else:
+        links["lives"] = kernels.alive
+    if kernels.sound is None:
+        add("sound", templates.any_sound)
     add("begin", templates.begin_row, apart=worlds)
     add("look", templates.look_ticks, apart=worlds)
     add("pack", templates.pack_mask if packed else templates.pack_nothing)
@@ -113,7 +120,7 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
         templates.lone_start,
         templates.step_some,
         templates.observe_rows,
-        templates.still_running,
+        templates.examine,
         templates.lone_tick,
     )
     return Drivers(*(bind(template, links, tag) for template in whole))

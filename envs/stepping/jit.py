@@ -32,7 +32,7 @@ import numba
 import numpy as np
 from numba.core.caching import IndexDataCacheFile
 
-__all__ = ["bind", "compiled", "disabled", "entry", "inner", "kernel", "part", "source_hash"]
+__all__ = ["bind", "checked", "compiled", "disabled", "entry", "inner", "kernel", "part", "source_hash"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -92,9 +92,18 @@ def kernel(function: Function, **options: Any) -> Function:
         if stored is not None:
             # Compiled code refers to its module by name: the same file run as a script is another module.
             stamp = f"{stored._source_stamp}-{_depends_on(function.__globals__)}-{function.__module__}"
+            stamp += "-checked" * bool(options.get("boundscheck"))
             own: Any = _OwnFiles
             cache._cache_file = own(cache.cache_path, cache._impl.filename_base, stamp)
     return compiled  # type: ignore[no-any-return]
+
+
+def checked(function: Function) -> Function:
+    """``kernel`` for games of one's own: an index out of bounds raises IndexError, where others would touch any memory.
+
+    The games here state instead what rows from outside must fulfil (``Game.ranges``, ``Kernels.sound``).
+    """
+    return kernel(function, boundscheck=True)
 
 
 def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:

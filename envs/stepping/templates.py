@@ -31,9 +31,10 @@ def _unbound(*_: Any) -> Any:
 
 
 # Set for each copy: kernels, smaller templates, and A and P as constants, so that the compiler unrolls loops over them
-# (P only with ``seats_fixed``). IDLE is ``idle_action``, WORDS the number of 64-bit integers of a packed mask. ROWS
-# divides BLOCK: a rollout plays that many rows side by side, so that their buffers stay in a near cache.
-ACTIONS = PLAYERS = ROWS = WORDS = 0
+# (P only with ``seats_fixed``). IDLE is ``idle_action``, WORDS the number of 64-bit integers of a packed mask, MORTAL 1
+# if players die. ROWS divides BLOCK: a rollout plays that many rows side by side, so that their buffers stay in a near
+# cache.
+ACTIONS = PLAYERS = ROWS = WORDS = MORTAL = 0
 IDLE = -1
 pick: Callable[..., int] = _unbound
 reset: Callable[..., None] = _unbound
@@ -52,6 +53,8 @@ pack: Callable[..., None] = _unbound
 unpack: Callable[..., None] = _unbound
 seats: Callable[[Arrays], int] = _unbound
 alive: Callable[..., bool] = _unbound
+lives: Callable[..., bool] = _unbound
+sound: Callable[..., int] = _unbound
 flag: Callable[..., None] = _unbound
 wake: Callable[..., None] = _unbound
 sample: Callable[..., None] = _unbound
@@ -484,21 +487,46 @@ def view_rows(state: State, b: Arrays, rows: NDArray[np.intp]) -> None:
         view(state, b, i, False)
 
 
-def still_running(state: State, players: int, mask: Mask, status: NDArray[np.uint8]) -> None:
-    """Status [N]: RUNNING if the current player (simultaneous: any of P) has a legal action, else TERMINATED.
+def any_sound(state: State, i: int) -> int:
+    """The ``sound`` kernel of games without one."""
+    return 0
 
-    mask [A] is scratch space.
+
+def lives_always(state: State, i: int, player: int) -> bool:
+    """The ``alive`` kernel of games without deaths."""
+    return True
+
+
+UNKNOWN, NO_SEAT, STUCK, LEFT = 255, 251, 252, 253
+"""A status to be found by ``examine``; its reasons to refuse a row, besides those of the game's ``sound``."""
+
+
+def examine(state: State, mask: Mask, status: NDArray[np.uint8], gone: NDArray[np.bool_]) -> int:
+    """Check rows from outside, whose fields are within their ranges. Returns -1, or 256 i + k: row i fails by reason k.
+
+    status [N]: UNKNOWN becomes RUNNING if a player (turn-based: the current one) has a legal action, else TERMINATED.
+    gone [N, P]: as in ``Snapshot``. mask [A] is scratch space.
     """
     for i in range(status.shape[0]):
-        status[i] = TERMINATED
+        reason = sound(state, i)
+        if reason != 0:
+            return 256 * i + reason
         first = mover(state, i)
-        for p in range(players):
-            if first >= 0 and p != first:
-                continue
-            legal(state, i, p, mask)
-            for a in range(ACTIONS):
-                if mask[a] != 0:
-                    status[i] = RUNNING
+        if not -1 <= first < gone.shape[1]:
+            return 256 * i + NO_SEAT
+        anything: Any = 0
+        for p in range(gone.shape[1]):
+            if gone[i, p] and status[i] == RUNNING and lives(state, i, p):
+                return 256 * i + LEFT
+            if (first < 0 or p == first) and anything == 0:
+                legal(state, i, p, mask)
+                for a in range(ACTIONS):
+                    anything |= mask[a]
+        if status[i] == UNKNOWN:
+            status[i] = RUNNING if anything != 0 else TERMINATED
+        elif status[i] == RUNNING and anything == 0 and MORTAL == 0:
+            return 256 * i + STUCK
+    return -1
 
 
 def lone_turn(

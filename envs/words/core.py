@@ -7,6 +7,7 @@ copied, stored and compared. There is one action number, 0: "say it"; the messag
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import unicodedata
@@ -167,6 +168,20 @@ def text_game(
     def to_text(state: list[Plain], i: int, action: Action) -> NoReturn:
         raise UsageError(f"{id} is a game of words, without actions to choose among: models decode freely (free).")
 
+    new = begin(0)
+
+    def sound(state: list[Plain], i: int) -> int:
+        try:
+            game = copy.deepcopy(state[i])
+            json.dumps(game)
+            texts = [text for p in range(players) for text in (tell(game, p), (compact or tell)(game, p))]
+            fine = _alike(game, new) and set(whom(game)) <= set(range(players))
+            fine &= all(isinstance(text, str) for text in texts)
+            fine &= info is None or len(info(game)) == players
+        except Exception:  # whatever the game's functions raise on data that they cannot read
+            return 1
+        return int(not fine)
+
     def describe(state: list[Plain], i: int, player: Player) -> str:
         return tell(state[i], player)
 
@@ -185,7 +200,7 @@ def text_game(
             simultaneous=simultaneous,
             hidden=hidden,
         ),
-        kernels=Kernels(reset, mover, legal, step, lambda state, i, player, out: None, key),
+        kernels=Kernels(reset, mover, legal, step, lambda state, i, player, out: None, key, sound=sound),
         new_state=lambda n: [begin(0) for _ in range(n)],
         rules=rules,
         describe=describe,
@@ -200,7 +215,17 @@ def text_game(
         max_length=max_length,
         min_length=min_length,
         charset=charset,
+        conditions=(f"its entries must be of the kinds that a new game has, {json.dumps(new)[:200]}, and readable",),
     )
+
+
+def _alike(came: Any, new: Any) -> bool:
+    """Whether plain data have the kinds of a new game's: lists of any length, anything where the new game has null."""
+    if isinstance(new, dict):
+        return isinstance(came, dict) and all(name in came and _alike(came[name], new[name]) for name in new)
+    if isinstance(new, list):
+        return isinstance(came, list) and all(any(_alike(one, kind) for kind in new) for one in came if new)
+    return new is None or type(came) is type(new)
 
 
 _OVER = "over"

@@ -246,6 +246,9 @@ class TextVec(Rows):
     def _view(self, rows: NDArray[np.intp], whole: Snapshot) -> None:
         self.player[rows] = [self.game.mover(self.state, i) for i in rows.tolist()]
 
+    def _refresh(self) -> None:
+        self.player[:] = [self.game.mover(self.state, i) for i in range(self.num_envs)]
+
 
 def vec_of(game: Game, num_envs: int, **limits: Any) -> VecEnv | TextVec:
     """N games side by side, of any kind; ``limits`` are keyword arguments that all kinds take."""
