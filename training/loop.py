@@ -52,9 +52,6 @@ class Trainer:
         self.exam = Exam(config, self.games)
         opponents = {name: make_player(name, self.game, device=config.policy.device) for name in self.scheme.opponents}
         self.policy = build_policy(config.policy, players=self.scheme.learners, seed=config.seed)
-        assert self.policy.bank is not None
-        assert self.policy.local.optimizer is not None
-        self.bank, self.optimizer = self.policy.bank, self.policy.local.optimizer
         explore = dict.fromkeys(self.scheme.learners, config.rollout.explore)
         self.pool = Pool(
             self.policy.engine,
@@ -80,12 +77,12 @@ class Trainer:
         )
         self.baseline = RoleBaseline(config.credit.rae_decay)
         self.memory = PositionMemory(config.credit.memory)
-        self.health = Health(config.budget, self.pool, self.bank, self.optimizer, config.scheme.snapshot_every)
+        self.health = Health(config.budget, self.pool, config.scheme.snapshot_every)
 
     def headline(self) -> str:
         """The game, model, adapter and scheme in one line; a second line if the time of an update was estimated."""
-        config, loaded = self.config, self.policy.loaded
-        trained = sum(p[0].numel() for p in self.bank.parameters())
+        config, loaded, bank = self.config, self.policy.loaded, self.policy.bank
+        trained = sum(p[0].numel() for p in bank.parameters()) if bank else 0
         return (
             f"{self.game.info.id}  model {loaded.id}  LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
             f"{config.policy.decode} decoding  scheme {config.scheme.scheme}"

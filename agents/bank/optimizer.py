@@ -109,6 +109,13 @@ class BankAdamW:
         self._free()
         self.bank.zero_grad()
 
+    def copy(self, src: str, dst: str) -> None:
+        """Give player ``dst`` copies of player ``src``'s moments; copy the weights first, which clears its own."""
+        self._free()
+        if src in self._moments:
+            held = self._moments[src]
+            self._moments[dst] = _Moments(held.first.clone(), held.second.clone(), held.steps, self.bank.births[dst])
+
     def steps(self, name: str) -> int:
         """How many steps the player's current moments have had; 0 if it has none."""
         moments = self._moments.get(name)

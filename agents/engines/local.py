@@ -10,7 +10,7 @@ import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -337,9 +337,12 @@ class LocalEngine:
         """Remove a player from the bank."""
         self._learns().bank.remove(name)
 
-    def copy(self, src: str, dst: str) -> None:
-        """Overwrite the weights of player ``dst`` with those of ``src``."""
-        self._learns().bank.copy(src, dst)
+    def copy(self, src: str, dst: str, *, moments: bool = False) -> None:
+        """Overwrite the weights of player ``dst`` with those of ``src``; ``moments``: its optimizer's state too."""
+        optimizer = self._learns()
+        optimizer.bank.copy(src, dst)
+        if moments:
+            optimizer.copy(src, dst)
 
     def save(self, name: str, folder: str | os.PathLike[str]) -> None:
         """Write a player as a peft adapter."""
@@ -348,3 +351,12 @@ class LocalEngine:
     def load(self, name: str, folder: str | os.PathLike[str]) -> None:
         """Overwrite a player with a peft adapter; a new name adds a player."""
         self._learns().bank.load_peft(name, folder)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Copies of bank and optimizer."""
+        return {"bank": self._learns().bank.state_dict(), "optimizer": self._learns().state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Replace bank and optimizer by what ``state_dict`` returned; other keys are ignored."""
+        self._learns().bank.load_state_dict(state["bank"])
+        self._learns().load_state_dict(state["optimizer"])

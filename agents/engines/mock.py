@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +104,7 @@ class MockEngine:
         """Remove a player."""
         del self.players[name]
 
-    def copy(self, src: str, dst: str) -> None:
+    def copy(self, src: str, dst: str, *, moments: bool = False) -> None:
         """Raise the version of ``dst``."""
         self.players[dst] += 1
 
@@ -113,3 +114,11 @@ class MockEngine:
     def load(self, name: str, folder: str | os.PathLike[str]) -> None:
         """Raise the player's version, or add it at version 0; nothing is read."""
         self.players[name] = self.players.get(name, -1) + 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """The players' versions."""
+        return {"players": dict(self.players)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Replace the players by those that ``state_dict`` returned."""
+        self.players = dict(state["players"])

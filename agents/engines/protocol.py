@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from .base import Answer, Ask, Datum
 from .learning import AdamParams, Batch, Objective, Passed, Scored
 
-__all__ = ["Description", "Engine"]
+__all__ = ["Description", "Engine", "Players"]
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,47 @@ class Description:
     players: tuple[tuple[str, int], ...] = ()
 
 
-class Engine(Protocol):
+class Players(Protocol):
+    """Players by name, with all that they need to learn on: what a run keeps, whatever kind of model they have."""
+
+    def describe(self) -> Description:
+        """The model behind the players, and their versions."""
+        ...
+
+    def add(self, name: str, init_from: str | None = None) -> object:
+        """Add a player with fresh weights, or with another's."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a player."""
+        ...
+
+    def copy(self, src: str, dst: str, *, moments: bool = False) -> None:
+        """Overwrite the weights of player ``dst`` with those of ``src``; ``moments``: its optimizer's state too."""
+        ...
+
+    def save(self, name: str, folder: str | os.PathLike[str]) -> None:
+        """Write a player's weights; an adapter in peft's format."""
+        ...
+
+    def load(self, name: str, folder: str | os.PathLike[str]) -> None:
+        """Overwrite a player with saved weights; a new name adds a player."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Copies of everything that learning continues from, as nested data for ``torch.save`` by file stem."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Replace everything by what ``state_dict`` returned; other keys are ignored."""
+        ...
+
+
+class Engine(Players, Protocol):
     """Answers asks, and may learn: a model on this machine, a server, a mock for tests.
 
     Engines that can't learn raise UsageError in everything but ``describe`` and ``sample``.
     """
-
-    def describe(self) -> Description:
-        """The model behind this engine."""
-        ...
 
     def sample(self, asks: Sequence[Ask]) -> list[Answer]:
         """Answer every ask.
@@ -71,24 +103,4 @@ class Engine(Protocol):
         Returns:
             Player -> norm of its gradient before clipping. If that isn't finite, the player was not updated.
         """
-        ...
-
-    def add(self, name: str, init_from: str | None = None) -> object:
-        """Add a player with a fresh adapter, or with another's weights."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Remove a player."""
-        ...
-
-    def copy(self, src: str, dst: str) -> None:
-        """Overwrite the weights of player ``dst`` with those of ``src``."""
-        ...
-
-    def save(self, name: str, folder: str | os.PathLike[str]) -> None:
-        """Write a player as a peft adapter."""
-        ...
-
-    def load(self, name: str, folder: str | os.PathLike[str]) -> None:
-        """Overwrite a player with a peft adapter; a new name adds a player."""
         ...

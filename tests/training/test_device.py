@@ -17,7 +17,7 @@ from coterie.training.runs.players import make_player  # noqa: E402
 
 
 def weights(trainer):
-    return trainer.bank.weights("main").cpu().clone()
+    return trainer.policy.bank.weights("main").cpu().clone()
 
 
 @pytest.mark.parametrize("decode", ["choice", "constrained", "free"])

@@ -16,6 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coterie.agents.baselines import RandomAgent  # noqa: E402
+from coterie.agents.engines.mock import MockEngine  # noqa: E402
 from coterie.cli import main  # noqa: E402
 from coterie.errors import CollapseError  # noqa: E402
 from coterie.training.data.rollout import Seating  # noqa: E402
@@ -53,7 +54,7 @@ def state(run, update):
     folder = run / "checkpoints" / f"{update:06d}"
     tensors = {path.stem: torch.load(path, weights_only=True) for path in folder.glob("*.pt")}
     told = json.loads((folder / "state.json").read_text())
-    return tensors | {name: told[name] for name in ("pool", "baseline", "low")}
+    return tensors | {name: told[name] for name in ("pool", "baseline", "low", "sound")}
 
 
 def equal(a, b):
@@ -65,7 +66,7 @@ def equal(a, b):
 
 
 def weights(trainer):
-    return {name: trainer.bank.weights(name).clone() for name in trainer.bank.players}
+    return {name: trainer.policy.bank.weights(name).clone() for name in trainer.policy.bank.players}
 
 
 def test_only_those_move_whom_the_seating_lets_learn(two):
@@ -89,7 +90,7 @@ def test_only_those_move_whom_the_seating_lets_learn(two):
     trainer.step()
     moved = {name for name, now in weights(trainer).items() if not torch.equal(now, before[name])}
     assert moved == {"main-2"}
-    assert set(trainer.optimizer.state_dict()) == {"main-2"}
+    assert set(trainer.policy.local.optimizer.state_dict()) == {"main-2"}
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "kuhn_poker"])
@@ -100,7 +101,7 @@ def test_all_learners_learn_and_have_figures_of_their_own(two, scheme, game):
     trainer = Trainer(config)
     before = weights(trainer)
     done = [trainer.step() for _ in range(2)]
-    assert all(not torch.equal(trainer.bank.weights(name), before[name]) for name in trainer.scheme.learners)
+    assert all(not torch.equal(trainer.policy.bank.weights(name), before[name]) for name in trainer.scheme.learners)
     for row in done:
         assert set(row["players"]) == {"main", "main-2", "main-3"}
         assert sum(own["decisions"] for own in row["players"].values()) == row["decisions"]
@@ -140,7 +141,7 @@ def test_who_joins_late_and_breaks_at_once_is_set_back_to_where_it_joined(two, m
 
         def update(self, done, results, pool):
             if done == 2:
-                trainer.bank.add("late", init_from="main")
+                trainer.policy.bank.add("late", init_from="main")
                 pool.add("late")
 
     trainer.scheme = Growing()
@@ -151,8 +152,8 @@ def test_who_joins_late_and_breaks_at_once_is_set_back_to_where_it_joined(two, m
     # A run that is killed here knows it too.
     tensors, told = taken(trainer)
     assert trainer.step()["notes"] == ["late is set back to update 2: It fell over."]
-    assert torch.equal(trainer.bank.weights("late"), joined)
-    assert not torch.equal(trainer.bank.weights("main"), joined)
+    assert torch.equal(trainer.policy.bank.weights("late"), joined)
+    assert not torch.equal(trainer.policy.bank.weights("main"), joined)
     put_back(trainer, tensors, told)
     assert trainer.step()["notes"] == ["late is set back to update 2: It fell over."]
 
@@ -162,18 +163,18 @@ def test_a_broken_learner_is_set_back_while_the_others_go_on(two, monkeypatch):
     trainer = Trainer(change(two, scheme={"scheme": "self_play"}))
     for _ in range(2):
         trainer.step()
-    sound, moments = weights(trainer), trainer.optimizer.state_dict()
+    sound, moments = weights(trainer), trainer.policy.local.optimizer.state_dict()
     assert "notes" not in trainer.step()
     row = trainer.step()
     assert row["notes"] == ["main-2 is set back to update 2: It fell over."]
-    assert torch.equal(trainer.bank.weights("main-2"), sound["main-2"])
-    assert not torch.equal(trainer.bank.weights("main"), sound["main"])
-    now = trainer.optimizer.state_dict()
+    assert torch.equal(trainer.policy.bank.weights("main-2"), sound["main-2"])
+    assert not torch.equal(trainer.policy.bank.weights("main"), sound["main"])
+    now = trainer.policy.local.optimizer.state_dict()
     for field in ("first", "second", "steps"):
         assert equal(now["main-2"][field], moments["main-2"][field])
     assert now["main"]["steps"] > moments["main"]["steps"]
     trainer.step()
-    assert not torch.equal(trainer.bank.weights("main-2"), sound["main-2"])
+    assert not torch.equal(trainer.policy.bank.weights("main-2"), sound["main-2"])
 
 
 def test_an_update_that_is_taken_back_takes_back_what_was_kept(two):
@@ -185,17 +186,32 @@ def test_an_update_that_is_taken_back_takes_back_what_was_kept(two):
     again = taken(trainer)
     assert equal(before[0], again[0])
     assert before[1] == again[1]
-    assert again[0]["sound"]["updates"] == {"main": 1, "main-2": 1}
+    assert again[1]["sound"] == {"main": 1, "main-2": 1}
+
+
+def test_a_checkpoint_has_what_the_players_say_whatever_holds_them(two):
+    """No bank and no optimizer of ours: another kind of learner keeps what it needs."""
+    trainer = Trainer(two)
+    trainer.pool.players = held = MockEngine(players=("main", "main-2"))
+    held.players["main"] = 7
+    before = taken(trainer)
+    assert before[0] == {"players": {"main": 7, "main-2": 0}, "memory": {}}
+    assert before[1]["model"] == {"id": "mock", "hash": ""}
+    trainer.pool.freeze("main-2")
+    held.players["main"] = 8
+    put_back(trainer, *before)
+    assert held.players == {"main": 7, "main-2": 0}
+    assert trainer.pool.live == ["main", "main-2"]
 
 
 def test_who_breaks_before_anything_was_kept_begins_anew(two, monkeypatch):
     Ill(monkeypatch, "main", 0)
     trainer = Trainer(change(two, scheme={"scheme": "self_play"}))
-    fresh = trainer.bank.weights("main").clone()
+    fresh = trainer.policy.bank.weights("main").clone()
     assert trainer.step()["notes"] == ["main is set back to update 0: It fell over."]
-    assert torch.equal(trainer.bank.weights("main"), fresh)
-    assert trainer.optimizer.steps("main") == 0
-    assert trainer.optimizer.steps("main-2") > 0
+    assert torch.equal(trainer.policy.bank.weights("main"), fresh)
+    assert trainer.policy.local.optimizer.steps("main") == 0
+    assert trainer.policy.local.optimizer.steps("main-2") > 0
 
 
 def test_the_only_learner_that_breaks_ends_the_run(small, tmp_path, monkeypatch):
@@ -225,8 +241,8 @@ def test_a_loss_that_is_not_finite_breaks_its_player_alone(two, monkeypatch):
     (note,) = trainer.step()["notes"]
     assert note.startswith("main-2 is set back to update 2: ")
     assert "nan" in note
-    assert torch.equal(trainer.bank.weights("main-2"), before["main-2"])
-    assert not torch.equal(trainer.bank.weights("main"), before["main"])
+    assert torch.equal(trainer.policy.bank.weights("main-2"), before["main-2"])
+    assert not torch.equal(trainer.policy.bank.weights("main"), before["main"])
     assert "notes" not in trainer.step()
     assert all(torch.isfinite(row).all() for row in weights(trainer).values())
 
@@ -327,7 +343,8 @@ def test_a_scheme_may_let_learners_go_and_the_run_goes_on_without_them(two, tmp_
     train(config, tmp_path / "parts", resume=True)
     kept = state(tmp_path / "whole", 5)
     assert set(kept["bank"]["players"]) == {"main", "main-3", "main@sound", "main-3@sound"}
-    assert set(kept["optimizer"]) == set(kept["sound"]["moments"]) == {"main", "main-3"}
+    assert set(kept["optimizer"]) == set(kept["bank"]["players"])
+    assert kept["sound"] == {"main": 4, "main-3": 4}
     assert equal(kept, state(tmp_path / "parts", 5))
 
 

@@ -69,10 +69,10 @@ def test_a_run_leaves_what_its_folder_promises(small, tmp_path):
 @pytest.mark.parametrize("credit", ["state", "group", "sibling", "rae", "constant"])
 def test_every_credit_trains(small, credit):
     trainer = Trainer(change(small, credit={"credit": credit}, rollout={"games": 64}))
-    before = trainer.bank.weights("main").clone()
+    before = trainer.policy.bank.weights("main").clone()
     row = trainer.step()
     assert row["trained"] > 0
-    assert not torch.equal(trainer.bank.weights("main"), before)
+    assert not torch.equal(trainer.policy.bank.weights("main"), before)
 
 
 @pytest.mark.parametrize("decode", ["choice", "constrained", "free"])
@@ -97,7 +97,7 @@ def test_mini_batches_take_every_decision_once(small, decode):
     )
     trainer = Trainer(config)
     row = trainer.step()
-    assert trainer.bank.versions["main"] == 6
+    assert trainer.policy.bank.versions["main"] == 6
     assert row["trained"] > 0
     records = [r for k in range(40) if (r := _record(k % 11))]
     parts = trainer.learner._split(records, update=5)
@@ -130,9 +130,9 @@ def test_simultaneous_games_train(small):
 
 def test_the_base_model_never_changes(small):
     trainer = Trainer(small)
-    before = trainer.bank.base_hash()
+    before = trainer.policy.bank.base_hash()
     trainer.step()
-    assert trainer.bank.base_hash() == before
+    assert trainer.policy.bank.base_hash() == before
 
 
 def test_resume_is_bit_equal(small, tmp_path):
@@ -287,7 +287,7 @@ def test_a_learner_that_breaks_is_set_back_while_the_other_goes_on(small, monkey
 
     trainer = Trainer(change(small, scheme={"scheme": "self_play", "learners": 2, "snapshot_every": 1}))
     trainer.step()
-    before = {name: trainer.bank.weights(name).clone() for name in ("main", "main-2")}
+    before = {name: trainer.policy.bank.weights(name).clone() for name in ("main", "main-2")}
     given = loop.assign
 
     def poisoned(batch, *rest):
@@ -301,8 +301,8 @@ def test_a_learner_that_breaks_is_set_back_while_the_other_goes_on(small, monkey
     assert "broken" not in row["players"]["main"]
     (note,) = row["notes"]
     assert note.startswith("main-2 is set back to update 1: The loss is nan")
-    assert torch.equal(trainer.bank.weights("main-2"), before["main-2"])
-    assert not torch.equal(trainer.bank.weights("main"), before["main"])
+    assert torch.equal(trainer.policy.bank.weights("main-2"), before["main-2"])
+    assert not torch.equal(trainer.policy.bank.weights("main"), before["main"])
     monkeypatch.setattr(loop, "assign", given)
     assert "notes" not in trainer.step()
 
@@ -422,12 +422,12 @@ def test_foreseeing_an_update_changes_nothing(small):
     one, other = Trainer(small), Trainer(small)
     assert one.step()["loss"] == other.step()["loss"]
     assert foresee(one) > 0
-    assert equal(one.bank.state_dict(), other.bank.state_dict())
+    assert equal(one.policy.bank.state_dict(), other.policy.bank.state_dict())
     for _ in range(2):
         one.step()
         other.step()
-    assert equal(one.bank.state_dict(), other.bank.state_dict())
-    assert equal(one.optimizer.state_dict(), other.optimizer.state_dict())
+    assert equal(one.policy.bank.state_dict(), other.policy.bank.state_dict())
+    assert equal(one.policy.local.optimizer.state_dict(), other.policy.local.optimizer.state_dict())
 
 
 def test_a_line_an_update_by_default_and_none_on_request(small, tmp_path, capsys):

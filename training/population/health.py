@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...agents.bank.bank import LoraBank
-from ...agents.bank.optimizer import BankAdamW
+from ...agents.engines.protocol import Players
 from ...errors import CollapseError
 from ..runs.config import BudgetConfig
 from .pool import Pool
@@ -67,45 +66,33 @@ class Guards:
 
 
 class Sound:
-    """Keeps the last healthy version of each player of a bank: weights and moments."""
+    """Keeps the last healthy version of each player: ``main`` as ``main@sound``, with its optimizer's state.
 
-    def __init__(self, bank: LoraBank, optimizer: BankAdamW) -> None:
-        self.bank, self.optimizer = bank, optimizer
-        self.moments: dict[str, Any] = {}
+    ``updates`` holds, by player, how many it had then.
+    """
+
+    def __init__(self, players: Players) -> None:
+        self.players = players
         self.updates: dict[str, int] = {}
 
     def keep(self, names: Sequence[str], update: int) -> None:
         """Keep the players as they are after ``update`` updates."""
-        moments = self.optimizer.state_dict()
         for name in names:
-            kept = f"{name}@sound"
-            if kept in self.bank.players:
-                self.bank.copy(name, kept)
-            else:
-                self.bank.add(kept, init_from=name)
-            self.moments[name], self.updates[name] = moments.get(name), update
+            if name not in self.updates:
+                self.players.add(f"{name}@sound", init_from=name)
+            self.players.copy(name, f"{name}@sound", moments=True)
+            self.updates[name] = update
 
     def forget(self, names: Sequence[str]) -> None:
         """Delete the kept versions of players that no longer learn."""
         for name in names:
-            self.bank.remove(f"{name}@sound")
-            del self.moments[name], self.updates[name]
+            self.players.remove(f"{name}@sound")
+            del self.updates[name]
 
     def set_back(self, name: str) -> int:
         """Set a player back to its kept version; returns the number of updates it had then."""
-        self.bank.copy(f"{name}@sound", name)
-        if self.moments[name] is not None:
-            own = {**self.moments[name], "birth": self.bank.births[name]}
-            self.optimizer.load_state_dict(self.optimizer.state_dict() | {name: own})
+        self.players.copy(f"{name}@sound", name, moments=True)
         return self.updates[name]
-
-    def state_dict(self) -> dict[str, Any]:
-        """For a checkpoint; the weights are the bank's."""
-        return {"moments": dict(self.moments), "updates": dict(self.updates)}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what ``state_dict`` returned; load the bank first."""
-        self.moments, self.updates = dict(state["moments"]), dict(state["updates"])
 
 
 class Health:
@@ -114,9 +101,9 @@ class Health:
     Every ``every`` updates it keeps the learners that are well.
     """
 
-    def __init__(self, limits: BudgetConfig, pool: Pool, bank: LoraBank, optimizer: BankAdamW, every: int) -> None:
+    def __init__(self, limits: BudgetConfig, pool: Pool, every: int) -> None:
         self.guards, self.pool, self.every = Guards(limits), pool, every
-        self.sound = Sound(bank, optimizer)
+        self.sound = Sound(pool.players)
         self.welcome(0)
 
     def welcome(self, done: int) -> None:

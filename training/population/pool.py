@@ -7,47 +7,36 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from ...agents.core import Agent
+from ...agents.engines.protocol import Players
 from ...errors import UnknownName, UsageError
 
-__all__ = ["Bank", "Pool"]
-
-
-class Bank(Protocol):
-    """What a pool needs from an engine."""
-
-    def add(self, name: str, init_from: str | None = None) -> object:
-        """Add a player with a fresh adapter, or with another's weights."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Remove a player."""
-        ...
+__all__ = ["Pool"]
 
 
 class Pool:
     """The players of a run, by name.
 
     Args:
-        bank: holds the adapters of the learners and of their past selves.
-        agent: makes an agent of a player of the bank, by name.
+        players: hold the weights of the learners and of their past selves; an engine.
+        agent: makes an agent of one of them, by name.
         max_past: past selves to keep of each player; the oldest is removed.
 
     ``agents`` holds all players; ``live`` ones learn, ``frozen`` ones have learned and no longer change; ``snapshots``
     are past selves by player, oldest first.
     """
 
-    def __init__(self, bank: Bank, agent: Callable[[str], Agent], max_past: int) -> None:
-        self._bank, self._agent, self._max_past = bank, agent, max_past
+    def __init__(self, players: Players, agent: Callable[[str], Agent], max_past: int) -> None:
+        self.players, self._agent, self._max_past = players, agent, max_past
         self.agents: dict[str, Agent] = {}
         self.live: list[str] = []
         self.frozen: list[str] = []
         self.snapshots: dict[str, list[str]] = {}
 
     def add(self, name: str, agent: Agent | None = None) -> None:
-        """Add a player: one of the bank, which learns, or ``agent``, which does not.
+        """Add a player: one that has weights here, and learns, or ``agent``, which does not.
 
         Raises:
             UsageError: the name is taken.
@@ -86,7 +75,7 @@ class Pool:
         if len(past) >= self._max_past:
             self.remove(past[0])
         kept = f"{name}@{update}"
-        self._bank.add(kept, init_from=name)
+        self.players.add(kept, init_from=name)
         past.append(kept)
         self.agents[kept] = self._agent(kept)
         return kept
@@ -104,12 +93,12 @@ class Pool:
             self.remove(kept)
         self.snapshots.pop(name, None)
         for names in (self.live, self.frozen, *self.snapshots.values()):
-            if name in names:  # other players have no weights in the bank
+            if name in names:  # other players have no weights here
                 names.remove(name)
-                self._bank.remove(name)
+                self.players.remove(name)
 
     def _own(self) -> list[str]:
-        """Players with weights in the bank."""
+        """All who learn or have learned."""
         return [*self.live, *self.frozen, *(kept for past in self.snapshots.values() for kept in past)]
 
     def _check(self, name: str) -> None:
@@ -117,11 +106,11 @@ class Pool:
             raise UnknownName("player who learns", name, self.live)
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain data for a checkpoint; the weights are the bank's."""
+        """Plain data for a checkpoint; the weights are in ``players``."""
         return copy.deepcopy({"live": self.live, "frozen": self.frozen, "snapshots": self.snapshots})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what ``state_dict`` returned; load the bank first."""
+        """Restore what ``state_dict`` returned; load ``players`` first."""
         for name in self._own():
             del self.agents[name]
         held = copy.deepcopy(dict(state))

@@ -15,8 +15,6 @@ from .card import complete
 from .outcome import Watched
 
 if TYPE_CHECKING:
-    from ...agents.bank.bank import LoraBank
-    from ...agents.bank.optimizer import BankAdamW
     from ...agents.llm.policy import LoraPolicy
     from ...envs.core import Game
     from ..data.credit import RoleBaseline
@@ -45,8 +43,6 @@ class Training(Watched, Protocol):
     scheme: Scheme
     exam: Exam
     policy: LoraPolicy
-    bank: LoraBank
-    optimizer: BankAdamW
     pool: Pool
     learner: Learner
     baseline: RoleBaseline
@@ -76,7 +72,7 @@ def save(trainer: Training) -> None:
     for name in trainer.pool.live:
         folder = run.player_folder(name, trainer.updates)
         try:
-            trainer.policy.engine.save(name, folder)
+            trainer.pool.players.save(name, folder)
             complete(folder, trainer.policy.loaded, trainer.config, evaluation)
         except (OSError, SafetensorError) as error:
             raise run.unwritten(f"The adapter in {folder}", error) from None
@@ -85,21 +81,16 @@ def save(trainer: Training) -> None:
 
 def taken(trainer: Training) -> tuple[dict[str, Any], dict[str, Any]]:
     """Copies of all that the next update depends on: tensors by name, and plain data."""
+    model = trainer.pool.players.describe()
     state = {
         "update": trainer.updates,
         "pool": trainer.pool.state_dict(),
         "baseline": trainer.baseline.state_dict(),
         "low": trainer.health.guards.low,
-        "model": {"id": trainer.policy.loaded.id, "hash": trainer.policy.loaded.hash},
+        "sound": trainer.health.sound.updates,
+        "model": {"id": model.model, "hash": model.hash},
     }
-    tensors: dict[str, Any] = {
-        "bank": trainer.bank.state_dict(),
-        "optimizer": trainer.optimizer.state_dict(),
-        "memory": trainer.memory.state_dict(),
-    }
-    if trainer.health.sound.updates:
-        tensors["sound"] = trainer.health.sound.state_dict()
-    return tensors, copy.deepcopy(state)
+    return trainer.pool.players.state_dict() | {"memory": trainer.memory.state_dict()}, copy.deepcopy(state)
 
 
 def foresee(trainer: Training) -> float:
@@ -123,9 +114,8 @@ def foresee(trainer: Training) -> float:
 
 def put_back(trainer: Training, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Restore the trainer to the state that ``taken`` returned."""
-    trainer.bank.load_state_dict(tensors["bank"])
-    trainer.optimizer.load_state_dict(tensors["optimizer"])
-    trainer.health.sound.load_state_dict(tensors.get("sound", {"moments": {}, "updates": {}}))
+    trainer.pool.players.load_state_dict(tensors)
+    trainer.health.sound.updates = dict(state.get("sound", {}))  # the oldest runs have none
     if "past" in state:  # from versions with a single learner, whose roles did not name it
         means = {f"main/{role}": mean for role, mean in state["baseline"]["means"].items()}
         pool = {"live": ["main"], "frozen": [], "snapshots": {"main": state["past"]}}
@@ -143,7 +133,7 @@ def restore(trainer: Training) -> list[str]:
     Raises:
         RunError: see ``Run.load``; or the base model has changed.
     """
-    run, loaded = trainer.run, trainer.policy.loaded
+    run, model = trainer.run, trainer.pool.players.describe()
     if run is None:
         return []
     found = run.load()
@@ -151,10 +141,10 @@ def restore(trainer: Training) -> list[str]:
         run.cut_metrics(0)
         return []
     tensors, state, warnings = found
-    if state["model"]["hash"] != loaded.hash:
+    if state["model"]["hash"] != model.hash:
         raise RunError(
             f"{run.folder} was trained on {state['model']['id']} with hash {state['model']['hash'][:12]}, "
-            f"but {loaded.id} has {loaded.hash[:12]}. Name the old model with --model."
+            f"but {model.model} has {model.hash[:12]}. Name the old model with --model."
         )
     put_back(trainer, tensors, state)
     run.cut_metrics(trainer.updates)

@@ -144,6 +144,30 @@ def test_players_come_go_and_are_kept(engine, tmp_path):
     assert not torch.equal(weights("old ann"), weights("ann"))
 
 
+def test_a_copy_may_learn_on_as_the_original_does(engine):
+    """With the optimizer's state both take the same step; without it, a first one."""
+    params = AdamParams(0.01)
+    engine.forward_backward(batch(said(engine)), weighed)
+    engine.optim_step({"ann": params})
+    state = engine.state_dict()
+    engine.add("twin")
+    engine.copy("ann", "twin", moments=True)
+    engine.add("fresh", init_from="ann")
+    engine.forward_backward(batch(said(engine)), weighed)
+    for name in ("twin", "fresh"):
+        engine.bank.grads(name).copy_(engine.bank.grads("ann"))
+    engine.optim_step(dict.fromkeys(("ann", "twin", "fresh"), params))
+    weights = engine.bank.weights
+    assert torch.equal(weights("twin"), weights("ann"))
+    assert not torch.equal(weights("fresh"), weights("ann"))
+    later = weights("ann").clone()
+    engine.load_state_dict(state)
+    assert list(dict(engine.describe().players)) == ["ann", "bob"]
+    engine.forward_backward(batch(said(engine)), weighed)
+    engine.optim_step({"ann": params})
+    assert torch.equal(weights("ann"), later)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -155,6 +179,8 @@ def test_players_come_go_and_are_kept(engine, tmp_path):
         ("copy", ("ann", "bob")),
         ("save", ("ann", ".")),
         ("load", ("ann", ".")),
+        ("state_dict", ()),
+        ("load_state_dict", ({},)),
     ],
 )
 def test_engines_that_cannot_learn_say_so(mini, name, arguments):

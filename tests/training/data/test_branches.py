@@ -130,7 +130,7 @@ def test_a_run_learns_from_siblings(small):
     from coterie.training.loop import Trainer
 
     trainer = Trainer(dataclasses.replace(small, credit=CreditConfig(credit="sibling")))
-    weights = trainer.bank.weights(trainer.scheme.learners[0])
+    weights = trainer.policy.bank.weights(trainer.scheme.learners[0])
     before = weights.clone()
     row = trainer.step()
     assert row["games"] == 16

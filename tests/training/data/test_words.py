@@ -138,4 +138,4 @@ def test_every_credit_trains(credit):
     )
     row = trainer.step()
     assert row["trained"] > 0
-    assert trainer.bank.versions[trainer.scheme.learners[0]] > 0
+    assert trainer.policy.bank.versions[trainer.scheme.learners[0]] > 0

@@ -20,7 +20,7 @@ def trainer(small):
 
 
 def test_past_selves_are_bounded_and_keep_their_weights(trainer):
-    pool, bank = trainer.pool, trainer.bank
+    pool, bank = trainer.pool, trainer.policy.bank
     trainer.step()
     first = bank.weights("main").clone()
     assert pool.snapshot("main", 1) == "main@1"
@@ -41,7 +41,7 @@ def test_who_is_frozen_keeps_its_weights_and_has_no_more_past_selves(trainer):
     assert (trainer.pool.live, trainer.pool.frozen) == (["main"], ["main-2"])
     with pytest.raises(UnknownName, match="player who learns 'main-2'"):
         trainer.pool.snapshot("main-2", 1)
-    assert "main-2" in trainer.bank.players
+    assert "main-2" in trainer.policy.bank.players
     assert "main-2" in trainer.pool.agents
 
 
@@ -51,26 +51,26 @@ def test_who_is_removed_leaves_with_past_selves_weights_and_moments(trainer):
     trainer.pool.remove("main-2")
     assert trainer.pool.live == ["main"]
     assert set(trainer.pool.agents) == {"main"}
-    assert not {"main-2", "main-2@1"} & set(trainer.bank.players)
-    assert set(trainer.optimizer.state_dict()) == {"main"}
+    assert not {"main-2", "main-2@1"} & set(trainer.policy.bank.players)
+    assert set(trainer.policy.local.optimizer.state_dict()) == {"main"}
     with pytest.raises(UnknownName, match="player 'main-2'"):
         trainer.pool.remove("main-2")
 
 
 def test_guests_have_no_weights_here_and_names_are_taken_once(trainer):
-    before = set(trainer.bank.players)
+    before = set(trainer.policy.bank.players)
     trainer.pool.add("guest", RandomAgent())
     with pytest.raises(UsageError, match="There is already a player 'guest'"):
         trainer.pool.add("guest", RandomAgent())
     trainer.pool.remove("guest")
-    assert set(trainer.bank.players) == before
+    assert set(trainer.policy.bank.players) == before
 
 
 def test_a_pool_is_what_it_was_after_loading(trainer):
     trainer.pool.snapshot("main", 4)
     trainer.pool.freeze("main-2")
     other = Trainer(trainer.config)
-    other.bank.load_state_dict(trainer.bank.state_dict())
+    other.policy.bank.load_state_dict(trainer.policy.bank.state_dict())
     other.pool.load_state_dict(trainer.pool.state_dict())
     assert other.pool.state_dict() == trainer.pool.state_dict()
     assert set(other.pool.agents) == set(trainer.pool.agents)

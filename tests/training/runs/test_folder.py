@@ -97,7 +97,7 @@ def test_a_full_disk_at_the_adapter_is_told_like_any_other(small, tmp_path, monk
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(trainer.bank, "save_peft", full)
+    monkeypatch.setattr(trainer.policy.bank, "save_peft", full)
     with pytest.raises(RunError, match=r"No space left on device.*checkpoint of update 0 is kept"):
         save(trainer)
 
