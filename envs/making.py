@@ -19,7 +19,7 @@ __all__ = ["make", "make_vec"]
 
 def make(
     id: str,
-    api: Literal["aec", "parallel"] = "aec",
+    api: Literal["aec", "parallel", "raw"] = "aec",
     render_mode: str | None = None,
     text: bool = False,
     illegal: str | None = None,
@@ -31,7 +31,7 @@ def make(
 
     Args:
         id: a registered game.
-        api: ``"aec"`` or ``"parallel"``.
+        api: ``"aec"``, ``"parallel"``, or ``"raw"``: AEC without checks of actions.
         render_mode: one of the environment's ``metadata["render_modes"]``.
         text: observations and actions are strings.
         illegal: the policy for illegal actions: ``"lose"``, ``"raise"``, ``"resample"`` or ``"noop"``; None: ``noop``
@@ -44,11 +44,11 @@ def make(
         UnknownName: no such game, api or render mode.
         UsageError: an argument that the game or the environment does not take.
     """
-    faces = {"aec": ("faces.aec", "AECGame"), "parallel": ("faces.parallel", "ParallelGame")}
+    faces = {"aec": ("aec", "AECGame"), "parallel": ("parallel", "ParallelGame"), "raw": ("aec", "RawGame")}
     if api not in faces:
         raise UnknownName("api", str(api), faces)
     module, name = faces[api]
-    face = getattr(importlib.import_module(f".{module}", __package__), name)
+    face = getattr(importlib.import_module(f".faces.{module}", __package__), name)
     return cast(
         "AECGame | ParallelGame",
         face(

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .making import make
-from .registry import list_envs, make_game, spec
-
-if TYPE_CHECKING:
-    from .faces.aec import AECGame
+from .registry import list_envs
 
 __all__ = ["module_names", "versioned"]
 
@@ -23,29 +20,6 @@ __all__ = ["module_names", "versioned"]
 def module_names() -> dict[str, str]:
     """``{"tictactoe_v0": "tictactoe-v0", ...}``."""
     return {id.replace("-", "_"): id for id in list_envs()}
-
-
-def _raw(
-    id: str,
-    render_mode: str | None = None,
-    text: bool = False,
-    illegal: str | None = None,
-    illegal_reward: float | None = None,
-    max_cycles: int | None = None,
-    **config: Any,
-) -> AECGame:
-    from .faces.aec import AECGame
-
-    return AECGame(
-        make_game(id, **config),
-        checked=False,
-        render_mode=render_mode,
-        text=text,
-        illegal=illegal,
-        illegal_reward=illegal_reward,
-        max_cycles=max_cycles,
-        draw=spec(id).draw,
-    )
 
 
 @cache
@@ -57,7 +31,7 @@ def versioned(name: str) -> ModuleType:
     )
     module.__dict__.update(
         env=partial(make, id, "aec"),
-        raw_env=partial(_raw, id),
+        raw_env=partial(make, id, "raw"),
         parallel_env=partial(make, id, "parallel"),
         __all__=["env", "parallel_env", "raw_env"],
     )

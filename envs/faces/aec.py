@@ -6,24 +6,24 @@ after the last of them.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack
 
 from pettingzoo import AECEnv
 
 from ...aliases import RUNNING
-from ...errors import IllegalAction, InvalidAction, UsageError
+from ...errors import IllegalAction, InvalidAction
 from ..core import Game
 from ..state import NONE, Snapshot
-from ..words.table import table_of
-from .render import fps, render_modes
-from .table import TableOptions, no_whole
+from .face import Face
+from .table import TableOptions
 
-__all__ = ["AECGame"]
+__all__ = ["AECGame", "RawGame"]
 
 _AFTER_RESET = ("agents", "agent_selection", "rewards", "terminations", "truncations", "infos", "_cumulative_rewards")
 
 
-class AECGame(AECEnv):
+class AECGame(Face, AECEnv):
     """A game as PettingZoo's AECEnv.
 
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays at every call; the mask is all
@@ -37,53 +37,18 @@ class AECGame(AECEnv):
         **options: render_mode, text, illegal, illegal_reward, max_cycles and draw, as in ``Table``.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        *,
-        checked: bool = True,
-        **options: Unpack[TableOptions],
-    ) -> None:
-        super().__init__()
-        self.table = table_of(game, **options)
-        self.metadata = {
-            "name": game.info.id.replace("-", "_"),
-            "render_modes": render_modes(self.table.draw),
-            "is_parallelizable": True,
-            "render_fps": fps(game),
-        }
-        self.render_mode = self.table.render_mode
+    def __init__(self, game: Game, *, checked: bool = True, **options: Unpack[TableOptions]) -> None:
+        super().__init__(game, **options)
         self.checked = checked
-        self.possible_agents = game.info.agents
-        self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
-        self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
-        self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
         self._number = self.table.read if self.table.text else self.table.check if checked else self.table.trust
         self._ticks = game.info.simultaneous
         self._told: list[dict[str, Any]] = []
         self._to_ask: list[str] = []  # simultaneous games: agents that act after the selected one, the next one last
-        if self.table.state_space is not None:
-            self.state_space = self.table.state_space
 
     def __getattr__(self, name: str) -> Any:
-        if name == "state_space":
-            raise AttributeError(no_whole(self.game))
         if name in _AFTER_RESET:
             raise AttributeError(f"{name} cannot be read before reset(). Call reset() first.")
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-
-    @property
-    def game(self) -> Game:
-        """The rules."""
-        return self.table.game
-
-    def observation_space(self, agent: str) -> Any:
-        """The same object at every call."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Any:
-        """The same object at every call."""
-        return self.action_spaces[agent]
+        return super().__getattr__(name)
 
     # -- verbs ---------------------------------------------------------------------------------------------------------
 
@@ -102,7 +67,7 @@ class AECGame(AECEnv):
 
     def _seat_all(self, given: Snapshot | None) -> None:
         """Fill PettingZoo's dictionaries from a snapshot or, if None, for a new game."""
-        table, names = self.table, self.possible_agents
+        self._begun, table, names = True, self.table, self.possible_agents
         gone = given.gone[0].tolist() if given is not None else [False] * table.players
         pending = given.pending[0].tolist() if given is not None else table.rewards
         self._waiting: list[Any] = list(given.waiting[0]) if given is not None else [NONE] * table.players
@@ -146,8 +111,8 @@ class AECGame(AECEnv):
                 ``raise``.
         """
         if self.checked:
-            if "agents" not in self.__dict__:
-                raise UsageError("step() came before reset(). Call reset() first.")
+            if not self._begun:
+                raise self._too_early("step")
             if not self.agents:
                 raise IllegalAction(f"Action {action!r} came after the end of the game. Call reset().")
         agent = self.agent_selection
@@ -234,19 +199,9 @@ class AECGame(AECEnv):
     def observe(self, agent: str) -> Any:
         """An agent's current observation: a dictionary with new arrays, or a text."""
         table = self.table
-        if self.checked and "agents" not in self.__dict__:
-            raise UsageError("observe() came before reset(). Call reset() first.")
+        if self.checked and not self._begun:
+            raise self._too_early("observe")
         return table.seen(self._seat[agent], asked=agent == self.agent_selection and agent in self.terminations)
-
-    def state(self) -> dict[str, Any]:
-        """The whole state, in new arrays.
-
-        Raises:
-            UsageError: before reset(), or in a game without such a view.
-        """
-        if "agents" not in self.__dict__:
-            raise UsageError("state() came before reset(). Call reset() first.")
-        return self.table.whole()
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, reward since its last action, termination, truncation and info of the selected agent."""
@@ -259,16 +214,6 @@ class AECGame(AECEnv):
             self.truncations[agent],
             self.infos[agent],
         )
-
-    def render(self) -> Any:
-        """A picture [H, W, 3] uint8, a text, or None after showing a window or printing."""
-        if self.checked and "agents" not in self.__dict__:
-            raise UsageError("render() came before reset(). Call reset() first.")
-        return self.table.render()
-
-    def close(self) -> None:
-        """Close the window that ``render_mode="human"`` opened."""
-        self.table.close()
 
     # -- states --------------------------------------------------------------------------------------------------------
 
@@ -287,8 +232,6 @@ class AECGame(AECEnv):
         """
         self._seat_all(self.table.place(state, with_seed=True))
 
-    def clone(self) -> AECGame:
-        """An equal, independent environment."""
-        import copy
 
-        return copy.deepcopy(self)
+RawGame = partial(AECGame, checked=False)
+"""What ``raw_env()`` makes."""

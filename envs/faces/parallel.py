@@ -10,16 +10,14 @@ from operator import itemgetter
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from ...aliases import RUNNING, Action
-from ...errors import IllegalAction, InvalidAction, UsageError
+from ...errors import IllegalAction, InvalidAction
 from ..core import Game
 from ..state import NONE, Snapshot
-from ..words.table import table_of
-from .render import fps, render_modes
-from .table import NO_ANSWER, TableOptions, no_whole
+from .face import Face
+from .table import NO_ANSWER, TableOptions
 
 __all__ = ["ParallelGame"]
 
@@ -32,7 +30,7 @@ def _few(names: Iterable[str]) -> str:
     return ", ".join(listed[:10]) + (", ..." if len(listed) > 10 else "")
 
 
-class ParallelGame(ParallelEnv):
+class ParallelGame(Face, ParallelEnv):
     """A game as PettingZoo's ParallelEnv.
 
     Observations are ``{"observation": [...], "action_mask": [A] int8}``, new arrays in every step, or texts;
@@ -44,40 +42,11 @@ class ParallelGame(ParallelEnv):
         **options: render_mode, text, illegal, illegal_reward, max_cycles and draw, as in ``Table``.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        **options: Unpack[TableOptions],
-    ) -> None:
-        self.table = table_of(game, **options)
-        self.metadata = {
-            "name": game.info.id.replace("-", "_"),
-            "render_modes": render_modes(self.table.draw),
-            "is_parallelizable": True,
-            "render_fps": fps(game),
-        }
-        self.render_mode = self.table.render_mode
-        self.possible_agents = game.info.agents
+    def __init__(self, game: Game, **options: Unpack[TableOptions]) -> None:
+        super().__init__(game, **options)
         self.agents: list[str] = []
         self._nobody: dict[str, Any] = {}  # ``agents``, each with False
-        self.observation_spaces = {agent: self.table.observation_space() for agent in self.possible_agents}
-        self.action_spaces = {agent: self.table.action_space() for agent in self.possible_agents}
-        self._seat = {agent: p for p, agent in enumerate(self.possible_agents)}
         self._seats: list[int] | None = None  # of ``agents``; None: all seats
-        self._begun = False
-
-    @property
-    def game(self) -> Game:
-        """The rules."""
-        return self.table.game
-
-    def observation_space(self, agent: str) -> Any:
-        """The same object at every call."""
-        return self.observation_spaces[agent]
-
-    def action_space(self, agent: str) -> Any:
-        """The same object at every call."""
-        return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -116,7 +85,7 @@ class ParallelGame(ParallelEnv):
         """
         table = self.table
         if not self._begun:
-            raise UsageError("step() came before reset(). Call reset() first.")
+            raise self._too_early("step")
         if not self.agents:
             raise IllegalAction(f"Actions {actions!r} came after the end of the game. Call reset().")
         if type(actions) is not dict and not isinstance(actions, Mapping):
@@ -203,37 +172,6 @@ class ParallelGame(ParallelEnv):
         told.update(zip(agents, infos, strict=True))
         return seen, told
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """The whole state, in new arrays.
-
-        Raises:
-            UsageError: before reset(), or in a game without such a view.
-        """
-        if not self._begun:
-            raise UsageError("state() came before reset(). Call reset() first.")
-        return self.table.whole()
-
-    @property
-    def state_space(self) -> Any:
-        """The space of ``state()``, the same object at every call.
-
-        Raises:
-            AttributeError: in a game without such a view.
-        """
-        if self.table.state_space is None:
-            raise AttributeError(no_whole(self.game))
-        return self.table.state_space
-
-    def render(self) -> Any:
-        """A picture [H, W, 3] uint8, a text, or None after showing a window or printing."""
-        if not self._begun:
-            raise UsageError("render() came before reset(). Call reset() first.")
-        return self.table.render()
-
-    def close(self) -> None:
-        """Close the window that ``render_mode="human"`` opened."""
-        self.table.close()
-
     def get_state(self) -> Snapshot:
         """[1] the complete state of the game; ``set_state`` of any equal environment continues from it."""
         gone = [agent not in self.agents for agent in self.possible_agents]
@@ -248,9 +186,3 @@ class ParallelGame(ParallelEnv):
         self.table.place(state, with_seed=True)
         self._begun = True
         self._seat_those(self._playing())
-
-    def clone(self) -> ParallelGame:
-        """An equal, independent environment."""
-        import copy
-
-        return copy.deepcopy(self)
