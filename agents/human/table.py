@@ -1,7 +1,8 @@
 """One game between agents, turn by turn, to be watched; ``training.evaluation.match`` plays matches of many games.
 
-A ``Match`` is a game in progress with its history: it supports undo, recording, leaving and resuming. It asks no agent
-itself: ``follow`` and ``watch`` let agents play it, and the window lets people play.
+A ``Match`` is a game in progress with its history: it supports undo, recording, leaving and resuming. It steps the game
+with the ``Table`` of the AEC face and asks no agent itself: ``follow`` and ``watch`` let agents play it, and the window
+lets people play.
 
 Worlds (games whose rules allow any action to be tried) last thousands of ticks. Their matches keep the actions and a
 hash of every state instead of the states, and an invalid answer does not end them.
@@ -9,6 +10,7 @@ hash of every state instead of the states, and an invalid answer does not end th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,13 +18,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aliases import RUNNING, TERMINATED, Action, Player, State, Status
+from ...aliases import RUNNING, Action, Player, State, Status
 from ...envs.core import Game, GameRecord
 from ...envs.faces import render
-from ...envs.replay.file import as_played, replay
+from ...envs.faces.table import NO_ANSWER
+from ...envs.replay.file import replay
 from ...envs.replay.packing import is_packed
 from ...envs.state import take
 from ...envs.words import TextGame
+from ...envs.words.table import table_of
 from ...errors import ActionError, UsageError
 from ..core import Agent, Decision, Turn, ask
 from ..seeds import Seed, stream
@@ -89,8 +93,7 @@ class Match:
 
     Attributes:
         world: whether the game is a world.
-        state: one game, changed by ``play`` and ``undo``.
-        status: RUNNING, TERMINATED or TRUNCATED.
+        table: where the game is played.
         illegal: the first seat whose illegal answer ended the game, or None.
         plies: the turns so far.
         returns: [P] float64, the sum of rewards so far.
@@ -112,40 +115,41 @@ class Match:
         if len(names) != info.players:
             came = ", ".join(names) or "none"
             raise UsageError(f"{info.name} has {info.players} players, but got {len(names)}: {came}.")
-        self.game, self.names, self.penalty = game, tuple(names), penalty
-        self.world = is_packed(game)
+        self.game, self.names, self.world = game, tuple(names), is_packed(game)
         self.seed = seed % 2**64
-        self.state = game.new_state(1)
-        self.status: Status = RUNNING
+        policy: Any = {} if self.world else {"illegal": "lose", "illegal_reward": penalty}
+        self.table = table_of(game, **policy)
         self.illegal: Player | None = None
         self.plies: list[Ply] = []
         self.returns = np.zeros(info.players)
         self._keys: list[int] = []  # in worlds: a hash of every state so far
-        game.kernels.reset(self.state, 0, np.uint64(self.seed))
-        for name, value in (start or {}).items():
-            game.options[name](self.state, 0, value)
+        self.table.begin(self.seed, dict(start or {}))
+        states = replay(game, record) if record is not None else iter(())
+        for state, _, status in itertools.islice(states, 1):
+            self._go(state, status)
         self.start = take(self.state)
         self._note_key()
-        if record is not None:
-            self._go_on(record)
-        known = record is None and not start  # the usual start position has legal actions
-        if (
-            not known
-            and self.status == RUNNING
-            and not any(game.legal_mask(self.state, 0, p).any() for p in self._all())
-        ):
-            self.status = TERMINATED  # a start position without legal actions
-
-    def _go_on(self, record: GameRecord) -> None:
-        """Replay the record; an illegal answer that ended it is dropped, so that the game can continue."""
-        self.start, self._keys = take(record.start), []
-        states = replay(self.game, record)
-        self.state, _, self.status = next(states)
-        self._note_key()
-        for turn, (state, rewards, status) in enumerate(states):
+        if record is None:
+            return
+        for turn, (state, rewards, status) in enumerate(states):  # without an illegal answer that ended the record
             before, seats = self._kept(), tuple(self.seats())
-            self.state, self.status = state, status
+            self._go(state, status)
             self._add(Ply(before, seats, record.actions[turn], rewards, record.comments.get(turn, "")))
+
+    @property
+    def state(self) -> State:
+        """One game, changed by ``play`` and ``undo``."""
+        return self.table.state
+
+    @property
+    def status(self) -> Status:
+        """RUNNING, TERMINATED or TRUNCATED."""
+        return self.table.status
+
+    def _go(self, state: State, status: Status) -> None:
+        """Continue from a position; one without legal actions is over, whatever ``status`` says."""
+        self.table.place(state, with_seed=False)
+        self.table.status = status or self.table.status
 
     def _all(self) -> range:
         return range(self.game.info.players)
@@ -179,10 +183,9 @@ class Match:
         if self.status != RUNNING:
             return []
         if not self.game.info.simultaneous:
-            return [self.game.mover(self.state, 0)]
-        alive = self.game.kernels.alive
-        if self.world and alive is not None:
-            return [p for p in self._all() if alive(self.state, 0, p)]
+            return [self.table.mover]
+        if self.world:
+            return [p for p in self._all() if self.table.alive[p]]
         return [p for p in self._all() if self.game.legal_mask(self.state, 0, p).any()]
 
     def turn(self, seat: Player) -> Turn:
@@ -200,26 +203,21 @@ class Match:
 
     def play(self, decisions: Mapping[Player, Decision]) -> Moment:
         """Play one turn, given the decisions of all seats to act."""
-        game = self.game
-        rewards = np.zeros(game.info.players, np.float32)
-        actions: list[Any] = [None if isinstance(game, TextGame) else 0] * game.info.players
-        written: dict[int, str] = {}
-        wrong = []
-        for p, decision in decisions.items():
-            action, written[p] = self._action(p, decision)
-            if action is not None:
-                actions[p] = action
-            elif not self.world:
-                rewards[p] = self.penalty
-                wrong.append(p)
-        played = None if wrong else actions
+        read = {p: self._action(p, decision) for p, decision in decisions.items()}
+        wrong = [p for p, (action, _) in read.items() if action is None and not self.world]
+        actions: list[Any] = [None if self.table.words else 0] * self.game.info.players
+        for p, (action, _) in read.items():
+            if action is not None or p in wrong:
+                actions[p] = NO_ANSWER if p in wrong else action
         before = self._kept()
-        if wrong:
-            self.status, self.illegal = TERMINATED, wrong[0]
+        if self.game.info.simultaneous:
+            self.table.tick(actions)
         else:
-            self.status = int(game.kernels.step(self.state, 0, as_played(game, actions), rewards))
-        self._add(Ply(before, tuple(decisions), played, rewards, _comment(decisions)))
-        return Moment(self.state, dict(decisions), written, rewards, self.status)
+            self.table.turn(actions[self.table.mover])
+        rewards = np.array(self.table.rewards, np.float32)
+        self.illegal = wrong[0] if wrong else None
+        self._add(Ply(before, tuple(decisions), None if wrong else actions, rewards, _comment(decisions)))
+        return Moment(self.state, dict(decisions), {p: text for p, (_, text) in read.items()}, rewards, self.status)
 
     def _action(self, seat: Player, decision: Decision) -> tuple[Action | str | None, str]:
         """A decision's action (games of words: message) or None, and its notation. Worlds let any action be tried."""
@@ -251,7 +249,8 @@ class Match:
 
     def _back(self, turn: int) -> None:
         """Go back to the position before a turn."""
-        self.state, self.status, self.illegal = take(self.plies[turn].before), RUNNING, None
+        self._go(self.plies[turn].before, RUNNING)
+        self.illegal = None
         del self.plies[turn:]
         self.returns = np.zeros(self.game.info.players) + sum(earlier.rewards for earlier in self.plies)
 
