@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import math
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,10 +29,6 @@ Frame: TypeAlias = NDArray[np.uint8]
 Color: TypeAlias = tuple[int, int, int]
 
 OVERSAMPLE: Final = 3
-
-
-_STAMPS: dict[tuple[str, Hashable, int], Any] = {}
-_MANY_STAMPS: Final = 256  # then the cache is cleared, since resizing a window asks for many sizes
 
 
 class Palette(NamedTuple):
@@ -109,31 +107,36 @@ class Canvas:
         for start, end in itertools.pairwise(points):
             self.stroke(start, end, width, color)
 
-    def stamp(self, name: Hashable, paint: Callable[[Canvas], None], x: float, y: float, side: float) -> None:
+    def stamp(self, paint: Callable[..., None], x: float, y: float, side: float, *what: Hashable) -> None:
         """A shape that is drawn often: painted once on a separate square canvas, then copied.
 
         Args:
-            name: the shape's cache key; the same name must mean the same picture.
-            paint: draws the shape so that it fills the canvas that it gets.
-            x: its centre, pixels.
+            paint: a function of a module, ``(canvas, *what) -> None``, that fills the canvas it gets.
+            x: the shape's centre, pixels.
             y: its centre, pixels.
             side: the side of its square, pixels; rounded.
+            *what: the painter's further arguments.
         """
-        key = (paint.__module__, name, max(1, round(side)))
-        if key not in _STAMPS:
-            if len(_STAMPS) >= _MANY_STAMPS:
-                _STAMPS.clear()
-            alone = Canvas(key[2], background=None)
-            paint(alone)
-            _STAMPS[key] = alone._surface
-        half = key[2] / 2
-        corner = (round((x - half) * OVERSAMPLE), round((y - half) * OVERSAMPLE))
-        self._surface.blit(_STAMPS[key], corner)
+        side = max(1, round(side))
+        corner = (round((x - side / 2) * OVERSAMPLE), round((y - side / 2) * OVERSAMPLE))
+        self._surface.blit(_stamped(paint, side, *what), corner)
 
     def text(
-        self, x: float, y: float, words: str, height: float, color: Color = PALETTE.text, anchor: float = 0.5
+        self,
+        x: float,
+        y: float,
+        words: str,
+        height: float,
+        color: Color = PALETTE.text,
+        anchor: float = 0.5,
+        room: float = math.inf,
     ) -> None:
-        """One line of text, ``height`` tall, centred on y; it starts (anchor 0), is centred (0.5) or ends (1) at x."""
+        """One line of text centred on y; it starts (anchor 0), is centred (0.5) or ends (1) at x.
+
+        It is ``height`` tall, or less where it would be wider than ``room``.
+        """
+        if room < math.inf:
+            height *= min(1.0, room / max(1.0, self.text_width(words, height)))
         drawn = self._font(height).render(words, True, color)
         w, h = drawn.get_size()
         self._surface.blit(drawn, (round(x * OVERSAMPLE - w * anchor), round(y * OVERSAMPLE - h / 2)))
@@ -163,6 +166,13 @@ class Canvas:
     @staticmethod
     def _point(x: float, y: float) -> tuple[float, float]:
         return x * OVERSAMPLE, y * OVERSAMPLE
+
+
+@lru_cache(maxsize=256)  # resizing a window asks for many sizes
+def _stamped(paint: Callable[..., None], side: int, *what: Hashable) -> Any:
+    alone = Canvas(side, background=None)
+    paint(alone, *what)
+    return alone._surface
 
 
 def captioned(frame: Frame, parts: Sequence[tuple[str, Color]]) -> Frame:

@@ -92,9 +92,8 @@ def table(size: int, seats: Sequence[Seat], community: Sequence[str], pot: int, 
     x = w * (0.5 if not community else 0.62)
     canvas.text(x, h * 0.44, f"pot {pot}", h * 0.055, PALETTE.accent, anchor=0.0 if community else 0.5)
     for k, note in enumerate(notes):
-        height = h * 0.042
-        shrink = min(1.0, w * 0.94 / max(1.0, canvas.text_width(note, height)))
-        canvas.text(w * 0.5, h * (0.90 + 0.06 * (k - (len(notes) - 1) / 2)), note, height * shrink, PALETTE.text)
+        y = h * (0.90 + 0.06 * (k - (len(notes) - 1) / 2))
+        canvas.text(w * 0.5, y, note, h * 0.042, room=w * 0.94)
     return canvas.frame()
 
 

@@ -63,7 +63,7 @@ def draw_piece(canvas: Canvas, kind: str, black: bool, x: float, y: float, side:
         y: centre of the square, pixels.
         side: side of the square, pixels.
     """
-    canvas.stamp((kind, black), lambda alone: _paint(alone, kind, black), x, y, side)
+    canvas.stamp(_paint, x, y, side, kind, black)
 
 
 def _paint(canvas: Canvas, kind: str, black: bool) -> None:

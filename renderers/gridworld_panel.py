@@ -17,7 +17,8 @@ from .gridworld import Look, color_of
 from .gridworld_facts import agent_facts, planes_of, recipe, thing_facts
 from .gridworld_keys import INTENTIONS, KEYS
 from .gridworld_sprites import ICONS, ITEM_COLORS, sprite
-from .sheet import Sheet, Spot
+from .screen import Spot
+from .sheet import Sheet
 
 __all__ = ["GOOD", "Panel", "Scene", "draw_keys"]
 

@@ -20,8 +20,8 @@ from .gridworld import Camera, around, config_of, look_of, paint, whole
 from .gridworld_facts import at_cell
 from .gridworld_keys import control_of, intention_of
 from .gridworld_panel import Panel, Scene, draw_keys
-from .screen import Screen
-from .sheet import Sheet, Spot
+from .screen import Interactive, Spot
+from .sheet import Sheet
 
 __all__ = ["Asked", "GridworldWindow", "Scene"]
 
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
     intention: str = ""
 
 
-class GridworldWindow:
+class GridworldWindow(Interactive):
     """An open window.
 
     Args:
@@ -70,8 +70,7 @@ class GridworldWindow:
     def __init__(self, game: Game, title: str) -> None:
         self.game, self.config = game, config_of(game)
         self.look = look_of(self.config)
-        self.screen = Screen(SIZE, title)
-        self.pygame = self.screen.pygame
+        super().__init__(SIZE, title)
         self.pygame.key.set_repeat(220, 90)
         self.panel = Panel(game, self.config, self.look)
         self.slot: Player | None = None
@@ -79,10 +78,8 @@ class GridworldWindow:
         self.following = False
         self.helping = False
         self._zoom = ZOOMS.index(17)
-        self._hover: tuple[int, int] | None = None
         self._spots: list[Spot] = []
         self._scene: Scene | None = None
-        self._stale = True
 
     @property
     def scene(self) -> Scene:
@@ -215,7 +212,7 @@ class GridworldWindow:
         sheet = Sheet(self.screen.surface, 0, y, width, y + LINE)
         sheet.box(10, y + 8, width - 20, 8, PALETTE.cell, 4)
         sheet.box(10, y + 8, max(8, (width - 20) * min(1.0, clock / most)), 8, PALETTE.second, 4)
-        self._spots.append(Spot("seek", 0, 10, y, width - 20, LINE))
+        self._spots.append(Spot("seek", 10, y, width - 20, LINE))
 
     def _buttons(self, width: int, height: int) -> None:
         sheet = Sheet(self.screen.surface, 0, height - BAR, width, height)
@@ -226,31 +223,17 @@ class GridworldWindow:
             wide = 22 + 7.2 * len(label)
             if x + wide > width - 6:
                 break
-            sheet.button(Spot(name, 0, x, height - BAR + 9, wide, 28), label, self._hover)
+            sheet.button(Spot(name, x, height - BAR + 9, wide, 28, label), self._hover)
             x += wide + 6
         self._spots += sheet.spots
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def poll(self, wait: float = 0.0) -> list[Asked]:
-        """Handle the window's events and redraw if needed.
-
-        Args:
-            wait: seconds to wait first if there are no events.
-
-        Returns:
-            what the person asked for, in order.
-        """
-        asked = [one for event in self.screen.events(wait) for one in self._answer(event)]
-        if self._stale:
-            self.draw()
-        return asked
-
     def close(self) -> None:
         """Close the window."""
         if self.screen.open:
             self.pygame.key.set_repeat()  # off again: other windows use no key repeat
-        self.screen.close()
+        super().close()
 
     def picture(self) -> Any:
         """[H, W, 3] uint8: what the window shows."""
@@ -260,23 +243,15 @@ class GridworldWindow:
         pygame = self.pygame
         if event.type == pygame.QUIT:
             return [Asked("quit")]
-        if event.type == pygame.KEYDOWN:
-            self._stale = True
-            return self._key(event)
-        if event.type == pygame.MOUSEMOTION:
-            self._hover, self._stale = tuple(event.pos), True
-            if self.scene.replay and getattr(event, "buttons", (0,))[0]:
-                return self._press(event.pos[0], event.pos[1], only="seek")
-        elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
-            self._stale = True
-            return self._press(*event.pos)
-        elif event.type == pygame.MOUSEWHEEL:
+        if event.type == pygame.MOUSEWHEEL:
             self._nearer(event.y)
-        elif event.type in (pygame.VIDEORESIZE, pygame.VIDEOEXPOSE, getattr(pygame, "WINDOWSIZECHANGED", -1)):
-            self._stale = True
-        return []
+        if event.type == pygame.MOUSEMOTION and self.scene.replay and getattr(event, "buttons", (0,))[0]:
+            super()._answer(event)
+            return self._press(event.pos[0], event.pos[1], only="seek")
+        return super()._answer(event)
 
     def _key(self, event: Any) -> list[Asked]:
+        self._stale = True
         name, mod = self.pygame.key.name(event.key), getattr(event, "mod", 0)
         typed = getattr(event, "unicode", "") or ""
         if self.scene.own is not None:

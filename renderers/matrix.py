@@ -55,10 +55,11 @@ def _payoffs(
     last = tuple(int(a) for a in state.past[i, 0, :: 1 if own == 0 else -1])
     label = min(top * 0.42, side_h * 0.5)
     for c in range(columns):
-        _fitted(canvas, x + left + (c + 0.5) * side_w, y + top * 0.5, names[c], label, side_w, SEAT_COLORS[1 - own])
+        at = x + left + (c + 0.5) * side_w, y + top * 0.5
+        canvas.text(*at, names[c], label, SEAT_COLORS[1 - own], room=0.94 * side_w)
     for r in range(rows):
         middle = y + top + (r + 0.5) * side_h
-        _fitted(canvas, x + left * 0.5, middle, names[r], label, left, SEAT_COLORS[own])
+        canvas.text(x + left * 0.5, middle, names[r], label, SEAT_COLORS[own], room=0.94 * left)
         for c in range(columns):
             cx = x + left + (c + 0.5) * side_w
             ground = PALETTE.highlight if last == (r, c) else PALETTE.cell
@@ -66,16 +67,10 @@ def _payoffs(
             canvas.rectangle(
                 cx - side_w / 2 + gap, middle - side_h / 2 + gap, side_w - 2 * gap, side_h - 2 * gap, ground, 3
             )
-            height = min(side_h * 0.34, side_w * 0.22)
+            height, room = min(side_h * 0.34, side_w * 0.22), 0.94 * (side_w * 0.42)
             mine, other = (f"{number:g}" for number in table[r][c])
-            _fitted(canvas, cx - side_w * 0.22, middle, mine, height, side_w * 0.42, SEAT_COLORS[own])
-            _fitted(canvas, cx + side_w * 0.22, middle, other, height, side_w * 0.42, SEAT_COLORS[1 - own])
-
-
-def _fitted(canvas: Canvas, x: float, y: float, words: str, height: float, width: float, color: Color) -> None:
-    """Draw text, smaller if it would be too wide."""
-    shrink = min(1.0, 0.94 * width / max(1.0, canvas.text_width(words, height)))
-    canvas.text(x, y, words, height * shrink, color)
+            canvas.text(cx - side_w * 0.22, middle, mine, height, SEAT_COLORS[own], room=room)
+            canvas.text(cx + side_w * 0.22, middle, other, height, SEAT_COLORS[1 - own], room=room)
 
 
 def _scores(canvas: Canvas, state: State, i: int, area: tuple[float, float, float, float]) -> None:
@@ -94,7 +89,8 @@ def _scores(canvas: Canvas, state: State, i: int, area: tuple[float, float, floa
     room = w * 0.80
     for p, line in enumerate(lines):
         score = f"player_{p}  {line[-1]:g}"
-        _fitted(canvas, x + w * (0.25 + 0.5 * p), y - h * 0.22, score, h * 0.22, w * 0.45, SEAT_COLORS[p])
+        at = x + w * (0.25 + 0.5 * p), y - h * 0.22
+        canvas.text(*at, score, h * 0.22, SEAT_COLORS[p], room=0.94 * (w * 0.45))
         shift = (p - 0.5) * h * 0.02  # equal scores stay visible side by side
         points = [
             (x + w * 0.1 + room * k / steps, y + h * (1 - (value - low) / span) * 0.9 + shift + h * 0.05)

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..aliases import Action, Player, State
 from .board import PALETTE, Canvas, Color, Frame
+from .screen import Spot
 
 __all__ = ["MOST", "Chooser", "Event", "Panel", "View", "chooser_frame"]
 
@@ -20,21 +21,6 @@ GAP: Final = 6
 WORDS: Final = 15  # height of letters
 MOST: Final = 60
 """The most buttons that the panel has room for; games whose actions have no cells have few actions."""
-
-
-class Spot(NamedTuple):
-    """A button: its event, its label, and x, y, w, h in pixels."""
-
-    name: Event
-    label: str
-    x: float
-    y: float
-    w: float
-    h: float
-
-    def holds(self, x: float, y: float) -> bool:
-        """Whether a point is on the button."""
-        return self.x <= x < self.x + self.w and self.y <= y < self.y + self.h
 
 
 class Chooser(NamedTuple):
@@ -120,11 +106,9 @@ class Panel:
         """[height, width, 3] uint8."""
         canvas = Canvas(width, self.height(width, view, buttons))
         self._names(canvas, view)
-        size = _fitting(canvas, view.status, WORDS, 0.96 * width)
-        canvas.text(width / 2, GAP + 1.5 * LINE, view.status, size, PALETTE.text)
+        canvas.text(width / 2, GAP + 1.5 * LINE, view.status, WORDS, room=0.96 * width)
         for spot in self.spots(width, view, buttons):
-            over = pointer is not None and spot.holds(*pointer)
-            _button(canvas, spot, over, strong=isinstance(spot.name, int))
+            _button(canvas, spot, spot.ground(pointer, strong=isinstance(spot.name, int)))
         return canvas.frame()
 
     def _names(self, canvas: Canvas, view: View) -> None:
@@ -158,7 +142,7 @@ class Panel:
         for k, row in enumerate(rows):
             x = (width - sum(w for _, _, w in row) - GAP * (len(row) - 1)) / 2
             for name, label, w in row:
-                spots.append(Spot(name, label, x, top + k * (BUTTON + GAP), w, BUTTON))
+                spots.append(Spot(name, x, top + k * (BUTTON + GAP), w, BUTTON, label))
                 x += w + GAP
         return spots
 
@@ -168,26 +152,19 @@ def chooser_frame(width: int, height: int, title: str, choices: Sequence[tuple[E
     canvas = Canvas(max(width, 40), max(height, 40))
     width, height = canvas.width, canvas.height
     canvas.rectangle(0, 0, width, height, PALETTE.cell, radius=8)
-    size = _fitting(canvas, title, max(WORDS, 0.09 * height), 0.9 * width)
-    canvas.text(width / 2, height * (0.25 if choices else 0.5), title, size)
+    at = width / 2, height * (0.25 if choices else 0.5)
+    canvas.text(*at, title, max(WORDS, 0.09 * height), room=0.9 * width)
     spots = []
     if choices:
         w = (0.92 * width - GAP * (len(choices) - 1)) / len(choices)
         h = min(0.4 * height, 60)
         for k, (name, label) in enumerate(choices):
-            spots.append(Spot(name, label, 0.04 * width + k * (w + GAP), 0.68 * height - h / 2, w, h))
+            spots.append(Spot(name, 0.04 * width + k * (w + GAP), 0.68 * height - h / 2, w, h, label))
     for spot in spots:
-        _button(canvas, spot, over=True, strong=True)
+        _button(canvas, spot, PALETTE.faint)
     return Chooser(canvas.frame(), spots)
 
 
-def _button(canvas: Canvas, spot: Spot, over: bool, strong: bool) -> None:
-    ground = PALETTE.faint if over else PALETTE.highlight if strong else PALETTE.cell
+def _button(canvas: Canvas, spot: Spot, ground: Color) -> None:
     canvas.rectangle(spot.x, spot.y, spot.w, spot.h, ground, radius=6)
-    size = _fitting(canvas, spot.label, WORDS, spot.w - 8)
-    canvas.text(spot.x + spot.w / 2, spot.y + spot.h / 2, spot.label, size, PALETTE.text)
-
-
-def _fitting(canvas: Canvas, words: str, height: float, width: float) -> float:
-    """The largest letter height up to ``height`` at which the text is at most ``width`` wide."""
-    return height * min(1.0, width / max(1.0, canvas.text_width(words, height)))
+    canvas.text(spot.x + spot.w / 2, spot.y + spot.h / 2, spot.label, WORDS, room=spot.w - 8)

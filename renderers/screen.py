@@ -6,14 +6,15 @@ pygame has one window per process, so everything that is shown shares it; the la
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from abc import ABC, abstractmethod
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from ..errors import UsageError
 from .board import PALETTE, Color, Frame, load_pygame
 
-__all__ = ["Screen", "close_frame", "show_frame"]
+__all__ = ["Interactive", "Screen", "Spot", "close_frame", "show_frame"]
 
 SMALLEST: Final = (260, 300)
 _INVISIBLE: Final = ("offscreen", "dummy")  # drivers that display nothing
@@ -101,6 +102,92 @@ class Screen:
     def picture(self) -> Frame:
         """[H, W, 3] uint8: what the window shows."""
         return np.ascontiguousarray(self.pygame.surfarray.array3d(self.surface).transpose(1, 0, 2))
+
+
+class Spot(NamedTuple):
+    """An area that can be clicked.
+
+    Attributes:
+        name: what a click asks for.
+        x, y, w, h: pixels.
+        label: the words on a button.
+        value: a number that belongs to ``name``.
+    """
+
+    name: Any
+    x: float
+    y: float
+    w: float
+    h: float
+    label: str = ""
+    value: int = 0
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point is in the area."""
+        return self.x <= x < self.x + self.w and self.y <= y < self.y + self.h
+
+    def ground(self, pointer: tuple[int, int] | None, strong: bool = False) -> Color:
+        """The colour of a button; it lights up under the pointer."""
+        over = pointer is not None and self.holds(*pointer)
+        return PALETTE.faint if over else PALETTE.highlight if strong else PALETTE.cell
+
+
+class Interactive(ABC):
+    """A window that answers its user and is drawn again when something has changed.
+
+    Args:
+        size: width and height, pixels.
+        title: the window's title.
+    """
+
+    def __init__(self, size: tuple[int, int], title: str) -> None:
+        self.screen = Screen(size, title)
+        self.pygame = self.screen.pygame
+        self._hover: tuple[int, int] | None = None
+        self._stale = True
+
+    def poll(self, wait: float = 0.0) -> list[Any]:
+        """Handle the window's events and redraw if needed.
+
+        Args:
+            wait: seconds to wait first if there are no events.
+
+        Returns:
+            what the person asked for, in order.
+        """
+        asked = [one for event in self.screen.events(wait) for one in self._answer(event)]
+        if self._stale:
+            self.draw()
+        return asked
+
+    def close(self) -> None:
+        """Close the window."""
+        self.screen.close()
+
+    @abstractmethod
+    def draw(self) -> None:
+        """Redraw everything and show it."""
+
+    @abstractmethod
+    def _key(self, event: Any) -> list[Any]:
+        """Answer a key."""
+
+    @abstractmethod
+    def _press(self, x: int, y: int) -> list[Any]:
+        """Answer a click."""
+
+    def _answer(self, event: Any) -> list[Any]:
+        pygame, kind = self.pygame, event.type
+        if kind == pygame.KEYDOWN:
+            return self._key(event)
+        if kind == pygame.MOUSEMOTION:
+            self._hover, self._stale = tuple(event.pos), True
+        elif kind == pygame.MOUSEBUTTONDOWN and event.button == 1:
+            self._stale = True
+            return self._press(*event.pos)
+        elif kind in (pygame.VIDEORESIZE, pygame.VIDEOEXPOSE, getattr(pygame, "WINDOWSIZECHANGED", -1)):
+            self._stale = True
+        return []
 
 
 def _no_display(why: str) -> str:

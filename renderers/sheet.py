@@ -7,32 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from .board import PALETTE, Color, load_pygame
+from .screen import Spot
 
-__all__ = ["PAD", "WORDS", "Sheet", "Spot"]
+__all__ = ["PAD", "WORDS", "Sheet"]
 
 WORDS: Final = 15
 """Height of letters, pixels."""
 
 PAD: Final = 14
 """Margin at the left, right and top of the column, pixels."""
-
-
-class Spot(NamedTuple):
-    """An area that can be clicked: its control, and x, y, w, h in pixels of the surface."""
-
-    name: str
-    value: int
-    x: float
-    y: float
-    w: float
-    h: float
-
-    def holds(self, x: float, y: float) -> bool:
-        """Whether a point is in the area."""
-        return self.x <= x < self.x + self.w and self.y <= y < self.y + self.h
 
 
 def _font(height: int, bold: bool) -> Any:
@@ -93,7 +79,7 @@ class Sheet:
         )
         self.place(words, self.x + left, self.y + line / 2, height, color, bold, room=self.width - left - end)
         if spot is not None:
-            self.spots.append(Spot(*spot, self.x, self.y, self.width, line))
+            self.spots.append(Spot(spot[0], self.x, self.y, self.width, line, value=spot[1]))
         self.y += line
 
     def place(
@@ -158,16 +144,13 @@ class Sheet:
             return
         wide = (self.width - 6 * (len(labels) - 1)) / len(labels)
         for k, (name, value, label) in enumerate(labels):
-            spot = Spot(name, value, self.x + k * (wide + 6), self.y, wide, 26)
-            self.button(spot, label, over)
+            self.button(Spot(name, self.x + k * (wide + 6), self.y, wide, 26, label, value), over)
         self.y += 32
 
-    def button(self, spot: Spot, label: str, over: tuple[int, int] | None = None, strong: bool = False) -> None:
+    def button(self, spot: Spot, over: tuple[int, int] | None = None) -> None:
         """One button at its spot."""
-        bright = over is not None and spot.holds(*over)
-        ground = PALETTE.faint if bright else PALETTE.highlight if strong else PALETTE.cell
-        self.box(spot.x, spot.y, spot.w, spot.h, ground, 6)
-        self.place(label, spot.x + spot.w / 2, spot.y + spot.h / 2, WORDS, anchor=0.5)
+        self.box(spot.x, spot.y, spot.w, spot.h, spot.ground(over), 6)
+        self.place(spot.label, spot.x + spot.w / 2, spot.y + spot.h / 2, WORDS, anchor=0.5)
         self.spots.append(spot)
 
     def grid(self, lines: Sequence[str], width: int, height: int, color: Color = PALETTE.text) -> None:

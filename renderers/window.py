@@ -25,7 +25,7 @@ from ..errors import UsageError
 from .board import PALETTE, Color, Frame
 from .panel import MOST, Chooser, Event, Panel, View, chooser_frame
 from .picking import Box, Picker, nearest
-from .screen import Screen
+from .screen import Interactive
 
 __all__ = ["KEYS", "View", "Window"]
 
@@ -50,7 +50,7 @@ START: Final = 560  # initial side of a square board in pixels; other boards get
 WIDEST: Final = 800
 
 
-class Window:
+class Window(Interactive):
     """An open window.
 
     Args:
@@ -79,17 +79,14 @@ class Window:
         self._aspect = height / width
         self.panel = Panel(_seat_colors(self.drawer, game.info.players))
         side = min(START / self._aspect**0.5, WIDEST)
-        self.screen = Screen((round(side), round(side * self._aspect) + self.panel.usual_height), title or game.info.id)
-        self.pygame = self.screen.pygame
+        super().__init__((round(side), round(side * self._aspect) + self.panel.usual_height), title or game.info.id)
         self.view = View(state)
         self.picker = Picker({})
         self.choices: list[Action] = []
-        self._hover: tuple[int, int] | None = None
         self._pressed: int | None = None  # the cell where the mouse button went down
         self._frame_key: tuple[Any, ...] = ()
         self._frame: Frame | None = None
         self._panel_room = (0, 0)  # width, height
-        self._stale = True
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
@@ -195,45 +192,18 @@ class Window:
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def poll(self, wait: float = 0.0) -> list[Event]:
-        """Handle the window's events and redraw if needed.
-
-        Args:
-            wait: seconds to wait first if there are no events.
-
-        Returns:
-            what the person asked for, in order; ``"quit"`` if the person closes the window.
-        """
-        asked = [one for event in self.screen.events(wait) for one in self._answer(event)]
-        if self._stale:
-            self.draw()
-        return asked
-
-    def close(self) -> None:
-        """Close the window."""
-        self.screen.close()
-
     def _answer(self, event: Any) -> list[Event]:
         pygame = self.pygame
         if event.type == pygame.QUIT:
             return ["quit"]
-        if event.type == pygame.KEYDOWN:
-            return self._key(event)
-        if event.type == pygame.MOUSEMOTION:
-            self._hover, self._stale = tuple(event.pos), True
-        elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
-            self._stale = True
-            return self._press(*event.pos)
-        elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 3:
+        if event.type == pygame.MOUSEBUTTONDOWN and event.button == 3:
             self._cancel()
         elif event.type == pygame.MOUSEBUTTONUP and event.button == 1:
             self._stale = True
             return self._release(*event.pos)
-        elif event.type in (pygame.VIDEORESIZE, pygame.VIDEOEXPOSE, getattr(pygame, "WINDOWSIZECHANGED", -1)):
-            self._stale = True
         elif event.type == getattr(pygame, "WINDOWLEAVE", -1):
             self._hover, self._stale = None, True
-        return []
+        return super()._answer(event)
 
     def _key(self, event: Any) -> list[Event]:
         name = self.pygame.key.name(event.key)
