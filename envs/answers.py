@@ -1,15 +1,20 @@
-"""Parses answers: finds the one number or name in a text. For games whose actions are numbers or names."""
+"""Parses answers: finds the one number or name in a text. For games whose actions are numbers or names.
+
+``whole_number`` checks arguments of games and environments.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from numbers import Integral
+from typing import Any
 
 from ..aliases import Action
-from ..errors import AmbiguousAction, InvalidAction
+from ..errors import AmbiguousAction, InvalidAction, UsageError
 
-__all__ = ["legal_words", "named", "one_of", "way_out"]
+__all__ = ["legal_words", "named", "one_of", "way_out", "whole_number"]
 
 _SHOWN = 40
 """The most legal actions that a message lists."""
@@ -69,3 +74,16 @@ def way_out(words: Sequence[str]) -> str:
 def legal_words(words: Sequence[str]) -> str:
     """The end of a description: the legal actions."""
     return f"Legal actions: {' '.join(words)}." if words else "You have no move now."
+
+
+def whole_number(what: str, value: Any, least: int, most: int | None = None) -> int:
+    """``value`` as an int; ``what`` names it in the message.
+
+    Raises:
+        UsageError: not a whole number from ``least`` to ``most``.
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        span = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+        raise UsageError(f"{what}={value!r} came; a whole number {span} is needed.")
+    return int(value)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Mask, Player, Rewards, Status
-from ..errors import UsageError
+from .answers import whole_number
 from .core import Game, GameInfo, Kernels
 from .stepping.defaults import everybody
 from .stepping.jit import kernel
@@ -90,12 +90,6 @@ def compact(state: Numbers, i: int, player: Player) -> str:
     return f"P{player} {played}/{rounds} {said}>"
 
 
-def _at_least(name: str, value: int, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise UsageError(f"highest_number: {name}={value!r} came; a whole number of at least {least} is needed.")
-    return int(value)
-
-
 def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> Game:
     """All players say a number 0..max_number at once; larger numbers win.
 
@@ -107,9 +101,9 @@ def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> G
     Raises:
         UsageError: not a whole number, or one below the least.
     """
-    high = _at_least("max_number", max_number, 1)
-    seats = _at_least("players", players, 2)
-    total = _at_least("rounds", rounds, 1)
+    high = whole_number("highest_number: max_number", max_number, 1)
+    seats = whole_number("highest_number: players", players, 2)
+    total = whole_number("highest_number: rounds", rounds, 1)
 
     def new_state(n: int) -> Numbers:
         counts = np.zeros((n, 2), np.int32)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import IllegalAction, UnknownName, UsageError
-from .answers import one_of, way_out
+from .answers import one_of, way_out, whole_number
 from .core import Game, GameInfo, Kernels
 from .stepping.defaults import everybody
 from .stepping.jit import kernel
@@ -253,12 +253,6 @@ def _parser(names: tuple[str, ...]) -> Callable[[Matches, int, str], Action]:
 # -- factory -----------------------------------------------------------------------------------------------------------
 
 
-def _at_least_one(name: str, value: Any, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-        raise UsageError(f"matrix: {name}={value!r} came; a whole number from 1 to {most:,} is needed.")
-    return int(value)
-
-
 # Longer than most: its arguments, what they mean, and the game that they make.
 def matrix(
     game: str | None = None, payoffs: Any = None, actions: Any = None, rounds: int = 10, memory: int = 10
@@ -277,7 +271,8 @@ def matrix(
         UnknownName: no such preset.
         UsageError: an invalid argument; the message names it.
     """
-    total, remembered = _at_least_one("rounds", rounds, 1_000_000), _at_least_one("memory", memory, LONGEST)
+    total = whole_number("matrix: rounds", rounds, 1, 1_000_000)
+    remembered = whole_number("matrix: memory", memory, 1, LONGEST)
     if payoffs is not None and game is not None:
         raise UsageError(f"matrix: game={game!r} and payoffs came together; give one of them.")
     if payoffs is None:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.answers import whole_number
 from ...envs.chess import fen as notation
 from ...envs.chess.moves import generate, has_move
 from ...envs.chess.position import WORDS, Position, copy, in_check, make
 from ...envs.stepping.jit import kernel
-from ...errors import UsageError
 
 __all__ = ["forced", "mating_moves"]
 
@@ -60,8 +60,7 @@ def mating_moves(fen: str, moves: int) -> list[str]:
         NotationError: the FEN cannot be read.
         UsageError: ``moves`` is not a whole number from 1 to 10.
     """
-    if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= MOST:
-        raise UsageError(f"moves={moves!r} is invalid; use a whole number from 1 to {MOST}.")
+    moves = whole_number("moves", moves, 1, MOST)
     plies = 2 * moves - 1
     positions, scratch = np.zeros((plies + 1, WORDS), np.uint64), np.zeros((plies + 1, 256), np.int32)
     start = notation.parse(fen)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...aliases import State
-from ...errors import UnknownName, UsageError
+from ...errors import UnknownName
+from ..answers import whole_number
 from ..core import Game, GameInfo, Kernels
 from . import fen as _fen
 from . import moves as _moves
@@ -68,8 +69,7 @@ def perft(fen: str, depth: int) -> int:
         NotationError: the FEN cannot be read.
         UsageError: the depth is not a whole number from 0 to 60.
     """
-    if isinstance(depth, bool) or not isinstance(depth, int) or not 0 <= depth <= 60:
-        raise UsageError(f"depth={depth!r} came; a whole number from 0 to 60 is needed.")
+    depth = whole_number("depth", depth, 0, 60)
     scratch = np.zeros((depth + 1, WORDS), np.uint64), np.zeros((depth + 1, 256), np.int32)
     return int(_moves.perft(_fen.parse(fen), depth, *scratch))
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ...aliases import Rewards, State
 from ...errors import StateError, UsageError
+from ..answers import whole_number
 from ..core import Game
 from ..state import NONE, Snapshot, copied_like, need_whole, put, received, rows_of, size, take
-from ..stepping.buffers import AUTORESET, Arrays, autoreset_index, illegal_limits, new_arrays, positive
+from ..stepping.buffers import AUTORESET, Arrays, autoreset_index, illegal_limits, new_arrays
 from .actions import ignored, read_options
 
 __all__ = ["Rows", "whole_seed"]
@@ -43,7 +44,7 @@ class Rows:
         max_cycles: int | None,
     ) -> None:
         mode = autoreset_index(autoreset_mode)
-        self.game, self.num_envs, self.num_players = game, positive("num_envs", num_envs), game.info.players
+        self.game, self.num_envs, self.num_players = game, whole_number("num_envs", num_envs, 1), game.info.players
         self.autoreset_mode = AUTORESET[mode]
         self.limits = illegal_limits(game, illegal, illegal_reward, max_cycles, mode)
         self.state: State = game.new_state(num_envs)

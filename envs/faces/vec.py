@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from ...aliases import TERMINATED, TRUNCATED, Mask, Rewards
 from ...errors import UsageError
+from ..answers import whole_number
 from ..core import Game
 from ..state import Snapshot, rows_of
-from ..stepping.buffers import BLOCK, RAISE, need_room, positive
+from ..stepping.buffers import BLOCK, RAISE, need_room
 from ..stepping.drivers import drivers
 from ..stepping.rng import mix64
 from .actions import refuse_illegal, whole_numbers
@@ -92,9 +93,9 @@ class VecEnv(Rows):
         illegal_reward: float | None = None,
         max_cycles: int | None = None,
     ) -> None:
-        need_room(game, positive("num_envs", num_envs))
+        need_room(game, whole_number("num_envs", num_envs, 1))
         super().__init__(game, num_envs, seed, autoreset_mode, illegal, illegal_reward, max_cycles)
-        self.num_threads = positive("num_threads", num_threads)
+        self.num_threads = whole_number("num_threads", num_threads, 1)
         self.metadata = {"name": game.info.id.replace("-", "_"), "autoreset_mode": self.autoreset_mode}
         self._sampler, self._draws = np.uint64(0), 0
         self._join()
@@ -233,7 +234,7 @@ class VecEnv(Rows):
                 (``Kernels.draw``: chess) then does so, and plays different games from the same seed.
         """
         self._need_start()
-        steps = positive("steps", steps)
+        steps = whole_number("steps", steps, 1)
         blocks = -(-self.num_envs // BLOCK)
         episodes = np.zeros(blocks, np.int64)
         returns = np.zeros((blocks, self.num_players), np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import UnknownName, UsageError
+from ..answers import whole_number
 from ..core import Game, GameInfo, Kernels
 from . import text
 from .record import start_from, to_sgf
@@ -54,8 +55,8 @@ def go(
     Raises:
         UsageError: any other value.
     """
-    side = _whole("size", size, MIN_SIZE, MAX_SIZE)
-    stones = _whole("handicap", handicap, 0, 9)
+    side = whole_number("go: size", size, MIN_SIZE, MAX_SIZE)
+    stones = whole_number("go: handicap", handicap, 0, 9)
     most = _handicaps(side)
     if stones == 1 or stones > most:
         ways = f"0 or 2 to {most}" if most else "0"
@@ -65,7 +66,7 @@ def go(
     points = (0.5 if stones else 7.5) if komi is None else _half("komi", komi, side * side)
     if superko not in SUPERKO:
         raise UnknownName("superko rule", str(superko), SUPERKO)
-    moves = _whole("max_moves", 2 * side * side if max_moves is None else max_moves, 2, MOST_MOVES)
+    moves = whole_number("go: max_moves", 2 * side * side if max_moves is None else max_moves, 2, MOST_MOVES)
     rule = SUPERKO.index(superko)
     # A search of the hash table ends at a free slot, so the table stays less than three quarters full.
     slots = 4 if rule == SIMPLE else 1 << (4 * (moves + 1) // 3).bit_length()
@@ -126,12 +127,6 @@ def _rules(size: int, komi: float, handicap: int, superko: str, max_moves: int) 
         "player's area is its stones and the empty points that reach only them; stones that could be captured count "
         f"as alive. White gets {komi:g} points of komi; the larger area wins."
     )
-
-
-def _whole(name: str, value: object, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
-        raise UsageError(f"go: {name}={value!r} is not a whole number from {least} to {most}.")
-    return int(value)
 
 
 def _half(name: str, value: object, most: int) -> float:

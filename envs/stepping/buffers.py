@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, Action
 from ...errors import UnknownName, UsageError
+from ..answers import whole_number
 from ..core import Game
 
 __all__ = [
@@ -26,7 +27,6 @@ __all__ = [
     "illegal_limits",
     "need_room",
     "new_arrays",
-    "positive",
 ]
 
 POLICIES = ("lose", "raise", "resample", "noop")
@@ -116,7 +116,7 @@ def illegal_limits(
         raise UsageError(f"illegal_reward={illegal_reward!r} came; a finite number is needed.")
     if max_cycles is None:
         max_cycles = 4 * game.info.max_cycles if illegal == "noop" and not fails else 2**31 - 1
-    return Limits(POLICIES.index(illegal), float(illegal_reward), positive("max_cycles", max_cycles), autoreset)
+    return Limits(POLICIES.index(illegal), float(illegal_reward), whole_number("max_cycles", max_cycles, 1), autoreset)
 
 
 def idle_action(game: Game) -> Action:
@@ -131,17 +131,6 @@ def packed_words(game: Game) -> int:
         return 0
     words = -(-game.info.num_actions // 64)
     return words + -(-words // 64)
-
-
-def positive(name: str, value: Any) -> int:
-    """``value`` as an int.
-
-    Raises:
-        UsageError: not a whole number of at least 1.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise UsageError(f"{name}={value!r} came; a whole number of at least 1 is needed.")
-    return int(value)
 
 
 def autoreset_index(autoreset_mode: Any) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import UsageError
-from ..stepping.buffers import positive
+from ..answers import whole_number
 from .core import Plain, TextGame, is_sayable, text_game
 
 __all__ = ["PRINTABLE", "height", "highest_string"]
@@ -50,9 +50,9 @@ def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2,
     Raises:
         UsageError: not a positive number, another number of players, or an unusable alphabet.
     """
-    longest, seats, total = positive("length", length), positive("players", players), positive("rounds", rounds)
-    if not 2 <= seats <= 8:
-        raise UsageError(f"highest_string: players={players!r} came; 2 to 8 can play.")
+    longest = whole_number("highest_string: length", length, 1)
+    total = whole_number("highest_string: rounds", rounds, 1)
+    seats = whole_number("highest_string: players", players, 2, 8)
     letters = "".join(sorted(set(str(alphabet))))
     if len(letters) < 2 or not all(map(is_sayable, letters)):
         raise UsageError(
