@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError, UsageError
+from .answers import whole_number
 from .core import Game, GameInfo, GameRecord, Kernels
-from .replay.sgf import escaped
+from .replay.sgf import commented, sgf_text
 from .stepping.jit import kernel
 from .stepping.machine import store_word
 from .stepping.rng import Word, word
@@ -274,31 +275,27 @@ def play_moves(state: Boards, i: int, moves: Any) -> None:
 def to_sgf(record: GameRecord) -> str:
     """One game as SGF (GM[11]), for Hex programs: B is X, W is O."""
     state, size = record.start, int(record.start.facts[0, SIZE])
-    names = [escaped(name, simple=True) for name in record.players]
     result = "B+" if record.returns[0] > 0 else "W+" if record.returns[1] > 0 else "?"
     if record.illegal is not None:
         result = "WB"[record.illegal] + "+F"
-    parts = [f"(;FF[4]GM[11]CA[UTF-8]AP[coterie]SZ[{size}]PB[{names[0]}]PW[{names[1]}]RE[{result}]"]
-    for color, property_name in ((1, "AB"), (2, "AW")):
-        cells = [action_to_text(state, 0, int(cell)) for cell in np.flatnonzero(state.stones[0] == color)]
-        parts.append(property_name * bool(cells) + "".join(f"[{cell}]" for cell in cells))
     player = int(state.facts[0, MOVER])
-    if player == 1 or any(parts[1:]):
-        parts.append(f"PL[{'BW'[player]}]")
-    behind = record.comments.get(len(record.actions), "")  # an answer that was no legal move
-    if record.illegal is not None:
-        behind = f"{'BW'[record.illegal]} answered illegally. {behind}".strip()
-    if behind and not record.actions:
-        parts.append(f"C[{escaped(behind)}]")
-    for turn, actions in enumerate(record.actions):
+    stones = [
+        [action_to_text(state, 0, int(cell)) for cell in np.flatnonzero(state.stones[0] == color)] for color in (1, 2)
+    ]
+    comment, comments = commented(record, len(record.actions))
+    root = {
+        "SZ": str(size),
+        **dict(zip(("PB", "PW", "RE"), (*record.players, result), strict=True)),
+        "C": comment,
+        **dict(zip(("AB", "AW"), stones, strict=True)),
+        "PL": "BW"[player] if player == 1 or any(stones) else "",
+    }
+    moves = []
+    for actions, said in zip(record.actions, comments, strict=True):
         text = action_to_text(state, 0, actions[player])
-        parts.append(f"\n;{'BW'[player]}[{'swap-pieces' if text == 'swap' else text}]")
-        said = record.comments.get(turn, "")
-        if turn + 1 == len(record.actions):
-            said = f"{said}\n{behind}".strip()
-        parts.append(f"C[{escaped(said)}]" * bool(said))
+        moves.append((player, "swap-pieces" if text == "swap" else text, said))
         player = 1 - player
-    return "".join(parts) + ")\n"
+    return sgf_text(11, root, moves)
 
 
 def hex(size: int = 11, swap: bool = False) -> Game:
@@ -311,11 +308,9 @@ def hex(size: int = 11, swap: bool = False) -> Game:
     Raises:
         UsageError: another size, or a swap that is not a bool.
     """
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not SMALLEST <= size <= LARGEST:
-        raise UsageError(f"hex: size={size!r} came; a whole number from {SMALLEST} to {LARGEST} is needed.")
+    size = whole_number("hex: size", size, SMALLEST, LARGEST)
     if not isinstance(swap, bool):
         raise UsageError(f"hex: swap={swap!r} came; true or false is needed.")
-    size = int(size)
     cells = size * size
 
     def new_state(n: int) -> Boards:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...aliases import RUNNING, TRUNCATED, Action
+from ...aliases import RUNNING, TRUNCATED, Action, Player
 from ...errors import NotationError, UsageError
-from ...version import __version__
 from ..core import GameRecord
-from ..replay.sgf import escaped
+from ..replay.sgf import commented, sgf_text
 from ..state import take
 from .position import point, score, set_up, size_of, stones
 from .rules import FINE, ILLEGAL, Boards, cell_of, step, verdict
@@ -23,32 +22,21 @@ __all__ = ["start_from", "to_sgf", "write_sgf"]
 
 def write_sgf(game: SgfGame) -> str:
     """A record as SGF text; a line ends after a move with a comment, and else when it has 60 characters."""
-    size = game.size
-    properties = [("FF", "4"), ("GM", "1"), ("CA", "UTF-8"), ("AP", f"coterie:{__version__}"), ("SZ", str(size))]
-    if game.komi is not None:
-        properties.append(("KM", f"{game.komi:g}"))
-    if game.handicap:
-        properties.append(("HA", str(game.handicap)))
-    names = zip(("PB", "PW", "RU", "RE"), (*game.players, game.rules, game.result), strict=True)
-    properties += [(name, escaped(value, simple=True)) for name, value in names if value]
-    properties += [(name, escaped(value, simple=True)) for name, value in game.others.items()]
-    if game.comment:
-        properties.append(("C", escaped(game.comment)))
-    head = "".join(f"{name}[{value}]" for name, value in properties)
-    for name, stones_there in (("AB", game.black), ("AW", game.white)):
-        if stones_there:
-            head += name + "".join(f"[{_letters(size, a)}]" for a in stones_there)
+    points = [_letters(game.size, action) for action in range(game.size**2 + 1)]
     first = game.moves[0].player if game.moves else game.to_move
-    if game.black or game.white or first != game.to_move:
-        head += f"PL[{'BW'[game.to_move]}]"
-    body, line = [f"(;{head}"], ""
-    for move in game.moves:
-        line += f";{'BW'[move.player]}[{_letters(size, move.action)}]"
-        if move.comment:
-            line += f"C[{escaped(move.comment)}]"
-        if move.comment or len(line) >= 60:
-            body, line = [*body, line], ""
-    return "\n".join([*body, line]).rstrip("\n") + ")\n"
+    turned = game.black or game.white or first != game.to_move
+    root = {
+        "SZ": str(game.size),
+        "KM": "" if game.komi is None else f"{game.komi:g}",
+        "HA": str(game.handicap or ""),
+        **dict(zip(("PB", "PW", "RU", "RE"), (*game.players, game.rules, game.result), strict=True)),
+        **game.others,
+        "C": game.comment,
+        "AB": [points[action] for action in game.black],
+        "AW": [points[action] for action in game.white],
+        "PL": "BW"[game.to_move] if turned else "",
+    }
+    return sgf_text(1, root, [(move.player, points[move.action], move.comment) for move in game.moves])
 
 
 def _letters(size: int, action: Action) -> str:
@@ -75,9 +63,9 @@ def to_sgf(record: GameRecord) -> str:
         white=tuple(a for a, stone in enumerate(there) if stone == "O"),
         to_move=int(facts["mover"]),
     )
-    moves: list[SgfMove] = []
+    moves: list[tuple[Player, Action]] = []
     rewards = np.zeros(2, np.float32)
-    for turn, actions in enumerate(record.actions):
+    for actions in record.actions:
         player = int(facts["mover"])
         action = int(actions[player])
         pass_or_fine = action == size * size or (
@@ -85,17 +73,11 @@ def to_sgf(record: GameRecord) -> str:
         )
         if facts["over"] or not pass_or_fine:
             break  # an illegal answer that ended the game is not a move
-        moves.append(SgfMove(player, action, record.comments.get(turn, "")))
+        moves.append((player, action))
         step(state, 0, np.array([action, action], np.int32), rewards)
-    said = record.comments.get(len(moves), "") if len(moves) < len(record.actions) or record.illegal is not None else ""
-    if record.illegal is not None:
-        said = f"{'BW'[record.illegal]} answered illegally. {said}".strip()
-    if said and moves:
-        last = moves.pop()
-        moves.append(replace(last, comment=f"{last.comment}\n{said}".strip()))
-    elif said:
-        game = replace(game, comment=said)
-    return write_sgf(replace(game, moves=tuple(moves), result=_result(record, state)))
+    comment, comments = commented(record, len(moves))
+    played = tuple(SgfMove(*move, said) for move, said in zip(moves, comments, strict=True))
+    return write_sgf(replace(game, moves=played, comment=comment, result=_result(record, state)))
 
 
 def _result(record: GameRecord, state: Boards) -> str:

@@ -17,6 +17,7 @@ from coterie.envs.core import GameRecord
 from coterie.envs.hex import board, connect, neighbours, root
 from coterie.envs.testing import CHECKS, transcript
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError, UsageError
+from coterie.version import __version__
 
 SIZES = (3, 4, 5, 7)
 GAMES = {(size, swap): make_game("hex-v0", size=size, swap=swap) for size in SIZES for swap in (False, True)}
@@ -321,8 +322,8 @@ def test_a_game_is_saved_as_sgf():
     game = GAMES[4, True]
     played = record(game, begin(game), ["c1", "swap", "b2"], returns=(0.0, 0.0), status=0, comments={2: "why [not]?"})
     assert game.formats[".sgf"](played) == (
-        "(;FF[4]GM[11]CA[UTF-8]AP[coterie]SZ[4]PB[a [bold\\] \\\\ name]PW[random]RE[?]\n"
-        ";B[c1]\n;W[swap-pieces]\n;B[b2]C[why [not\\]?])\n"
+        f"(;FF[4]GM[11]CA[UTF-8]AP[coterie:{__version__}]SZ[4]PB[a [bold\\] \\\\ name]PW[random]RE[?]\n"
+        ";B[c1];W[swap-pieces];B[b2]C[why [not\\]?])\n"
     )
     played = record(game, play(game, "a1", "d4", "b1"), ["c3"], returns=(-1.0, 0.0), status=1, illegal=0)
     assert game.formats[".sgf"](played).endswith("RE[W+F]AB[a1][b1]AW[d4]PL[W]\n;W[c3]C[B answered illegally.])\n")
