@@ -8,19 +8,11 @@ The file is longer than most: it holds all checks together with the random play 
 
 from __future__ import annotations
 
-import contextlib
-import copy
-import importlib.util
 import inspect
-import io
 import math
-import pickle
 import string
-import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import islice
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,35 +20,18 @@ import numpy as np
 from ...aliases import RUNNING, TERMINATED, TRUNCATED
 from ...errors import ActionError
 from ..core import Game
-from ..faces.aec import AECGame
-from ..faces.pairs import PairTable
 from ..faces.parallel import ParallelGame
-from ..faces.render import render_modes
 from ..faces.vec import VecEnv
-from ..registry import list_envs, spec
 from ..state import from_bytes, layout_hash, take, to_bytes
 from ..stepping.drivers import shares_loops
 from ..stepping.jit import disabled
 from ..stepping.rng import below, episode_seed, word
 from ..words import TextGame
-from .words import FARAMA_WARNINGS, check_words
+from .play import actors, check_copies, check_determinism, check_pettingzoo, equal, given
+from .words import check_words
 from .worlds import check_world
 
-__all__ = ["CHECKS", "FARAMA_WARNINGS", "check_game", "transcript"]
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
-    if isinstance(a, tuple | list):
-        return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b)
-    return bool(a == b)
-
-
-def _draw(game: Game) -> str | None:
-    return spec(game.info.id).draw if game.info.id in list_envs() else None
+__all__ = ["CHECKS", "check_game", "transcript"]
 
 
 def _random_actions(game: Game, state: Any, i: int, seed: int, turn: int) -> list[int]:
@@ -76,15 +51,10 @@ SEATS = 4
 """Seats that a check examines per tick in games of more than 8 players; the next tick takes others."""
 
 
-def _seats(game: Game) -> int:
-    """How many players act in a turn."""
-    return game.info.players if game.info.simultaneous else 1
-
-
 def _plays(game: Game, plays: int) -> Iterator[Iterator[tuple[Any, list[int], np.ndarray[Any, Any] | None, int]]]:
     """Random games, seed by seed: fewer and shorter ones if many players act in a turn."""
-    plays = max(2, min(plays, WORK // (60 * _seats(game))))
-    turns = max(20, WORK // (plays * _seats(game)))
+    plays = max(2, min(plays, WORK // (60 * actors(game))))
+    turns = max(20, WORK // (plays * actors(game)))
     return (islice(_play(game, seed), turns) for seed in range(plays))
 
 
@@ -240,64 +210,6 @@ def _accepts(game: Game, state: Any, text: str) -> bool:
     return True
 
 
-def _cycle(env: AECGame, seed: int, turn: int) -> Any:
-    """One documented AEC step with a random legal action; returns everything observed."""
-    observation, reward, terminated, truncated, info = env.last()
-    action = None
-    if not (terminated or truncated):
-        legal = np.flatnonzero(env.table.mask(env.possible_agents.index(env.agent_selection)))
-        drawn = below(np.uint64(word(np.uint64(seed), turn)), max(1, len(legal)))
-        action = _given(env, int(legal[drawn]) if len(legal) else 0)
-    seen = (env.agent_selection, observation, reward, terminated, truncated, copy.deepcopy(info), action)
-    env.step(action)
-    return (*seen, dict(env.rewards), dict(env.terminations), list(env.agents))
-
-
-def _given(env: AECGame | ParallelGame, action: int) -> Any:
-    """An action number in the form that the face takes."""
-    return env.table.verbs.pair(action) if isinstance(env.table, PairTable) else action
-
-
-def check_determinism(game: Game) -> None:
-    """The same seed gives the same games: 500 cycles, or ticks of up to 24 agents, with resets in between."""
-    first, second = AECGame(game), AECGame(game)
-    for env in (first, second):
-        env.reset(seed=7)
-    for turn in range(500 * min(_seats(game), 24)):
-        assert _equal(_cycle(first, 7, turn), _cycle(second, 7, turn)), f"the games differ in cycle {turn}"
-        if not first.agents:
-            first.reset()
-            second.reset()
-
-
-def check_copies(game: Game) -> None:
-    """Copies by clone, deepcopy, pickle and get_state / set_state in mid-game are equal and independent."""
-    ways: list[Callable[[AECGame], AECGame]] = [AECGame.clone, copy.deepcopy, lambda e: _through_bytes(game, e)]
-    if game.info.id in list_envs():
-        ways.append(lambda e: pickle.loads(pickle.dumps(e)))
-    seats = min(_seats(game), 24)
-    for way in ways:
-        for stop in range(0, 6 * (1 + seats // 2), 1 + seats // 2):
-            env = AECGame(game)
-            env.reset(seed=3)
-            for turn in range(stop):
-                if env.agents:
-                    _cycle(env, 3, turn)
-            twin = way(env)
-            for turn in range(stop, stop + 20 * (1 + seats // 4)):
-                if not env.agents:
-                    break
-                assert _equal(_cycle(env, 3, turn), _cycle(twin, 3, turn)), f"a copy differs in cycle {turn}"
-            assert env.agents == twin.agents
-
-
-def _through_bytes(game: Game, env: AECGame) -> AECGame:
-    other = AECGame(game)
-    other.reset(seed=99)
-    other.set_state(to_bytes(game, env.get_state()))
-    return other
-
-
 def check_batched(game: Game) -> None:
     """Row i of a batch seeded s plays the same games as a single environment seeded s + i, restarts included."""
     n, info = 6, game.info
@@ -312,7 +224,7 @@ def check_batched(game: Game) -> None:
         _, rewards, terminated, truncated, _ = vec.step(actions)
         for i, env in enumerate(singles):
             here = _numbers(env)
-            played = dict(zip(env.agents, (_given(env, a) for a in seats[i, here].tolist()), strict=True))
+            played = dict(zip(env.agents, (given(env, a) for a in seats[i, here].tolist()), strict=True))
             seen, won, ended, cut, _ = env.step(played)
             assert list(won.values()) == rewards[i, here].tolist(), f"rewards differ in row {i}, turn {turn}"
             assert list(ended.values()) == np.broadcast_to(terminated[i], info.players)[here].tolist()
@@ -335,7 +247,7 @@ def _numbers(env: ParallelGame) -> list[int]:
 
 
 def _check_rollout(game: Game) -> None:
-    size = math.prod(game.info.observation_shape) * np.dtype(game.info.observation_dtype).itemsize * _seats(game)
+    size = math.prod(game.info.observation_shape) * np.dtype(game.info.observation_dtype).itemsize * actors(game)
     n, steps = max(2, min(600, (20 << 20) // size)), 25
     stepped, rolled = VecEnv(game, n, seed=5), VecEnv(game, n, seed=5, num_threads=2)
     episodes, returns = 0, np.zeros(game.info.players)
@@ -409,7 +321,7 @@ def _check_step_legal(game: Game) -> None:
             int(game.kernels.step_legal(at_once, 0, np.array(actions, np.int32), paid[1], packed)),
         ]
         assert then[0] == then[1], f"step returns {then[0]}, step_legal {then[1]}"
-        assert _equal(apart, at_once), "step_legal and step leave different rows"
+        assert equal(apart, at_once), "step_legal and step leave different rows"
         assert np.array_equal(*paid), f"step pays {paid[0]}, step_legal {paid[1]}"
         if then[0] == RUNNING:
             mask = np.unpackbits(packed.view(np.uint8), bitorder="little")[: game.info.num_actions]
@@ -423,48 +335,11 @@ def check_state(game: Game) -> None:
     vec.reset()
     vec.random_rollout(2)
     whole = vec.get_state()
-    assert _equal(from_bytes(game, to_bytes(game, whole)), whole), "a snapshot changes in a round trip through bytes"
-    assert _equal(from_bytes(game, to_bytes(game, whole.state)), whole.state), (
+    assert equal(from_bytes(game, to_bytes(game, whole)), whole), "a snapshot changes in a round trip through bytes"
+    assert equal(from_bytes(game, to_bytes(game, whole.state)), whole.state), (
         "bare rows change in a round trip through bytes"
     )
     assert layout_hash(whole.state) == layout_hash(game.new_state(1))
-
-
-def check_pettingzoo(game: Game) -> None:
-    """PettingZoo's own tests: api, seed, parallel, state, max_cycles (if games are long enough) and render."""
-    draw = _draw(game)
-
-    env = partial(AECGame, game, draw=draw)
-    parallel_env = partial(ParallelGame, game, draw=draw)
-
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        for message in FARAMA_WARNINGS:
-            warnings.filterwarnings("ignore", message=message)
-        from pettingzoo.test import (
-            api_test,
-            max_cycles_test,
-            parallel_api_test,
-            parallel_seed_test,
-            render_test,
-            seed_test,
-            state_test,
-        )
-
-        cycles = max(2, 200 // max(1, _seats(game) // 4))
-        api_test(env(), num_cycles=cycles)
-        api_test(AECGame(game, checked=False), num_cycles=cycles)
-        seed_test(env, num_cycles=cycles // 2)
-        parallel_api_test(parallel_env(), num_cycles=cycles)
-        parallel_seed_test(parallel_env, num_cycles=cycles // 2)
-        if game.whole is not None:
-            state_test(env(), parallel_env(), num_cycles=10)
-        if game.info.simultaneous and game.info.max_cycles > 4:
-            # It samples without masks, so an illegal action must not end the game early.
-            policy = None if game.info.is_world else "resample"
-            faces = {"env": partial(env, illegal=policy), "parallel_env": partial(parallel_env, illegal=policy)}
-            max_cycles_test(SimpleNamespace(**faces))
-        if "rgb_array" not in render_modes(draw) or importlib.util.find_spec("pygame"):
-            render_test(env)
 
 
 CHECKS: dict[str, Callable[[Game], None]] = {

@@ -1,18 +1,13 @@
-"""Conformance checks of games of words, which ``check_game`` runs instead of the checks on kernels.
+"""Conformance checks of games of words, which ``check_game`` runs instead of those on kernels.
 
 Each check raises AssertionError.
 """
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import io
 import json
-import pickle
-import warnings
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,52 +16,18 @@ from ...aliases import RUNNING
 from ...errors import ActionError
 from ..faces.aec import AECGame
 from ..faces.parallel import ParallelGame
-from ..registry import list_envs
-from ..state import from_bytes, to_bytes
 from ..words import TextGame
 from ..words.core import LONGEST
 from ..words.vec import TextVec
+from .play import check_copies, check_determinism, check_pettingzoo
 
-__all__ = ["FARAMA_WARNINGS", "check_words"]
-
-FARAMA_WARNINGS = (
-    "Observation is not a NumPy array",
-    "Observation is not NumPy array",
-    "Observation numpy array is all zeros",
-    "Observation is a single number",
-    "Observation has more than 3 dimensions",
-    "Action mask numpy array is all zeros",
-    "Action mask is not a NumPy array",
-    "Action space for each agent probably should be",
-    "State space for each environment probably should be",
-    "State is not NumPy array",
-    "Observation space for each agent probably should be",
-    "The observation contains negative numbers",
-    "Agent's minimum observation space value",
-    "Agent's maximum observation space value",
-    ".* ignores the reset option 'options'",
-    "The old environment creation API has been deprecated",
-    "We recommend agents to be named",
-)
-"""Warnings of PettingZoo's test functions about behaviour that its documentation describes."""
-
-
-class _Told(str):
-    """A str with ``dtype``, which PettingZoo's api_test reads from an observation."""
-
-    dtype = np.dtype(str)
-
-
-class _AEC(AECGame):
-    """For PettingZoo's api_test."""
-
-    def observe(self, agent: str) -> Any:
-        return _Told(super().observe(agent))
+__all__ = ["check_words"]
 
 
 def check_words(game: TextGame) -> None:
     """Every check of a game of words."""
-    for check in (_check_rules, _check_messages, _check_copies, _check_faces, _check_pettingzoo):
+    checks = (_check_rules, _check_messages, check_determinism, check_copies, _check_faces, check_pettingzoo)
+    for check in checks:
         check(game)
 
 
@@ -149,50 +110,6 @@ def _check_messages(game: TextGame) -> None:
                 assert vec.status[0] == RUNNING, f"{message!r} ended the game under noop"
 
 
-def _cycle(env: AECGame, seed: int, turn: int) -> Any:
-    """One step with a random message; returns everything observed."""
-    seen = env.last()
-    message = None
-    if not (seen[2] or seen[3]):
-        seat = env.possible_agents.index(env.agent_selection)
-        assert isinstance(env.game, TextGame)
-        asked = seat in env.game.asked(env.table.state[0])
-        message = env.game.sample(env.table.state[0], seat, np.random.default_rng([seed, turn])) if asked else ""
-    first = (env.agent_selection, copy.deepcopy(seen), message)
-    env.step(message)
-    return (*first, dict(env.rewards), dict(env.terminations), dict(env.truncations), list(env.agents))
-
-
-def _through_bytes(game: TextGame, env: AECGame) -> AECGame:
-    other = AECGame(game)
-    other.reset(seed=99)
-    blob = to_bytes(game, env.get_state())
-    assert to_bytes(game, from_bytes(game, blob)) == blob, "a snapshot changes in a round trip through bytes"
-    other.set_state(blob)
-    return other
-
-
-def _check_copies(game: TextGame) -> None:
-    """The same seed gives the same games; copies by clone, deepcopy, pickle and bytes are equal and independent."""
-    ways: list[Callable[[AECGame], AECGame]] = [AECGame.clone, copy.deepcopy, lambda e: _through_bytes(game, e)]
-    if game.info.id in list_envs():
-        ways.append(lambda e: pickle.loads(pickle.dumps(e)))
-    for way in ways:
-        for stop in range(6):
-            env, again = AECGame(game), AECGame(game)
-            for one in (env, again):
-                one.reset(seed=3)
-            for turn in range(stop):
-                if env.agents:
-                    assert _cycle(env, 3, turn) == _cycle(again, 3, turn), f"the games differ in cycle {turn}"
-            twin = way(env)
-            for turn in range(stop, stop + 200):
-                if not env.agents:
-                    break
-                assert _cycle(env, 3, turn) == _cycle(twin, 3, turn), f"a copy differs in cycle {turn}"
-            assert env.agents == twin.agents
-
-
 def _check_faces(game: TextGame) -> None:
     """AEC, parallel and batched play the same games, restarts included."""
     vec, aec, parallel = TextVec(game, 3, seed=11), AECGame(game), ParallelGame(game)
@@ -219,34 +136,3 @@ def _check_faces(game: TextGame) -> None:
         if not parallel.agents:
             aec.reset()
             seen, _ = parallel.reset()
-
-
-def _check_pettingzoo(game: TextGame) -> None:
-    """PettingZoo's own tests: api, seed, parallel, max_cycles (if games are long enough) and render."""
-
-    def env(render_mode: str | None = None, max_cycles: int | None = None) -> AECGame:
-        return _AEC(game, render_mode=render_mode, max_cycles=max_cycles)
-
-    def parallel_env(render_mode: str | None = None, max_cycles: int | None = None) -> ParallelGame:
-        return ParallelGame(game, render_mode=render_mode, max_cycles=max_cycles)
-
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        for message in FARAMA_WARNINGS:
-            warnings.filterwarnings("ignore", message=message)
-        from pettingzoo.test import (
-            api_test,
-            max_cycles_test,
-            parallel_api_test,
-            parallel_seed_test,
-            render_test,
-            seed_test,
-        )
-
-        api_test(env(), num_cycles=100)
-        api_test(_AEC(game, checked=False), num_cycles=100)
-        seed_test(env, num_cycles=50)
-        parallel_api_test(parallel_env(), num_cycles=100)
-        parallel_seed_test(parallel_env, num_cycles=50)
-        if game.info.simultaneous and game.info.max_cycles > 4:
-            max_cycles_test(SimpleNamespace(env=env, parallel_env=parallel_env))
-        render_test(env)
