@@ -5,42 +5,7 @@ This module does not import ``wrapper``, which needs PettingZoo; import it separ
 
 from __future__ import annotations
 
-from .modes import (
-    Families,
-    Groups,
-    Kinship,
-    Matrix,
-    Pedigree,
-    Prestige,
-    Relatedness,
-    Teams,
-    partition,
-    prestige,
-    related_child,
-    share,
-    share_labels,
-    share_matrix,
-    share_relatives,
-    shares,
-    shuffle_labels,
-)
+from . import modes
+from .modes import *  # noqa: F403
 
-__all__ = [
-    "Families",
-    "Groups",
-    "Kinship",
-    "Matrix",
-    "Pedigree",
-    "Prestige",
-    "Relatedness",
-    "Teams",
-    "partition",
-    "prestige",
-    "related_child",
-    "share",
-    "share_labels",
-    "share_matrix",
-    "share_relatives",
-    "shares",
-    "shuffle_labels",
-]
+__all__ = modes.__all__

@@ -17,9 +17,10 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,7 +122,38 @@ def shares(mode: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Teams:
+class _Mode(ABC, Generic[Item]):
+    """A mode that makes its tables once for each number of players."""
+
+    _made: dict[int, Item] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def _once(self, players: int) -> Item:
+        if players not in self._made:
+            self._made[players] = self._make(players)
+        return self._made[players]
+
+    @abstractmethod
+    def _make(self, players: int) -> Item:
+        """What ``_once`` keeps."""
+
+
+class _Labelled(_Mode[Tables]):
+    """A mode in which players with the same label share a pool."""
+
+    def tables(self, players: int) -> Tables:
+        """([P] labels 0..L-1 or -1, [L] pooled parts) as ``share_labels`` takes them."""
+        return self._once(players)
+
+    def shared(self, rewards: Floats, alive: Bools) -> Floats:
+        """As ``Kinship.shared``."""
+        out = np.empty_like(rewards)
+        labels, pct = self.tables(rewards.shape[1])
+        pool_rows(rewards, labels, pct, alive, np.empty((len(pct), 3)), out)
+        return out
+
+
+@dataclass(frozen=True)
+class Teams(_Labelled):
     """Each player keeps (1 - p) of its reward; the rest is pooled and split over its team, including the earner.
 
     Attributes:
@@ -133,7 +165,6 @@ class Teams:
     labels: Labels | None = None
     size: int | None = None
     p: float = 0.5
-    _made: dict[int, Tables] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if (self.labels is None) == (self.size is None):
@@ -144,21 +175,12 @@ class Teams:
         else:
             check_count("size", self.size)
 
-    def tables(self, players: int) -> Tables:
-        """([P] labels 0..L-1 or -1, [L] pooled parts) as ``share_labels`` takes them."""
-
-        def make() -> Tables:
-            if self.size is not None:
-                numbers = np.arange(players, dtype=np.int64) // self.size
-            else:
-                numbers, _ = numbered(self.labels, players)
-            return numbers, np.full(numbers.max(initial=-1) + 1, float(self.p))
-
-        return _once(self._made, players, make)
-
-    def shared(self, rewards: Floats, alive: Bools) -> Floats:
-        """As ``Kinship.shared``."""
-        return _pooled(rewards, alive, *self.tables(rewards.shape[1]))
+    def _make(self, players: int) -> Tables:
+        if self.size is not None:
+            numbers = np.arange(players, dtype=np.int64) // self.size
+        else:
+            numbers, _ = numbered(self.labels, players)
+        return numbers, np.full(numbers.max(initial=-1) + 1, float(self.p))
 
     def named(self, agents: Sequence[str]) -> Teams:
         """As ``Kinship.named``."""
@@ -166,7 +188,7 @@ class Teams:
 
 
 @dataclass(frozen=True)
-class Families:
+class Families(_Labelled):
     """Random teams: a random partition of the players, the same for the same seed.
 
     Attributes:
@@ -180,7 +202,6 @@ class Families:
     number: int | None = None
     p: float = 0.5
     seed: int = 0
-    _made: dict[int, Tables] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if (self.size is None) == (self.number is None):
@@ -190,23 +211,14 @@ class Families:
         if not is_whole(self.seed) or not 0 <= self.seed < 1 << 64:
             raise UsageError(f"seed={self.seed!r} must be a whole number from 0 to 2**64 - 1.")
 
-    def tables(self, players: int) -> Tables:
-        """([P] labels 0..L-1, [L] pooled parts) as ``share_labels`` takes them."""
-
-        def make() -> Tables:
-            labels = np.arange(players, dtype=np.int64)
-            if self.size is not None:
-                partition(labels, self.size, np.uint64(self.seed), 0)
-            else:
-                labels %= self.number or 1
-                shuffle_labels(labels, np.uint64(self.seed), 0)
-            return labels, np.full(labels.max(initial=-1) + 1, float(self.p))
-
-        return _once(self._made, players, make)
-
-    def shared(self, rewards: Floats, alive: Bools) -> Floats:
-        """As ``Kinship.shared``."""
-        return _pooled(rewards, alive, *self.tables(rewards.shape[1]))
+    def _make(self, players: int) -> Tables:
+        labels = np.arange(players, dtype=np.int64)
+        if self.size is not None:
+            partition(labels, self.size, np.uint64(self.seed), 0)
+        else:
+            labels %= self.number or 1
+            shuffle_labels(labels, np.uint64(self.seed), 0)
+        return labels, np.full(labels.max(initial=-1) + 1, float(self.p))
 
     def named(self, agents: Sequence[str]) -> Families:
         """As ``Kinship.named``."""
@@ -214,7 +226,7 @@ class Families:
 
 
 @dataclass(frozen=True)
-class Groups:
+class Groups(_Labelled):
     """Teams with a separate pooled part for each.
 
     Attributes:
@@ -224,7 +236,6 @@ class Groups:
 
     labels: Labels
     pct: Mapping[Any, float] | Sequence[float]
-    _made: dict[int, Tables] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", labels_of(self.labels))
@@ -236,23 +247,14 @@ class Groups:
             check_part(f"pct of group {label!r}", part)
         object.__setattr__(self, "pct", table)
 
-    def tables(self, players: int) -> Tables:
-        """([P] labels 0..L-1 or -1, [L] pooled parts) as ``share_labels`` takes them."""
-
-        def make() -> Tables:
-            numbers, names = numbered(self.labels, players)
-            pct = dict(self.pct)  # type: ignore[arg-type]
-            for name in names:
-                if name not in pct:
-                    known = ", ".join(map(repr, pct)) or "none"
-                    raise UsageError(f"Group {name!r} has no pct. These groups have one: {known}.")
-            return numbers, np.array([pct[name] for name in names], np.float64)
-
-        return _once(self._made, players, make)
-
-    def shared(self, rewards: Floats, alive: Bools) -> Floats:
-        """As ``Kinship.shared``."""
-        return _pooled(rewards, alive, *self.tables(rewards.shape[1]))
+    def _make(self, players: int) -> Tables:
+        numbers, names = numbered(self.labels, players)
+        pct = dict(self.pct)  # type: ignore[arg-type]
+        for name in names:
+            if name not in pct:
+                known = ", ".join(map(repr, pct)) or "none"
+                raise UsageError(f"Group {name!r} has no pct. These groups have one: {known}.")
+        return numbers, np.array([pct[name] for name in names], np.float64)
 
     def named(self, agents: Sequence[str]) -> Groups:
         """As ``Kinship.named``."""
@@ -260,7 +262,7 @@ class Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(_Mode[Floats]):
     """r' = K r: ``K[i, j]`` is the part of j's reward that i receives. The sum is conserved if all columns sum to 1.
 
     Attributes:
@@ -270,7 +272,6 @@ class Matrix:
 
     weights: Square
     normalise: bool = True
-    _made: dict[int, Floats] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, Mapping):
@@ -284,18 +285,17 @@ class Matrix:
 
     def table(self, players: int) -> Floats:
         """[P, P] K, normalised if ``normalise``, as ``share_matrix`` takes it."""
+        return self._once(players)
 
-        def make() -> Floats:
-            weights = of_size("The sharing matrix", self.weights, players)
-            if not self.normalise:
-                return weights
-            largest = weights.max(1, keepdims=True, initial=0.0)
-            scaled = np.divide(weights, largest, out=np.zeros_like(weights), where=largest > 0)  # sums stay finite
-            sums = scaled.sum(1, keepdims=True)
-            K: Floats = np.divide(scaled, sums, out=scaled, where=sums > 0)
-            return K
-
-        return _once(self._made, players, make)
+    def _make(self, players: int) -> Floats:
+        weights = of_size("The sharing matrix", self.weights, players)
+        if not self.normalise:
+            return weights
+        largest = weights.max(1, keepdims=True, initial=0.0)
+        scaled = np.divide(weights, largest, out=np.zeros_like(weights), where=largest > 0)  # sums stay finite
+        sums = scaled.sum(1, keepdims=True)
+        K: Floats = np.divide(scaled, sums, out=scaled, where=sums > 0)
+        return K
 
     def shared(self, rewards: Floats, alive: Bools) -> Floats:
         """As ``Kinship.shared``."""
@@ -311,7 +311,7 @@ class Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Relatedness:
+class Relatedness(_Mode[Floats]):
     """Inclusive fitness: r_i' = r_i + the sum of R_ij r_j over the living j != i. The sum of rewards grows.
 
     Attributes:
@@ -322,7 +322,6 @@ class Relatedness:
 
     related: Square | Pedigree
     normalise: bool = False
-    _made: dict[int, Floats] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.related, Mapping | Pedigree):
@@ -330,15 +329,14 @@ class Relatedness:
 
     def table(self, players: int) -> Floats:
         """[P, P] R with a diagonal of zeros, one row per receiver. A pedigree is read again at each call."""
+        return self._make(players) if isinstance(self.related, Pedigree) else self._once(players)
 
-        def make() -> Floats:
-            related = self.related.matrix() if isinstance(self.related, Pedigree) else self.related
-            related = of_size("The relatedness matrix", related, players)
-            R = related / np.maximum(1.0, np.diagonal(related))[:, None]
-            np.fill_diagonal(R, 0.0)
-            return R
-
-        return make() if isinstance(self.related, Pedigree) else _once(self._made, players, make)
+    def _make(self, players: int) -> Floats:
+        related = self.related.matrix() if isinstance(self.related, Pedigree) else self.related
+        related = of_size("The relatedness matrix", related, players)
+        R = related / np.maximum(1.0, np.diagonal(related))[:, None]
+        np.fill_diagonal(R, 0.0)
+        return R
 
     def shared(self, rewards: Floats, alive: Bools) -> Floats:
         """As ``Kinship.shared``."""
@@ -398,16 +396,3 @@ class Prestige:
                 above = len(order) - np.searchsorted(order, ranked[lives], "right")
                 row[lives] = (below - above) / (len(order) - 1)
         return out.reshape(given.shape)
-
-
-def _pooled(rewards: Floats, alive: Bools, labels: NDArray[np.int64], pct: Floats) -> Floats:
-    out = np.empty_like(rewards)
-    pool_rows(rewards, labels, pct, alive, np.empty((len(pct), 3)), out)
-    return out
-
-
-def _once(made: dict[int, Item], players: int, make: Callable[[], Item]) -> Item:
-    """The item that a mode has made for this number of players, made only once."""
-    if players not in made:
-        made[players] = make()
-    return made[players]

@@ -1,31 +1,7 @@
 """Gridworld configurations: the dataclasses (``sections``), reading (``fields``, ``files``, ``presets``), checks."""
 
 from ..maps.table import Numbers as Terrain
-from .sections import (
-    RANGES,
-    ActionRules,
-    AgentRules,
-    DeathRules,
-    GridworldConfig,
-    KinshipRules,
-    MapRules,
-    ObjectType,
-    ObservationRules,
-    Region,
-    Sharing,
-)
+from . import sections
+from .sections import *  # noqa: F403
 
-__all__ = [
-    "RANGES",
-    "ActionRules",
-    "AgentRules",
-    "DeathRules",
-    "GridworldConfig",
-    "KinshipRules",
-    "MapRules",
-    "ObjectType",
-    "ObservationRules",
-    "Region",
-    "Sharing",
-    "Terrain",
-]
+__all__ = [*sections.__all__, "Terrain"]
