@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,18 @@ def run(words: list[str]) -> int:
     Raises:
         CoterieError: a bad argument, setting or folder.
     """
-    policy, words = _taken(words)
+    said, words = _taken(words, "policy")
+    policy = said.policy
+    if policy is not None and policy not in POLICIES:
+        raise UsageError(f"--policy is {policy!r}; it must be llm (a language model, default) or net (a small net).")
     named = words[0] if words and not words[0].startswith("-") else ""
     if {"-h", "--help"} & set(words):
         _parsed(words, _start(policy, named or TrainConfig.game), named)
-    resume, run, file = "--resume" in words, _said(words, "--run"), _said(words, "--config")
+    said, _ = _taken(words, "run", "config")
+    resume, run, file = "--resume" in words, said.run, said.config
     if resume or file:
         folder = Path(run) if run else newest_folder(named) if resume else None
-        source = folder / "config.yaml" if resume and folder else Path(file)
+        source = folder / "config.yaml" if resume and folder else Path(file or "")
         if resume and not source.is_file():
             raise RunError(f"There is no run in {folder} (no config.yaml); leave out --resume to start one there.")
         base = read_config(source, named or None)
@@ -75,7 +80,7 @@ def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:
     return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
 
 
-def _start(policy: str, game: str) -> AnyConfig:
+def _start(policy: str | None, game: str) -> AnyConfig:
     """The configuration that the flags change where there is neither a file nor a run.
 
     Raises:
@@ -95,27 +100,9 @@ def _parsed(words: list[str], base: AnyConfig, named: str) -> Any:
     return parse(kind, "train", words, kind(game=named, **default))
 
 
-def _said(words: list[str], flag: str) -> str:
-    """The value after a flag, or an empty string; the last one counts."""
-    found = ""
-    for k, word in enumerate(words):
-        if word == flag:
-            found = words[k + 1] if k + 1 < len(words) else ""
-        elif word.startswith(f"{flag}="):
-            found = word.partition("=")[2]
-    return found
-
-
-def _taken(words: list[str]) -> tuple[str, list[str]]:
-    """The value of ``--policy``, and the words without it.
-
-    Raises:
-        UsageError: the value is neither ``net`` nor ``llm``.
-    """
-    if not any(word.partition("=")[0] == "--policy" for word in words):
-        return "", words
-    policy = _said(words, "--policy")
-    if policy not in POLICIES:
-        raise UsageError(f"--policy is {policy!r}; it must be llm (a language model, default) or net (a small net).")
-    left = [w for k, w in enumerate(words) if not (w.startswith("--policy") or (k and words[k - 1] == "--policy"))]
-    return policy, left
+def _taken(words: list[str], *names: str) -> tuple[argparse.Namespace, list[str]]:
+    """The values of some flags (None: not given; "": without a value), and the words without them."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for name in names:
+        parser.add_argument(f"--{name}", nargs="?", const="")
+    return parser.parse_known_args(words)

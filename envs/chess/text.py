@@ -18,6 +18,7 @@ the clock, the move number and past positions.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -64,33 +65,22 @@ def _spell_row(position: Position, moves: NDArray[np.int32], text: NDArray[np.ui
     return length
 
 
-_SPELT: dict[bytes, dict[Action, str]] = {}
-_KEPT = 1024
-
-
-def _spelt(state: State, i: int) -> dict[Action, str]:
-    """Action -> SAN of all legal moves of the position in row i, ascending; recent positions are cached."""
-    position = state["position"][i]
-    key = position.tobytes()
-    found = _SPELT.get(key)
-    if found is None:
-        moves, text = np.empty(256, np.int32), np.empty(ROOM, np.uint8)
-        names = text[: _spell_row(position, moves, text)].tobytes().decode().split()
-        found = dict(sorted(zip(moves[: len(names)].tolist(), names, strict=True)))
-        if len(_SPELT) >= _KEPT:
-            _SPELT.clear()
-        _SPELT[key] = found
-    return found
+@lru_cache(maxsize=1024)
+def _spelt(position: bytes) -> dict[Action, str]:
+    """Action -> SAN of all legal moves of a position, ascending."""
+    moves, text = np.empty(256, np.int32), np.empty(ROOM, np.uint8)
+    names = text[: _spell_row(np.frombuffer(position, np.uint64).copy(), moves, text)].tobytes().decode().split()
+    return dict(sorted(zip(moves[: len(names)].tolist(), names, strict=True)))
 
 
 def sans(state: State, i: int) -> list[str]:
     """The legal moves of row i in SAN without marks, by ascending action number; none once the game is over."""
-    return [] if state["over"][i] else list(_spelt(state, i).values())
+    return [] if state["over"][i] else list(_spelt(state["position"][i].tobytes()).values())
 
 
 def action_to_text(state: State, i: int, action: Action) -> str:
     """An action in SAN without ``+`` and ``#``; an illegal one as UCI, or as its number."""
-    san = _spelt(state, i).get(action)
+    san = _spelt(state["position"][i].tobytes()).get(action)
     if san is not None:
         return san
     move = int(move_of(state["position"][i], action)) if 0 <= action < 64 * 73 else -1

@@ -229,7 +229,7 @@ def test_all_moves_of_a_position_are_spelt_quickly():
     legal = GAME.legal_actions(state, 0, 0)
     best = 1.0
     for _ in range(50):
-        text._SPELT.clear()
+        text._spelt.cache_clear()
         began = time.perf_counter()
         for action in legal:
             GAME.action_to_text(state, 0, action)
