@@ -207,7 +207,7 @@ class Rows:
         id, config = kept.pop("made_from")
         self.__dict__.update(kept)
         self.game = make_game(id, **config)
-        self.num_envs, self.num_players = positive("num_envs", self.num_envs), self.game.info.players
+        self.num_envs, self.num_players = whole_number("num_envs", self.num_envs, 1), self.game.info.players
         own = self.game.new_state(self.num_envs)
         self.state = copied_like(own, self.state)
         self.arrays = copied_like(self._new_arrays(), self.arrays)
