@@ -123,26 +123,32 @@ class _Ledger:
                     rewards[agent] += reward
 
 
-def _whole(env: Any, name: str) -> Any:
-    """An attribute of the environment, except those that would lose the wrapper's state."""
-    if name in ("get_state", "set_state"):
-        raise AttributeError(f"{name} would leave out the shared rewards. Use clone() or copy.deepcopy().")
-    return getattr(env, name)
-
-
-class SharedAEC(BaseWrapper):
-    """An AECEnv whose ``rewards`` and cumulative rewards are shared; made by ``KinshipWrapper``."""
+class _Shared:
+    """What both kinds of wrapper have."""
 
     def __init__(self, env: Any, kinship: Modes, score: Score | None = None) -> None:
-        super().__init__(env)
+        super().__init__(env)  # type: ignore[call-arg]
         self._ledger = _Ledger(env, kinship, score)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        if name in ("get_state", "set_state"):
+            raise AttributeError(f"{name} would leave out the shared rewards. Use clone() or copy.deepcopy().")
+        return getattr(self.env, name)
+
+    def clone(self) -> Any:
+        """An equal, independent environment."""
+        return copy.deepcopy(self)
+
+
+class SharedAEC(_Shared, BaseWrapper):
+    """An AECEnv whose ``rewards`` and cumulative rewards are shared; made by ``KinshipWrapper``."""
 
     def __getattr__(self, name: str) -> Any:
         if name in ("rewards", "_cumulative_rewards"):
             raise AttributeError(f"{name} cannot be read before reset(). Call reset() first.")
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return _whole(self.env, name)
+        return super().__getattr__(name)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start a game; the arguments are the environment's."""
@@ -203,22 +209,9 @@ class SharedAEC(BaseWrapper):
             self._told(agent, env.infos[agent]),
         )
 
-    def clone(self) -> SharedAEC:
-        """An equal, independent environment."""
-        return copy.deepcopy(self)
 
-
-class SharedParallel(BaseParallelWrapper):
+class SharedParallel(_Shared, BaseParallelWrapper):
     """A ParallelEnv whose rewards are shared; made by ``KinshipWrapper``."""
-
-    def __init__(self, env: Any, kinship: Modes, score: Score | None = None) -> None:
-        super().__init__(env)
-        self._ledger = _Ledger(env, kinship, score)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        return _whole(self.env, name)
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -235,10 +228,6 @@ class SharedParallel(BaseParallelWrapper):
         shared = self._ledger.settle(own, terminations)
         self._ledger.rank(self.env, shared)
         return observations, shared, terminations, truncations, _with_own(infos, own)
-
-    def clone(self) -> SharedParallel:
-        """An equal, independent environment."""
-        return copy.deepcopy(self)
 
 
 def _floats(rewards: Mapping[str, Any]) -> dict[str, float]:

@@ -68,22 +68,12 @@ _AHEAD = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 def describe(config: GridworldConfig) -> Callable[[World, int, Player], str]:
     """``Game.describe`` for a configuration."""
-    teller = _Teller(config)
-
-    def tell(state: World, i: int, player: Player) -> str:
-        return teller.describe(state, i, player)
-
-    return tell
+    return _Teller(config).describe
 
 
 def compact(config: GridworldConfig) -> Callable[[World, int, Player], str]:
     """``Game.compact`` for a configuration."""
-    teller = _Teller(config)
-
-    def tell(state: World, i: int, player: Player) -> str:
-        return teller.compact(see(state, i, player))
-
-    return tell
+    return _Teller(config).compact
 
 
 def _ready(row: list[int]) -> bool:
@@ -265,7 +255,8 @@ class _Teller:
 
     # -- in one line ---------------------------------------------------------------------------------------------------
 
-    def compact(self, sight: Sight) -> str:
+    def compact(self, state: World, i: int, player: Player) -> str:
+        sight = see(state, i, player)
         if not sight.cells:
             return "dead>"
         own, *others = sight.cells
