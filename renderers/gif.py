@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +56,8 @@ def write_gif(path: str | Path, frames: Iterable[Frame], seconds: float = 0.8, l
         made.info["duration"] = round(time * 1000)
         return made
 
-    images = (image(frame, last if ends else seconds) for frame, ends in _ends(itertools.chain(first, coming)))
+    pairs = itertools.pairwise(itertools.chain(first, coming, [None]))
+    images = (image(frame, last if after is None else seconds) for frame, after in pairs if frame is not None)
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -64,12 +65,3 @@ def write_gif(path: str | Path, frames: Iterable[Frame], seconds: float = 0.8, l
     except OSError as error:
         raise UsageError(f"Cannot write the GIF to {target}: {error.strerror or error}.") from error
     return target
-
-
-def _ends(frames: Iterator[Frame]) -> Iterator[tuple[Frame, bool]]:
-    """Each frame, and whether it is the last."""
-    held = next(frames)
-    for frame in frames:
-        yield held, False
-        held = frame
-    yield held, True

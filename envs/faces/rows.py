@@ -36,12 +36,13 @@ class Rows:
     def __init__(
         self,
         game: Game,
-        num_envs: int,
-        seed: int | None,
-        autoreset_mode: Any,
-        illegal: str | None,
-        illegal_reward: float | None,
-        max_cycles: int | None,
+        num_envs: int = 1,
+        *,
+        seed: int | None = None,
+        autoreset_mode: Any = "SameStep",
+        illegal: str | None = None,
+        illegal_reward: float | None = None,
+        max_cycles: int | None = None,
     ) -> None:
         mode = autoreset_index(autoreset_mode)
         self.game, self.num_envs, self.num_players = game, whole_number("num_envs", num_envs, 1), game.info.players

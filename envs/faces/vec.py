@@ -94,7 +94,8 @@ class VecEnv(Rows):
         max_cycles: int | None = None,
     ) -> None:
         need_room(game, whole_number("num_envs", num_envs, 1))
-        super().__init__(game, num_envs, seed, autoreset_mode, illegal, illegal_reward, max_cycles)
+        limits: Any = {"illegal": illegal, "illegal_reward": illegal_reward, "max_cycles": max_cycles}
+        super().__init__(game, num_envs, seed=seed, autoreset_mode=autoreset_mode, **limits)
         self.num_threads = whole_number("num_threads", num_threads, 1)
         self.metadata = {"name": game.info.id.replace("-", "_"), "autoreset_mode": self.autoreset_mode}
         self._sampler, self._draws = np.uint64(0), 0

@@ -50,20 +50,12 @@ class TextVec(Rows):
 
     game: TextGame
 
-    def __init__(
-        self,
-        game: TextGame,
-        num_envs: int = 1,
-        *,
-        seed: int | None = None,
-        autoreset_mode: Any = "SameStep",
-        illegal: str | None = None,
-        illegal_reward: float | None = None,
-        max_cycles: int | None = None,
-    ) -> None:
-        super().__init__(game, num_envs, seed, autoreset_mode, illegal, illegal_reward, max_cycles)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         if self.autoreset_mode == "NextStep":
-            raise UsageError(f"Games of words such as {game.info.id} restart in the SameStep or not at all (Disabled).")
+            raise UsageError(
+                f"Games of words such as {self.game.info.id} restart in the SameStep or not at all (Disabled)."
+            )
         self.player[:] = -1
 
     def _new_arrays(self) -> Arrays:
