@@ -528,7 +528,7 @@ def packs(actions):
     )
     plain = Kernels(reset, mover, legal, step, observe, key)
     return [
-        dataclasses.replace(game, info=info, kernels=kernels, new_state=lambda n: np.zeros(n, dtype))
+        dataclasses.replace(game, info=info, kernels=kernels, new_state=lambda n: np.zeros(n, dtype), ranges={})
         for kernels in (plain, plain._replace(step_legal=step_legal))
     ]
 
