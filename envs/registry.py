@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-import yaml
 
 from ..errors import UnknownName, UsageError, did_you_mean
 from .core import UNNAMED, Game
+from .plain import parse_yaml, short
 
 __all__ = [
     "GameSpec",
@@ -228,10 +228,7 @@ def game_arguments(words: Iterable[str]) -> dict[str, Any]:
         *sections, last = name.split(".")
         if not equals or not all(part.isidentifier() or part == "*" for part in (*sections, last)):
             raise UsageError(f"{word!r} is not of the form name=value (size=9); `coterie envs GAME` lists the names.")
-        try:
-            read = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise UsageError(f"The value of {word!r} cannot be read: {' '.join(str(error).split())}.") from None
+        read = parse_yaml(value, f"The value of {short(word)!r}")
         for part in reversed((*sections, last)):
             read = {part: read}
         _add(found, read, word)

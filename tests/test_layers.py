@@ -32,8 +32,10 @@ BELOW = (
         "envs.core",
         "envs.state",
         "envs.kinship",
+        "envs.plain",
         "envs.registry",
         "envs.stepping",
+        "envs.typed",
     ),
     *("envs.replay.packing", "envs.replay.sgf", "envs.words.core"),
 )

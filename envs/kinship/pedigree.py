@@ -14,10 +14,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from ...errors import UsageError, did_you_mean
+from ..plain import parse_yaml
 from .kernels import related_child
 from .tables import is_whole, short
 
@@ -83,10 +83,7 @@ class Pedigree:
         Raises:
             UsageError: not YAML, or as in ``from_parents``.
         """
-        try:
-            rows = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise UsageError(f"The pedigree is not YAML: {' '.join(str(error).split())}") from None
+        rows = parse_yaml(text, "The pedigree")
         if not isinstance(rows, list | dict):
             raise UsageError(f"A pedigree must be a list of [id, mother, father], not {short(rows)}.")
         return cls.from_parents(rows)
@@ -271,10 +268,10 @@ def _parents_first(table: Mapping[Id, Parents]) -> list[Id]:
                 order[path[-1]] = None
                 on_path.discard(path.pop())
             elif above[0] in on_path:
-                circle = [*path[path.index(above[0]) :], above[0]]
-                raise UsageError(
-                    f"{above[0]!r} is its own ancestor in the pedigree: {' child of '.join(map(repr, circle))}."
-                )
+                circle = [short(id) for id in (*path[path.index(above[0]) :], above[0])]
+                if len(circle) > 9:
+                    circle[4:-4] = ["..."]
+                raise UsageError(f"{circle[0]} is its own ancestor in the pedigree: {' child of '.join(circle)}.")
             else:
                 path.append(above[0])
                 on_path.add(above[0])

@@ -1,78 +1,22 @@
-"""Checks of a gridworld's configuration: each error names the entry by its path and says how to mend it.
+"""Checks that compare fields of a gridworld's configuration: names, recipes, and room on the map.
 
-``fields.py`` checks types while it reads; this file checks names, numbers and room on the map.
+``sections.py`` has the bounds of single fields, which ``fields.py`` checks while it reads. Each error names the entry
+by its path and says how to mend it.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import re
 from collections.abc import Iterable, Mapping
 
 from ....errors import UnknownName, UsageError
+from ...plain import limit, refuse, short
+from ...typed import bounds
 from ..maps.table import TERRAINS
-from .fitting import check_terrain
-from .sections import RANGES, GridworldConfig, KinshipRules, ObjectType, Sharing
-from .world import plane_names, sizes
+from .fitting import check_room, check_terrain
+from .sections import COSTS, RANGES, AgentRules, GridworldConfig, KinshipRules, ObjectType
+from .world import MAX_WORLD_BYTES, plane_names, sizes, world_bytes
 
-__all__ = ["COSTS", "check"]
-
-COSTS = ("move", "rotate", "use", "attack", "shield", "swap", "gift")
-"""Verbs that can cost energy."""
-
-# These limits keep sums and differences within the types of state.py (int16 and int32), clocks included.
-_SHORT, _ENERGY, _TICKS, _SIDE = 30_000, 1_000_000, 1_000_000_000, 4096
-_ITEMS, _TYPES, _WINDOW = 25, 125, 15
-
-_BOUNDS: Mapping[str, tuple[int, int]] = {
-    "max_steps": (1, _TICKS),
-    "slots": (0, _SHORT),
-    "agent.energy": (0, _ENERGY),
-    "agent.max_energy": (1, _ENERGY),
-    "agent.max_items": (0, _SHORT),
-    "agent.hp": (1, _SHORT),
-    "agent.freeze": (0, _TICKS),
-    "agent.upkeep": (0, _SHORT),
-    "agent.shield_upkeep": (0, _ENERGY),
-    "agent.damage": (0, _SHORT),
-    "death.max_age": (0, _TICKS),
-    "observation.height": (1, _WINDOW),
-    "observation.width": (1, _WINDOW),
-    "observation.tokens": (1, _SHORT),
-    "map.height": (1, _SIDE),
-    "map.width": (1, _SIDE),
-    "map.border": (0, _SIDE),
-    "map.agents": (0, _SHORT),
-    "kinship.size": (1, _SHORT),
-    "kinship.share": (0, 1),
-    "kinship.prestige_every": (0, _TICKS),
-    "trait.colour": (0, _SHORT),
-}
-"""Lowest and highest value of each number; only ``randomize`` reads ``trait.colour``."""
-
-_OBJECT_BOUNDS: Mapping[str, tuple[int, int]] = {
-    "hp": (0, _SHORT),
-    "stock": (-1, _SHORT),
-    "cooldown": (0, _TICKS),
-    "energy_cost": (0, _ENERGY),
-    "energy_gain": (0, _ENERGY),
-    "reward": (-_ENERGY, _ENERGY),
-}
-
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "actions.loot": ("attack", "use"),
-    "actions.order": ("shuffled", "fixed"),
-    "actions.space": ("flat", "verbs"),
-    "observation.kind": ("planes", "tokens"),
-    "map.terrain": tuple(TERRAINS),
-    "kinship.mode": tuple(mode.name.lower() for mode in Sharing),
-}
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ITEM_TAKEN = ("hp", "frozen", "energy", "orientation", "shield")
-_TYPE_TAKEN = ("agent", "kinship", "last_action", "last_reward")
-_GLYPHS_TAKEN = {".": "an empty cell", "@": "an agent"}
+__all__ = ["check"]
 
 
 def check(config: GridworldConfig) -> GridworldConfig:
@@ -80,89 +24,40 @@ def check(config: GridworldConfig) -> GridworldConfig:
 
     Raises:
         UnknownName: a name (item, type of object, terrain, mode, ...) that doesn't exist.
-        UsageError: a number out of range, or settings that exclude each other.
+        UsageError: settings that exclude each other, or a world too large.
     """
-    for part in (_numbers, _items, _objects, _observation, _map):
-        part(config)
-    # Some terrains are built to count the room they leave, so this uses only what has passed the checks so far.
-    check_terrain(dataclasses.replace(config, kinship=KinshipRules(), randomize={}))
-    for part in (_agents, _kinship, _randomize):
+    for part in (_objects, _observation, _map, check_terrain, _randomize, _size, check_room, _agents, _kinship):
         part(config)
     return config
 
 
 def _in_bounds(path: str, value: float, low: float, high: float) -> None:
-    if not (math.isfinite(value) and low <= value <= high):
-        raise UsageError(f"{path} is {value:,}; it must be from {low:,} to {high:,}.")
+    if not low <= value <= high:
+        raise UsageError(f"{path} is {value:,.10g}; it must be from {low:,} to {high:,}.")
 
 
 def _one_of(path: str, value: str, known: Iterable[str]) -> None:
     if value not in known:
-        raise UnknownName(path, value, known)
-
-
-def _numbers(config: GridworldConfig) -> None:
-    for path, (low, high) in _BOUNDS.items():
-        section, _, name = path.rpartition(".")
-        node = getattr(config, section, None) if section else config
-        if node is not None:
-            _in_bounds(path, getattr(node, name), low, high)
-    for path, known in _CHOICES.items():
-        section, _, name = path.rpartition(".")
-        value = getattr(getattr(config, section), name)
-        if path == "observation.kind" and value == "text":
-            raise UsageError(
-                "observation.kind is 'text', but text works with any kind: leave kind alone and pass text=True: "
-                'coterie.make("gridworld-v0", text=True).'
-            )
-        _one_of(path, value, known)
-    for verb, cost in config.actions.costs.items():
-        _one_of("verb in actions.costs", verb, COSTS)
-        _in_bounds(f"actions.costs.{verb}", cost, 0, _ENERGY)
-    if config.agent.energy > config.agent.max_energy and "agent.max_energy" not in config.randomize:
-        raise UsageError(
-            f"agent.energy is {config.agent.energy}, more than agent.max_energy, {config.agent.max_energy}; "
-            "raise agent.max_energy or start with less."
-        )
-
-
-def _names(path: str, names: Iterable[str], taken: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise UsageError(f"{path} has {name!r}; a name is made of letters, digits and _, and starts with no digit.")
-        if name in taken:
-            raise UsageError(f"{path} has {name!r}, which names something else in observations; choose another name.")
-        if name in seen:
-            raise UsageError(f"{path} has {name!r} twice; name each once.")
-        seen.add(name)
-
-
-def _items(config: GridworldConfig) -> None:
-    if not 1 <= len(config.items) <= _ITEMS:
-        raise UsageError(f"items has {len(config.items)} names; a gridworld has from 1 to {_ITEMS} kinds of items.")
-    _names("items", config.items, _ITEM_TAKEN)
+        raise UnknownName(path, short(value), known)
 
 
 def _objects(config: GridworldConfig) -> None:
+    for verb in config.actions.costs:
+        _one_of("verb in actions.costs", verb, COSTS)
     names = list(config.objects)
     if not names or names[0] != "wall":
         first = f"begins with {names[0]!r}" if names else "is empty"
         raise UsageError(f"objects {first}; the first type must be `wall`, which builds maps and their borders.")
-    if len(names) > _TYPES:
-        raise UsageError(f"objects has {len(names)} types; a world can have at most {_TYPES}.")
-    _names("objects", names, _TYPE_TAKEN)
     glyphs: dict[str, str] = {}
     for name, kind in config.objects.items():
-        path = f"objects.{name}"
-        _glyph(path, name, kind.glyph, glyphs)
-        for fact, (low, high) in _OBJECT_BOUNDS.items():
-            _in_bounds(f"{path}.{fact}", getattr(kind, fact), low, high)
+        if (other := glyphs.setdefault(kind.glyph, name)) != name:
+            raise UsageError(
+                f"objects.{name}.glyph is {kind.glyph!r}, which {other!r} uses too; choose another for one."
+            )
         for side, amounts in (("inputs", kind.inputs), ("outputs", kind.outputs)):
-            for item, amount in amounts.items():
-                _one_of(f"item in {path}.{side}", item, config.items)
-                _in_bounds(f"{path}.{side}.{item}", amount, 1, _SHORT)
-        _some_gain(config, path, kind)
+            for item in amounts:
+                _one_of(f"item in objects.{name}.{side}", item, config.items)
+        _some_gain(config, f"objects.{name}", kind)
 
 
 def _some_gain(config: GridworldConfig, path: str, kind: ObjectType) -> None:
@@ -177,27 +72,8 @@ def _some_gain(config: GridworldConfig, path: str, kind: ObjectType) -> None:
         )
 
 
-def _glyph(path: str, name: str, glyph: str, glyphs: dict[str, str]) -> None:
-    if len(glyph) != 1 or not glyph.isprintable() or glyph.isspace():
-        raise UsageError(f"{path}.glyph is {glyph!r}; it must be one visible character, such as {name[0]!r}.")
-    if glyph in _GLYPHS_TAKEN:
-        raise UsageError(f"{path}.glyph is {glyph!r}, which stands for {_GLYPHS_TAKEN[glyph]} in maps; choose another.")
-    if glyph in glyphs:
-        raise UsageError(f"{path}.glyph is {glyph!r}, which {glyphs[glyph]!r} uses too; choose another for one.")
-    glyphs[glyph] = name
-
-
 def _observation(config: GridworldConfig) -> None:
     seen = config.observation
-    for side in ("height", "width"):
-        cells = getattr(seen, side)
-        if cells % 2 == 0:
-            raise UsageError(
-                f"observation.{side} is {cells}; it must be odd, so that the agent is in the middle: "
-                f"{cells - 1} or {cells + 1}."
-                if cells < _WINDOW
-                else f"observation.{side} is {cells}; it must be odd and at most {_WINDOW}."
-            )
     planes = plane_names(config)
     for name in seen.hidden:
         _one_of("feature in observation.hidden", name, [plane for plane in planes if "." in plane])
@@ -209,7 +85,9 @@ def _observation(config: GridworldConfig) -> None:
 
 
 def _map(config: GridworldConfig) -> None:
-    here, drawn = config.map, TERRAINS[config.map.terrain].drawn
+    here = config.map
+    _one_of("map.terrain", here.terrain, TERRAINS)
+    drawn = TERRAINS[here.terrain].drawn
     if here.text and not drawn:
         raise UsageError(
             f"map.text is drawn, but map.terrain is {here.terrain!r}; write `terrain: ascii`, or `text: ''` to "
@@ -220,8 +98,6 @@ def _map(config: GridworldConfig) -> None:
     _placed(config, "map.objects", here.objects)
     for k, region in enumerate(here.regions):
         path = f"map.regions[{k}]"
-        for name in ("top", "left", "height", "width", "agents"):
-            _in_bounds(f"{path}.{name}", getattr(region, name), 0, _SHORT)
         for start, length, whole in (("top", "height", here.height), ("left", "width", here.width)):
             first, cells = getattr(region, start), getattr(region, length) or whole
             if first + cells > whole:
@@ -232,10 +108,22 @@ def _map(config: GridworldConfig) -> None:
         _placed(config, f"{path}.objects", region.objects)
 
 
+def _size(config: GridworldConfig) -> None:
+    needed, most = world_bytes(config), limit(MAX_WORLD_BYTES)
+    if needed > most:
+        here, ancestors = config.map, len(config.kinship.pedigree)
+        pedigree = f", kinship.pedigree of {ancestors:,}" if ancestors else ""
+        raise refuse(
+            f"This world (map of {here.height:,}x{here.width:,}, slots {sizes(config).slots:,}{pedigree}) would take "
+            f"{needed / 2**20:,.0f} MiB with its observations; at most {most // 2**20:,} MiB are allowed.",
+            needed,
+            MAX_WORLD_BYTES,
+        )
+
+
 def _placed(config: GridworldConfig, path: str, counts: Mapping[str, int]) -> None:
-    for name, count in counts.items():
+    for name in counts:
         _one_of(f"type of object in {path}", name, config.objects)
-        _in_bounds(f"{path}.{name}", count, 0, _SHORT)
 
 
 def _drawing(config: GridworldConfig) -> None:
@@ -266,12 +154,18 @@ def _drawing(config: GridworldConfig) -> None:
 
 
 def _agents(config: GridworldConfig) -> None:
-    """Check that the map has agents, and that there are slots for them."""
-    agents = sizes(config).agents
+    """Check that the map has agents, slots for them, and that they start with no more than they can hold."""
+    agents, most = sizes(config).agents, bounds(GridworldConfig, "slots")[1]
+    agent = config.agent
+    if agent.energy > agent.max_energy and "agent.max_energy" not in config.randomize:
+        raise UsageError(
+            f"agent.energy is {agent.energy}, more than agent.max_energy, {agent.max_energy}; raise agent.max_energy "
+            "or start with less."
+        )
     if agents < 1:
         raise UsageError("The map has no agents; set map.agents (or a region's), or draw an @ in map.text.")
-    if agents > _SHORT:
-        raise UsageError(f"The map has {agents:,} agents; at most {_SHORT:,} can live at once.")
+    if agents > most:
+        raise UsageError(f"The map has {agents:,} agents; at most {most:,} can live at once.")
     if 0 < config.slots < agents:
         raise UsageError(
             f"slots is {config.slots}, but the map has {agents} agents; raise slots to at least {agents}, or set it to "
@@ -284,8 +178,6 @@ def _agents(config: GridworldConfig) -> None:
 
 def _kinship(config: GridworldConfig) -> None:
     kinship, agents, slots = config.kinship, sizes(config).agents, sizes(config).slots
-    for k, part in enumerate(kinship.pct):
-        _in_bounds(f"kinship.pct[{k}]", part, 0, 1)
     if kinship.mode in ("teams", "groups") and kinship.labels:
         if len(kinship.labels) != slots:
             raise UsageError(f"kinship.labels has {len(kinship.labels)} entries for {slots} slots; give each slot one.")
@@ -315,8 +207,6 @@ def _matrix(matrix: tuple[tuple[float, ...], ...], slots: int) -> None:
             raise UsageError(
                 f"kinship.matrix has {len(matrix)} rows, but row {i} has {len(row)} numbers; it must be square."
             )
-        for j, number in enumerate(row):
-            _in_bounds(f"kinship.matrix[{i}][{j}]", number, 0, _ENERGY)
     if len(matrix) != slots:
         raise UsageError(
             f"kinship.matrix is {len(matrix)} x {len(matrix)}, but the world has {slots} slots; give each slot a "
@@ -354,12 +244,15 @@ def _randomize(config: GridworldConfig) -> None:
             raise UsageError(f"{path} goes from {low:g} down to {high:g}; write the lower end first.")
 
 
-def _range_bounds(config: GridworldConfig, name: str) -> tuple[int, int]:
+def _range_bounds(config: GridworldConfig, name: str) -> tuple[float, float]:
     """Lowest and highest value of an entry of ``randomize``."""
     if not name.startswith("objects."):
         of_objects = [f"objects.{kind}.cooldown" for kind in config.objects]
         _one_of("name in randomize", name, [*(k for k in RANGES if not k.startswith("objects.")), *of_objects])
-        return _BOUNDS[name] if name in _BOUNDS else _BOUNDS[name.replace("trait.", "agent.")]
+        section, _, field = name.rpartition(".")
+        if name == "trait.colour":
+            return bounds(GridworldConfig, "slots")
+        return bounds(KinshipRules if section == "kinship" else AgentRules, field)
     parts = name.split(".")
     facts = [known.partition(".")[2] for known in RANGES if known.startswith("objects.")]
     if len(parts) != 3:
@@ -372,4 +265,4 @@ def _range_bounds(config: GridworldConfig, name: str) -> tuple[int, int]:
             f"randomize.{name} would change nothing: objects.{parts[1]} takes and gives nothing, so it cannot be used; "
             "give it a recipe first."
         )
-    return _OBJECT_BOUNDS[parts[2]]
+    return bounds(ObjectType, parts[2])

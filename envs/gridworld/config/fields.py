@@ -18,28 +18,23 @@ is a description for people.
 from __future__ import annotations
 
 import dataclasses
-import types
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, TypeVar, cast
 
 import yaml
 
-from ....errors import UnknownName, UsageError
-from .sections import ActionRules, GridworldConfig, KinshipRules, MapRules, ObservationRules
+from ....errors import UsageError
+from ...plain import plain_data, read_yaml
+from ...typed import overlaid, read
+from .sections import GridworldConfig, MapRules
 
 __all__ = ["from_dict", "merge", "read_yaml", "to_dict", "to_yaml"]
 
 ABOUT, PRESET = "about", "preset"
 """Entries of a file that are not fields of a configuration."""
 
-_SCALARS: dict[Any, tuple[str, Any]] = {
-    bool: ("true or false", True),
-    int: ("a whole number", 5),
-    float: ("a number", 0.5),
-    str: ("a string", "..."),
-}
+_MAIN: Final = {"observation": "kind", "actions": "space", "map": "terrain", "kinship": "mode"}
+"""The field of a section that a single word sets: ``observation="tokens"``."""
 
 T = TypeVar("T")
 
@@ -61,10 +56,13 @@ def from_dict(data: Mapping[str, Any]) -> GridworldConfig:
     """A complete configuration; missing fields take their defaults.
 
     Raises:
-        UnknownName: a field that doesn't exist.
-        UsageError: a value of the wrong type.
+        UnknownName: a field or choice that doesn't exist.
+        UsageError: a value of the wrong type, or out of bounds.
     """
-    return cast(GridworldConfig, _read(GridworldConfig, data, "", GridworldConfig(), merging=False))
+    data = _spelt_out(data)
+    if (drawn := _drawn(data)) is not None:
+        data["map"] = overlaid(drawn, data["map"], "map")
+    return read(GridworldConfig, data, "a gridworld")
 
 
 def merge(base: GridworldConfig, changes: Mapping[str, Any]) -> GridworldConfig:
@@ -78,37 +76,23 @@ def merge(base: GridworldConfig, changes: Mapping[str, Any]) -> GridworldConfig:
         changes: nested data: ``{"map": {"height": 30}, "objects": {"altar": {"cooldown": 5}, "converter": None}}``.
 
     Raises:
-        UnknownName: a field or entry that doesn't exist.
-        UsageError: a value of the wrong type.
+        UnknownName: a field, entry or choice that doesn't exist.
+        UsageError: a value of the wrong type, or out of bounds.
     """
-    objects = changes.get("objects")
-    if isinstance(objects, Mapping):
+    changes = _spelt_out(changes)
+    objects, here = changes.get("objects"), changes.get("map")
+    if isinstance(objects, dict):
         base = _without(base, {name for name, value in objects.items() if value is None and name in base.objects})
-    return cast(GridworldConfig, _read(GridworldConfig, changes, "", base, merging=True))
+    if (drawn := _drawn(changes)) is not None:
+        base = dataclasses.replace(base, map=drawn)
+    elif isinstance(here, dict) and here.get("terrain", base.map.terrain) != base.map.terrain:
+        base = dataclasses.replace(base, map=dataclasses.replace(base.map, terrain_options={}))
+    return read(GridworldConfig, overlaid(base, changes), "a gridworld")
 
 
 def to_yaml(config: GridworldConfig, whole: bool = True) -> str:
     """YAML from which ``load`` makes an equal configuration; arguments as in ``to_dict``."""
     return yaml.dump(to_dict(config, whole), Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
-
-
-def read_yaml(path: str | Path) -> dict[str, Any]:
-    """The mapping that a YAML file holds.
-
-    Raises:
-        UsageError: there is no such file, or it does not hold YAML or a mapping.
-    """
-    try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"There is no file {str(path)!r} to read a gridworld from.") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path} cannot be read as YAML: {' '.join(str(error).split())}.") from None
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
-        raise UsageError(f"{path} holds {_told(data)}, not a mapping of fields such as `max_steps: 1000`.")
-    return data
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------
@@ -158,77 +142,22 @@ _Dumper.add_representer(dict, _table)
 # -- in ----------------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _told(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _wrong(path: str, value: Any, wanted: str) -> UsageError:
-    return UsageError(f"{path or 'The configuration'} is {_told(value)}; it must be {wanted}.")
-
-
-def _read(hint: Any, value: Any, path: str, base: Any, merging: bool) -> Any:
-    """Read a value of the annotated type from plain data.
-
-    Args:
-        hint: the annotation.
-        value: the plain data.
-        path: dotted, for messages.
-        base: the present value, which supplies missing fields; None: there is none.
-        merging: mappings change entry by entry too.
-    """
-    if dataclasses.is_dataclass(hint):
-        return _read_section(cast(type, hint), value, path, base, merging)
-    origin = get_origin(hint)
-    if origin in (Union, types.UnionType):
-        raise AssertionError(f"{path}: no field of a configuration has several types")
-    if origin is tuple:
-        return _read_list(hint, value, path)
-    if origin is not None and issubclass(origin, Mapping):
-        return _read_table(get_args(hint)[1], value, path, base, merging)
-    return _read_scalar(hint, value, path)
-
-
-_MAIN: Final[dict[type, str]] = {
-    ObservationRules: "kind",
-    ActionRules: "space",
-    MapRules: "terrain",
-    KinshipRules: "mode",
-}
-"""The field of a section that a single word sets: ``observation="tokens"``."""
-
-
-def _read_section(kind: type, value: Any, path: str, base: Any, merging: bool) -> Any:
-    if isinstance(value, kind):
-        value, base, merging = _plain(value, None), None, False
-    hints = _hints(kind)
-    if isinstance(value, str) and kind in _MAIN:
-        value = {_MAIN[kind]: value}
-    if not isinstance(value, Mapping):
-        raise _wrong(path, value, f"a section with fields: {', '.join(hints)}")
-    if kind is MapRules and isinstance(value.get("text"), str) and value["text"].strip():
-        base = _drawn(value["text"])
-    if merging and kind is MapRules and value.get("terrain", base.terrain) != base.terrain:
-        base = dataclasses.replace(base, terrain_options={})  # they belong to the old terrain
-    found = {}
-    for name, one in value.items():
-        if name not in hints:
-            raise UnknownName(f"field of {path}" if path else "field of a gridworld", str(name), hints)
-        inner = f"{path}.{name}" if path else name
-        if inner == "randomize" and isinstance(one, Mapping):
-            one = _dotted(one)
-        found[name] = _read(hints[name], one, inner, getattr(base, name, None), merging)
-    if base is not None:
-        return dataclasses.replace(base, **found)
-    for f in dataclasses.fields(kind):
-        if f.name not in found and f.default is f.default_factory is dataclasses.MISSING:
-            raise UsageError(f"{path} has no {f.name}; add `{f.name}: ...` to it.")
-    return kind(**found)
+def _spelt_out(data: Any) -> dict[str, Any]:
+    """Plain data with words for sections spelt out, and ranges under dotted names."""
+    data = plain_data(data, "The configuration")
+    if not isinstance(data, dict):
+        return cast("dict[str, Any]", read(GridworldConfig, data, "a gridworld"))  # raises
+    for section, field in _MAIN.items():
+        if isinstance(data.get(section), str):
+            data[section] = {field: data[section]}
+    if isinstance(seen := data.get("observation"), dict) and seen.get("kind") == "text":
+        raise UsageError(
+            "observation.kind is 'text', but text works with any kind: leave kind alone and pass text=True: "
+            'coterie.make("gridworld-v0", text=True).'
+        )
+    if isinstance(data.get("randomize"), dict):
+        data["randomize"] = _dotted(data["randomize"])
+    return data
 
 
 def _dotted(table: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -242,56 +171,14 @@ def _dotted(table: Mapping[Any, Any]) -> dict[Any, Any]:
     return found
 
 
-def _drawn(text: str) -> MapRules:
+def _drawn(data: Mapping[str, Any]) -> MapRules | None:
     """The defaults of a drawn map: the size of the text, and nothing placed but what is drawn."""
+    here = data.get("map")
+    text = here.get("text") if isinstance(here, dict) else None
+    if not isinstance(text, str) or not text.strip():
+        return None
     lines = MapRules(text=text).lines
     return MapRules("ascii", len(lines), len(lines[0]), border=0, agents=0, objects={})
-
-
-def _read_table(hint: Any, value: Any, path: str, base: Any, merging: bool) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise _wrong(path, value, "a mapping from names to values, such as {name: value}")
-    found = dict(base or {}) if merging else {}
-    for name, one in value.items():
-        if not isinstance(name, str):
-            raise UsageError(f"{path} names {_told(name)}, which YAML does not read as a string; write it in quotes.")
-        inner = f"{path}.{name}"
-        if one is None and merging:
-            if name not in found:
-                raise UnknownName(f"entry of {path}", name, found)
-            del found[name]
-        else:
-            found[name] = _read(hint, one, inner, found.get(name), merging)
-    return found
-
-
-def _read_list(hint: Any, value: Any, path: str) -> tuple[Any, ...]:
-    inside = get_args(hint)
-    if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
-        raise _wrong(path, value, "a list, such as [a, b]")
-    entries = list(value)
-    hints = [inside[0]] * len(entries) if inside[-1] is Ellipsis else list(inside)
-    if len(hints) != len(entries):
-        raise _wrong(path, value, f"a list of {len(hints)} numbers")
-    each = enumerate(zip(hints, entries, strict=True))
-    return tuple(_read(h, one, f"{path}[{k}]", None, False) for k, (h, one) in each)
-
-
-def _read_scalar(hint: Any, value: Any, path: str) -> Any:
-    wanted, example = _SCALARS[hint]
-    if hasattr(value, "item") and not hasattr(value, "__len__"):
-        value = value.item()  # NumPy scalars
-    if hint is float and isinstance(value, str):
-        try:
-            value = float(value)  # YAML 1.1 reads 1e-3 as a string
-        except ValueError:
-            raise _wrong(path, value, f"{wanted}, such as {example!r}") from None
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if type(value) is not hint:
-        quotes = f'; write "{value}" in quotes' if hint is str and value is not None else ""
-        raise _wrong(path, value, f"{wanted}{quotes or ('' if hint is bool else f', such as {example!r}')}")
-    return value
 
 
 def _without(config: GridworldConfig, gone: set[str]) -> GridworldConfig:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from ....errors import UnknownName, UsageError
+from ...plain import told
 from ..maps.building import build
 from ..maps.table import TERRAINS, minimum, options_of, terrain_of, terrain_regions
 from ..state import EMPTY, PAD
-from .sections import GridworldConfig
+from .sections import GridworldConfig, KinshipRules
 from .world import new_world
 
-__all__ = ["check_terrain", "open_cells"]
+__all__ = ["check_room", "check_terrain", "open_cells"]
 
 
 def open_cells(config: GridworldConfig) -> int:
@@ -23,7 +26,7 @@ def open_cells(config: GridworldConfig) -> int:
 
 def _built(config: GridworldConfig) -> int:
     """The number of empty cells of a terrain that is the same with every seed."""
-    world = new_world(config, 1)
+    world = new_world(dataclasses.replace(config, kinship=KinshipRules(), randomize={}), 1)  # they are not checked yet
     build(world, 0)
     h, w, b = config.map.height, config.map.width, config.map.border
     inside = world.kind[0, PAD + b : PAD + h - b, PAD + b : PAD + w - b]
@@ -31,11 +34,11 @@ def _built(config: GridworldConfig) -> int:
 
 
 def check_terrain(config: GridworldConfig) -> None:
-    """Check that the map can be built.
+    """Check the terrain's options, and that the map is large enough for them.
 
     Raises:
         UnknownName: no such terrain or option.
-        UsageError: an option is out of range, or the map is too small for its terrain or for what is placed on it.
+        UsageError: an option is out of range, or the map is too small for its terrain.
     """
     here = config.map
     terrain = terrain_of(here.terrain)
@@ -45,8 +48,8 @@ def check_terrain(config: GridworldConfig) -> None:
             raise UnknownName(f"terrain option of {here.terrain!r}", name, terrain.options)
         if not option.low <= value <= option.high:
             raise UsageError(
-                f"map.terrain_options.{name} is {value}; for {here.terrain!r} it must be {option.low} to {option.high} "
-                f"({option.about})."
+                f"map.terrain_options.{name} is {told(value)}; for {here.terrain!r} it must be {option.low:,} to "
+                f"{option.high:,} ({option.about})."
             )
     height, width = minimum(here.terrain, here.terrain_options, here.border)
     if here.height < height or here.width < width:
@@ -55,11 +58,14 @@ def check_terrain(config: GridworldConfig) -> None:
             f"{here.border} needs at least {height}x{width}. Make the map larger, or its terrain_options smaller."
         )
     terrain.check(here, options_of(here.terrain, here.terrain_options))
-    _check_room(config)
 
 
-def _check_room(config: GridworldConfig) -> None:
-    """Check for enough empty cells on the whole map, and in each region if the terrain leaves regions empty."""
+def check_room(config: GridworldConfig) -> None:
+    """Check for enough empty cells on the whole map, and in each region if the terrain leaves regions empty.
+
+    Raises:
+        UsageError: the map is too small for what is placed on it.
+    """
     here, regions = config.map, terrain_regions(config.map)
     wanted = [region.agents + sum(region.objects.values()) for region in regions]
     room = open_cells(config)

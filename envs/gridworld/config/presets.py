@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import UnknownName, UsageError
+from ...plain import plain_data, told
 from ...registry import Presets
 from .checks import check
 from .fields import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict, to_yaml
@@ -107,11 +108,10 @@ def arguments(
             f"preset={preset!r} and config= both say which world it is; drop config=, or drop preset= and "
             f"write `preset: {preset}` into the configuration."
         )
-    changes = dict(overrides or {})
+    changes = plain_data(dict(overrides or {}), "The configuration")
     if any(_holds_dataclass(value) for value in changes.values()):
         # A dataclass replaces a whole section; as plain data it would only be merged into the present one.
         return {"config": to_dict(_built(arguments(preset, config) | changes), whole=False)}
-    changes = {name: _plain_data(value) for name, value in changes.items()}
     if config is None:
         return {PRESET: preset if preset is not None else DEFAULT, **changes}
     if isinstance(config, (str, Path)):
@@ -120,9 +120,9 @@ def arguments(
         config = to_dict(config, whole=False)
     if not isinstance(config, Mapping):
         raise UsageError(
-            f"config is {config!r}; it must be a GridworldConfig, a dict of its fields, or the path of a YAML file."
+            f"config is {told(config)}; it must be a GridworldConfig, a dict of its fields, or the path of a YAML file."
         )
-    return {"config": _plain_data(config), **changes}
+    return {"config": plain_data(config, "config"), **changes}
 
 
 def configured(words: Mapping[str, Any]) -> GridworldConfig:
@@ -172,7 +172,7 @@ def _carried(run: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any
     seen = {f.name: getattr(was.observation, f.name) for f in dataclasses.fields(was.observation)}
     seen = {name: value for name, value in seen.items() if value != getattr(now.observation, name)}
     if seen:
-        found["observation"] = _plain_data(seen)
+        found["observation"] = plain_data(seen, "observation")
     if was.actions.space != now.actions.space:
         found["actions"] = {"space": was.actions.space}
     return found
@@ -191,7 +191,7 @@ def _understood(data: Mapping[str, Any], whose: str) -> GridworldConfig:
     if PRESET not in data:
         return from_dict(fields)
     if not isinstance(data[PRESET], str):
-        raise UsageError(f"{whose}: preset is {data[PRESET]!r}; it must be the name of one: {', '.join(_files())}.")
+        raise UsageError(f"{whose}: preset is {told(data[PRESET])}; it must be the name of one: {', '.join(_files())}.")
     return merge(preset(data[PRESET]), fields)
 
 
@@ -201,14 +201,3 @@ def _holds_dataclass(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return any(_holds_dataclass(one) for one in value)
     return dataclasses.is_dataclass(value)
-
-
-def _plain_data(value: Any) -> Any:
-    """Convert mappings, sequences and NumPy values to dicts, lists and numbers."""
-    if isinstance(value, Mapping):
-        return {name: _plain_data(one) for name, one in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_plain_data(one) for one in value]
-    if hasattr(value, "tolist"):
-        return value.tolist()  # NumPy arrays and scalars
-    return value

@@ -1,7 +1,7 @@
 """The configuration of a gridworld as frozen dataclasses: rules, objects, map, observation, kinship.
 
-``GridworldConfig()`` is the default world. docs/games/gridworld-rules.md defines exactly what each
-number does.
+``GridworldConfig()`` is the default world. docs/games/gridworld-rules.md defines exactly what each number does. The
+annotations hold the bounds of each field, which hold for what is read (``fields.py``); ``checks.py`` compares fields.
 """
 
 from __future__ import annotations
@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from annotated_types import Interval, Len, Predicate
+from pydantic import Field
+
+from ...typed import STRICT, Flag, Number, Whole
 
 __all__ = [
     "RANGES",
@@ -23,6 +29,57 @@ __all__ = [
     "Region",
     "Sharing",
 ]
+
+
+# These bounds keep sums and differences within the types of state.py (int16 and int32), clocks included.
+_SHORT, _ENERGY, _TICKS, _SIDE = 30_000, 1_000_000, 1_000_000_000, 4096
+
+Count: TypeAlias = Annotated[Whole, Interval(ge=0, le=_SHORT)]
+Positive: TypeAlias = Annotated[Whole, Interval(ge=1, le=_SHORT)]
+Energy: TypeAlias = Annotated[Whole, Interval(ge=0, le=_ENERGY)]
+Ticks: TypeAlias = Annotated[Whole, Interval(ge=0, le=_TICKS)]
+Side: TypeAlias = Annotated[Whole, Interval(ge=1, le=_SIDE)]
+Part: TypeAlias = Annotated[Number, Interval(ge=0, le=1)]
+Window: TypeAlias = Annotated[
+    Whole,
+    Interval(ge=1, le=15),
+    Predicate(lambda cells: cells % 2 == 1),
+    Field(description="an odd number from 1 to 15, so that the agent is in the middle"),
+]
+_NAME = "a name (at most 60 letters, digits and _, no digit first) other than {}, which observations use"
+_ITEM_TAKEN = ("hp", "frozen", "energy", "orientation", "shield")
+_TYPE_TAKEN = ("agent", "kinship", "last_action", "last_reward")
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= 60 and name.isascii() and name.isidentifier()
+
+
+Item: TypeAlias = Annotated[
+    str,
+    Predicate(lambda name: _is_name(name) and name not in _ITEM_TAKEN),
+    Field(description=_NAME.format(", ".join(_ITEM_TAKEN))),
+]
+Type: TypeAlias = Annotated[
+    str,
+    Predicate(lambda name: _is_name(name) and name not in _TYPE_TAKEN),
+    Field(description=_NAME.format(", ".join(_TYPE_TAKEN))),
+]
+Items: TypeAlias = Annotated[
+    tuple[Item, ...],
+    Len(1, 25),
+    Predicate(lambda items: len(set(items)) == len(items)),
+    Field(description="a list of 1 to 25 different names, such as [r1, r2]"),
+]
+Glyph: TypeAlias = Annotated[
+    str,
+    Predicate(lambda glyph: len(glyph) == 1 and glyph.isprintable() and not glyph.isspace() and glyph not in ".@"),
+    Field(description="one visible character other than . (an empty cell) and @ (an agent)"),
+]
+Ancestor: TypeAlias = Annotated[Whole, Interval(ge=-1, le=_TICKS)]
+
+COSTS = ("move", "rotate", "use", "attack", "shield", "swap", "gift")
+"""Verbs that can cost energy."""
 
 
 class Sharing(IntEnum):
@@ -74,15 +131,15 @@ class ObjectType:
         hp: hits that destroy it; 0: it cannot be attacked.
     """
 
-    glyph: str
-    inputs: Mapping[str, int] = field(default_factory=dict)
-    outputs: Mapping[str, int] = field(default_factory=dict)
-    energy_cost: int = 0
-    energy_gain: int = 0
-    reward: float = 0.0
-    cooldown: int = 0
-    stock: int = -1
-    hp: int = 30
+    glyph: Glyph
+    inputs: Mapping[str, Positive] = field(default_factory=dict)
+    outputs: Mapping[str, Positive] = field(default_factory=dict)
+    energy_cost: Energy = 0
+    energy_gain: Energy = 0
+    reward: Annotated[Number, Interval(ge=-_ENERGY, le=_ENERGY)] = 0.0
+    cooldown: Ticks = 0
+    stock: Annotated[Whole, Interval(ge=-1, le=_SHORT)] = -1
+    hp: Count = 30
 
     @property
     def usable(self) -> bool:
@@ -104,14 +161,14 @@ class AgentRules:
         damage: energy that its attack drains from a shield.
     """
 
-    energy: int = 250
-    max_energy: int = 250
-    max_items: int = 5
-    hp: int = 1
-    freeze: int = 10
-    upkeep: int = 0
-    shield_upkeep: int = 1
-    damage: int = 5
+    energy: Energy = 250
+    max_energy: Annotated[Whole, Interval(ge=1, le=_ENERGY)] = 250
+    max_items: Count = 5
+    hp: Positive = 1
+    freeze: Ticks = 10
+    upkeep: Count = 0
+    shield_upkeep: Energy = 1
+    damage: Count = 5
 
 
 @dataclass(frozen=True)
@@ -126,14 +183,14 @@ class ActionRules:
         space: ``"flat"`` action numbers, or ``"verbs"``: (verb, argument) pairs.
     """
 
-    attack: bool = True
-    shield: bool = True
-    swap: bool = True
-    gift: bool = True
-    costs: Mapping[str, int] = field(default_factory=lambda: {"attack": 5, "shield": 1})
-    loot: str = "attack"
-    order: str = "shuffled"
-    space: str = "flat"
+    attack: Flag = True
+    shield: Flag = True
+    swap: Flag = True
+    gift: Flag = True
+    costs: Mapping[str, Energy] = field(default_factory=lambda: {"attack": 5, "shield": 1})
+    loot: Literal["attack", "use"] = "attack"
+    order: Literal["shuffled", "fixed"] = "shuffled"
+    space: Literal["flat", "verbs"] = "flat"
 
 
 @dataclass(frozen=True)
@@ -146,9 +203,9 @@ class DeathRules:
         max_age: agents of this age in ticks; 0: no limit.
     """
 
-    energy: bool = False
-    hp: bool = False
-    max_age: int = 0
+    energy: Flag = False
+    hp: Flag = False
+    max_age: Ticks = 0
 
 
 @dataclass(frozen=True)
@@ -164,15 +221,15 @@ class ObservationRules:
         tokens: number of rows of a token observation.
     """
 
-    kind: str = "planes"
-    height: int = 11
-    width: int = 11
-    rotate: bool = False
+    kind: Literal["planes", "tokens"] = "planes"
+    height: Window = 11
+    width: Window = 11
+    rotate: Flag = False
     hidden: tuple[str, ...] = ()
-    kinship: bool = False
-    last_action: bool = False
-    last_reward: bool = False
-    tokens: int = 200
+    kinship: Flag = False
+    last_action: Flag = False
+    last_reward: Flag = False
+    tokens: Positive = 200
 
 
 @dataclass(frozen=True)
@@ -185,12 +242,17 @@ class Region:
         objects: how many of each type.
     """
 
-    top: int = 0
-    left: int = 0
-    height: int = 0
-    width: int = 0
-    agents: int = 0
-    objects: Mapping[str, int] = field(default_factory=dict)
+    top: Count = 0
+    left: Count = 0
+    height: Count = 0
+    width: Count = 0
+    agents: Count = 0
+    objects: Mapping[str, Count] = field(default_factory=dict)
+
+
+Regions: TypeAlias = Annotated[
+    tuple[Region, ...], Len(0, 1000), Field(description="a list of at most 1,000 regions, such as [{agents: 2}]")
+]
 
 
 @dataclass(frozen=True)
@@ -210,16 +272,16 @@ class MapRules:
     """
 
     terrain: str = "random"
-    height: int = 48
-    width: int = 48
-    border: int = 1
-    agents: int = 24
-    objects: Mapping[str, int] = field(
+    height: Side = 48
+    width: Side = 48
+    border: Annotated[Whole, Interval(ge=0, le=_SIDE)] = 1
+    agents: Count = 24
+    objects: Mapping[str, Count] = field(
         default_factory=lambda: {"wall": 144, "generator": 40, "converter": 20, "altar": 10}
     )
-    regions: tuple[Region, ...] = ()
-    connected: bool = False
-    terrain_options: Mapping[str, int] = field(default_factory=dict)
+    regions: Regions = ()
+    connected: Flag = False
+    terrain_options: Mapping[str, Whole] = field(default_factory=dict)
     text: str = ""
 
     @property
@@ -245,15 +307,20 @@ class KinshipRules:
         prestige_every: ticks between prestige rewards; 0: none.
     """
 
-    mode: str = "none"
-    size: int = 1
-    share: float = 0.5
-    pct: tuple[float, ...] = ()
-    labels: tuple[int, ...] = ()
-    matrix: tuple[tuple[float, ...], ...] = ()
-    pedigree: tuple[tuple[int, int, int], ...] = ()
-    normalise: bool = False
-    prestige_every: int = 0
+    mode: Literal["none", "teams", "families", "matrix", "groups", "relatedness"] = "none"
+    size: Positive = 1
+    share: Part = 0.5
+    pct: tuple[Part, ...] = ()
+    labels: tuple[Annotated[Whole, Interval(ge=-1, le=_SHORT)], ...] = ()
+    matrix: tuple[tuple[Annotated[Number, Interval(ge=0, le=_ENERGY)], ...], ...] = ()
+    pedigree: tuple[tuple[Ancestor, Ancestor, Ancestor], ...] = ()
+    normalise: Flag = False
+    prestige_every: Ticks = 0
+
+
+Objects: TypeAlias = Annotated[
+    Mapping[Type, ObjectType], Len(1, 125), Field(description="a mapping with 1 to 125 types of objects")
+]
 
 
 def classic_objects() -> dict[str, ObjectType]:
@@ -279,14 +346,16 @@ class GridworldConfig:
         randomize: what each episode samples: a name of ``RANGES`` -> (low, high), both included.
     """
 
-    max_steps: int = 5000
-    slots: int = 0
-    items: tuple[str, ...] = ("r1", "r2", "r3")
-    objects: Mapping[str, ObjectType] = field(default_factory=classic_objects)
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    max_steps: Annotated[Whole, Interval(ge=1, le=_TICKS)] = 5000
+    slots: Count = 0
+    items: Items = ("r1", "r2", "r3")
+    objects: Objects = field(default_factory=classic_objects)
     agent: AgentRules = field(default_factory=AgentRules)
     actions: ActionRules = field(default_factory=ActionRules)
     death: DeathRules = field(default_factory=DeathRules)
     observation: ObservationRules = field(default_factory=ObservationRules)
     map: MapRules = field(default_factory=MapRules)
     kinship: KinshipRules = field(default_factory=KinshipRules)
-    randomize: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    randomize: Mapping[str, tuple[Number, Number]] = field(default_factory=dict)

@@ -6,6 +6,7 @@ The kernels read only a ``World``; this file writes what they need of the config
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,10 @@ from ..maps.table import TERRAINS, option_values, terrain_regions
 from ..state import AGENT, GIFT, GONE, OBJECT, OBJECT_KIND, OUTSIDE, PAD, RANGE, REGION, RULES, TYPE, World
 from .sections import RANGES, GridworldConfig, Region, Sharing
 
-__all__ = ["Sizes", "new_world", "plane_names", "sizes", "verbs"]
+__all__ = ["MAX_WORLD_BYTES", "Sizes", "new_world", "plane_names", "sizes", "verbs", "world_bytes"]
+
+MAX_WORLD_BYTES = 256 * 2**20
+"""The most that one world and its observations may take; ``COTERIE_LIMITS`` raises it."""
 
 AGENT_PLANES = ("agent", "agent.hp", "agent.frozen", "agent.energy", "agent.orientation", "agent.shield")
 """The planes of agents that precede the items' planes."""
@@ -123,38 +127,51 @@ def sizes(config: GridworldConfig) -> Sizes:
     )
 
 
-def new_world(config: GridworldConfig, n: int) -> World:
-    """N worlds with the configuration written into them, not yet reset."""
-    size = sizes(config)
-    here = config.map
+def _arrays(config: GridworldConfig, n: int) -> dict[str, tuple[tuple[int, ...], Any]]:
+    """Shape and dtype of each array of N worlds."""
+    size, here = sizes(config), config.map
     padded = (n, here.height + 2 * PAD, here.width + 2 * PAD)
     dense = size.slots if config.kinship.mode in ("matrix", "relatedness") else 1
-    drawn = TERRAINS[here.terrain].drawn
-    world = World(
-        rules=np.zeros(n, RULES),
-        types=np.zeros((n, size.types), TYPE),
-        recipes=np.zeros((n, size.types, 2, size.items), np.int16),
-        ranges=np.zeros((n, len(_ranges(config))), RANGE),
-        regions=np.zeros((n, size.regions), REGION),
-        counts=np.zeros((n, size.regions, size.types + 1), np.int16),
-        plan=np.zeros((n, here.height, here.width) if drawn else (n, 1, 1), np.uint8),
-        kind=np.full(padded, OUTSIDE, np.uint8),
-        which=np.zeros(padded, np.int32),
-        objects=np.zeros((n, size.objects), OBJECT),
-        agents=np.zeros((n, size.slots), AGENT),
-        items=np.zeros((n, size.slots, size.items), np.int16),
-        related=np.zeros((n, dense, dense), np.float32),
-        pct=np.zeros((n, size.slots), np.float32),
-        order=np.zeros((n, size.slots), np.int16),
-        pool=np.zeros((n, size.slots, 2), np.float64),
-        work=np.zeros((n, size.work), np.int32),
-    )
+    return {
+        "rules": ((n,), RULES),
+        "types": ((n, size.types), TYPE),
+        "recipes": ((n, size.types, 2, size.items), np.int16),
+        "ranges": ((n, len(_ranges(config))), RANGE),
+        "regions": ((n, size.regions), REGION),
+        "counts": ((n, size.regions, size.types + 1), np.int16),
+        "plan": ((n, here.height, here.width) if TERRAINS[here.terrain].drawn else (n, 1, 1), np.uint8),
+        "kind": (padded, np.uint8),
+        "which": (padded, np.int32),
+        "objects": ((n, size.objects), OBJECT),
+        "agents": ((n, size.slots), AGENT),
+        "items": ((n, size.slots, size.items), np.int16),
+        "related": ((n, dense, dense), np.float32),
+        "pct": ((n, size.slots), np.float32),
+        "order": ((n, size.slots), np.int16),
+        "pool": ((n, size.slots, 2), np.float64),
+        "work": ((n, size.work), np.int32),
+    }
+
+
+def world_bytes(config: GridworldConfig) -> int:
+    """Memory for one world and its observations; with a pedigree, for the ancestors' matrix too."""
+    size, seen = sizes(config), config.observation
+    window = 3 * seen.tokens if seen.kind == "tokens" else size.planes * seen.height * seen.width
+    ancestors = 8 * (2 * len(config.kinship.pedigree)) ** 2 if config.kinship.mode == "relatedness" else 0
+    state = sum(prod(shape) * int(np.dtype(dtype).itemsize) for shape, dtype in _arrays(config, 1).values())
+    return state + size.slots * window + ancestors
+
+
+def new_world(config: GridworldConfig, n: int) -> World:
+    """N worlds with the configuration written into them, not yet reset."""
+    world = World(**{name: np.zeros(shape, dtype) for name, (shape, dtype) in _arrays(config, n).items()})
+    world.kind[:] = OUTSIDE
     world.objects["type"] = GONE
     _write_rules(config, world)
     _write_types(config, world)
     _write_regions(config, world)
     _write_kin(config, world)
-    if drawn:
+    if TERRAINS[config.map.terrain].drawn:
         world.plan[:] = _plan(config)
     for k, one in enumerate(_ranges(config)):
         world.ranges[:, k] = one

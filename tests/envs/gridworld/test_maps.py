@@ -124,7 +124,8 @@ def test_maps_of_the_smallest_size_are_built_and_smaller_ones_refused(terrain: s
 def test_wrong_options_are_told(terrain: str) -> None:
     for name, option in OPTIONS[terrain].items():
         for value in (option.low - 1, option.high + 1):
-            with pytest.raises(UsageError, match=rf"terrain_options\.{name} is {value}.*{option.low} to {option.high}"):
+            told = rf"terrain_options\.{name} is {value:,}; .* it must be {option.low:,} to {option.high:,} "
+            with pytest.raises(UsageError, match=told):
                 world_of(terrain, 90, 90, terrain_options={name: value})
 
 

@@ -218,7 +218,7 @@ BAD = [
     (lambda: ROWS(["abc"]), "'abc'"),
     (lambda: ROWS("abc"), "'abc'"),
     (lambda: ROWS({"a": "b"}), r"\('a', 'b'\)"),
-    (lambda: Pedigree.from_yaml("[["), "not YAML"),
+    (lambda: Pedigree.from_yaml("[["), "cannot be read as YAML"),
     (lambda: Pedigree.from_yaml("7"), "not 7"),
 ]
 
