@@ -202,5 +202,5 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise UsageError(f"{path} holds {told(found)}, not a mapping of fields such as `max_steps: 1000`.")
+        raise UsageError(f"{path} holds {told(found)}, not a mapping of fields such as `name: value`.")
     return found

@@ -367,12 +367,12 @@ def test_config_files(tmp_path):
         ("seed: many", "seed is 'many'; it must be a int"),
         ("loss: {loss_type: grppo}", "Did you mean 'grpo'"),
         ("- 1", "not a mapping"),
-        ("a: [", "can't be read as YAML"),
+        ("a: [", "cannot be read as YAML"),
     ):
         path.write_text(text)
         with pytest.raises(UsageError, match=complaint):
             load_config(path)
-    with pytest.raises(UsageError, match="No config file"):
+    with pytest.raises(UsageError, match="There is no file"):
         load_config(tmp_path / "none.yaml")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from ...envs.plain import read_yaml
 from ...envs.registry import spec
 from ...errors import UsageError
 from .fields import merge
@@ -100,7 +101,7 @@ def read_config(path: Path, game: str | None = TrainConfig.game) -> AnyConfig:
     Raises:
         UsageError: no such file, not YAML, not a mapping, no game, unknown fields or bad values.
     """
-    data = _read(path)
+    data = read_yaml(path)
     if "game" not in data and game is None:
         raise UsageError(
             f"{path} doesn't name a game: add a line such as `game: tictactoe`, or give the game before --config."
@@ -117,22 +118,10 @@ def config_of(name: str) -> AnyConfig | None:
     return None
 
 
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        data = yaml.safe_load(path.read_text())
-    except FileNotFoundError:
-        raise UsageError(f"No config file at {path}.") from None
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UsageError(f"{path} can't be read as YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(data, Mapping):
-        raise UsageError(f"{path} holds {type(data).__name__}, not a mapping of fields.")
-    return data
-
-
 def is_net_run(folder: Path) -> bool:
     """Whether a folder holds a run of a net, judged by its tag alone."""
     try:
-        return _read(folder / "config.yaml").get("policy") == "net"
+        return read_yaml(folder / "config.yaml").get("policy") == "net"
     except UsageError:
         return False
 
