@@ -10,18 +10,19 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import os
+import runpy
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UnknownName
 
-__all__ = ["ROOMS", "Measurement", "measurements", "median_rate", "starting"]
+__all__ = ["ROOMS", "Measurement", "command", "measurements", "median_rate", "starting"]
 
 ROOMS = ("envs", "chess", "boards", "gridworld", "search", "policy", "train")
 
@@ -119,6 +120,18 @@ def measurements(room: str) -> Iterator[Measurement]:
     if room not in ROOMS:
         raise UnknownName("benchmark", room, ROOMS)
     yield from importlib.import_module(f".{room}", __name__).measurements()
+
+
+def command(words: Sequence[str]) -> int:
+    """Run a command line in this process, as ``python -m coterie WORDS`` does, and return its exit code."""
+    before, sys.argv = sys.argv, ["coterie", *words]
+    try:
+        runpy.run_module(__name__.partition(".")[0], run_name="__main__")
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    finally:
+        sys.argv = before
+    return 0
 
 
 def _short(number: float) -> str:

@@ -155,15 +155,18 @@ class TextVec(Rows):
             ActionError: an illegal message under the policy ``raise``; the rows after it did not play.
         """
         self._need_start()
-        if len(messages) != self.num_envs:
-            raise UsageError(f"{len(messages)} messages came for {self.num_envs} games of {self.game.info.id}.")
+        if not _are(messages, self.num_envs):
+            raise UsageError(
+                f"{messages!r:.200} came for {self.num_envs} games of {self.game.info.id}; pass a list of one message "
+                "for each."
+            )
         simultaneous = self.game.info.simultaneous
         ended = np.zeros((2, self.num_envs), np.bool_)
         final: list[Any] = [None] * self.num_envs
         for i in rows_of(rows, self.num_envs).tolist():
             self.rewards[i], self.arrays.illegal[i] = 0, False
             if self.status[i] == RUNNING:
-                if simultaneous and (isinstance(messages[i], str | None) or len(messages[i]) != self.num_players):
+                if simultaneous and not _are(messages[i], self.num_players):
                     raise UsageError(f"Row {i} got {messages[i]!r}; {self.num_players} messages are needed.")
                 said = messages[i] if simultaneous else {int(self.player[i]): messages[i]}
                 self.status[i] = status = self.play(i, said)
@@ -240,6 +243,13 @@ class TextVec(Rows):
 
     def _refresh(self) -> None:
         self.player[:] = [self.game.mover(self.state, i) for i in range(self.num_envs)]
+
+
+def _are(messages: Any, count: int) -> bool:
+    """Whether these are so many messages, not one text."""
+    if isinstance(messages, np.ndarray):
+        return messages.shape[:1] == (count,)
+    return isinstance(messages, Sequence) and not isinstance(messages, str | bytes) and len(messages) == count
 
 
 def vec_of(game: Game, num_envs: int, **limits: Any) -> VecEnv | TextVec:

@@ -236,7 +236,7 @@ def test_messages_of_the_wrong_number_are_told():
     with pytest.raises(UsageError, match="reset"):
         vec.step([["a", "b"]] * 2)
     vec.reset(seed=0)
-    for wrong in ([["a", "b"]], ["ab", "ab"], [["a"], ["b"]]):
+    for wrong in ([["a", "b"]], ["ab", "ab"], [["a"], ["b"]], 7, None, "ab", [["a", "b"], 256], [["a", "b"], None]):
         with pytest.raises(UsageError, match=r"came|got"):
             vec.step(wrong)
 
