@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -141,6 +142,33 @@ def test_tested_versions_are_pinned() -> None:
             assert name == "coterie" or name in pins, name
 
 
+def locked(name: str) -> dict[str, tuple[str, list[str]]]:
+    """Name -> (version, hashes) of a lock file."""
+    text = "\n" + (ROOT / name).read_text()
+    blocks = [block.split() for block in re.split(r"\n(?=[a-zA-Z])", text)[1:]]
+    return {
+        block[0].split("==")[0]: (block[0].split("==")[1], [w[7:] for w in block if w.startswith("--hash=")])
+        for block in blocks
+    }
+
+
+def test_the_lock_files_have_the_tested_versions_with_hashes() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    pins = {re.sub(r"[-_.]+", "-", name.lower()): version for name, version in pins.items()}
+    held = locked("requirements.lock")
+    for name, (version, hashes) in held.items():
+        assert pins.get(name, version) == version, f"{name}: type scripts/lock"
+        assert hashes, name
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", one) for one in hashes), name
+    groups = PROJECT["project"]["optional-dependencies"]
+    for group in (PROJECT["project"]["dependencies"], groups["render"], groups["train"], groups["dev"]):
+        for requirement in group:
+            name = re.sub(r"[-_.]+", "-", re.split(r"[>\[]", requirement)[0].lower())
+            assert name == "coterie" or name in held, f"{name}: type scripts/lock"
+    assert all(hashes for _, hashes in locked("requirements-cuda.lock").values())
+
+
 def test_no_root_name_hides_the_standard_library() -> None:
     names = [p.stem for p in ROOT.glob("*.py")]
     names += [p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith(".")]
@@ -153,7 +181,7 @@ def test_no_conftest_at_the_root() -> None:
     assert (ROOT / "tests" / "conftest.py").exists()
 
 
-@pytest.mark.parametrize("name", ["demo", "test", "check", "_setup", "../.ci/run"])
+@pytest.mark.parametrize("name", ["demo", "test", "check", "lock", "_setup", "../.ci/run"])
 def test_scripts_can_be_run(name: str) -> None:
     script = ROOT / "scripts" / name
     assert script.stat().st_mode & 0o111, f"{script} is not executable"
