@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from ...errors import MissingExtra, ModelError, UsageError
+from ...errors import ModelError, UsageError, needs
 from ..sums import check_finite, check_sums, write_sums
 
 if TYPE_CHECKING:
@@ -98,13 +98,13 @@ def target_layers(model: nn.Module, config: LoraConfig) -> dict[str, tuple[nn.Mo
     Raises:
         UsageError: no layer matches, or a match is not a linear layer of the model's body.
     """
+    from peft.tuners.tuners_utils import check_target_module_exists
     from transformers.pytorch_utils import Conv1D
 
-    wanted = _resolved_targets(model, config)
-    head = _output_head(model)
+    wanted, head = _resolved_targets(model, config), _output_head(model)
     found: dict[str, tuple[nn.Module, int, int]] = {}
     for name, module in model.named_modules():
-        if not (_is_body_linear(module, head) if wanted is None else _matches(wanted, name)):
+        if not check_target_module_exists(wanted, name):
             continue
         if module is head:
             raise UsageError(
@@ -120,7 +120,7 @@ def target_layers(model: nn.Module, config: LoraConfig) -> dict[str, tuple[nn.Mo
                 "the LoRA bank adapts only linear layers."
             )
     if not found:
-        linears = sorted({n.rsplit(".", 1)[-1] for n, m in model.named_modules() if _is_body_linear(m, head)})
+        linears = sorted({name.rsplit(".", 1)[-1] for name in _linears(model)})
         raise UsageError(
             f"LoraConfig.target_modules={config.target_modules!r} matches no layer of {type(model).__name__}. "
             f"Its linear layers are called: {', '.join(linears)}."
@@ -128,10 +128,10 @@ def target_layers(model: nn.Module, config: LoraConfig) -> dict[str, tuple[nn.Mo
     return found
 
 
-def _resolved_targets(model: nn.Module, config: LoraConfig) -> LoraConfig | None:
-    """The config with explicit target modules; None for every linear layer."""
+def _resolved_targets(model: nn.Module, config: LoraConfig) -> LoraConfig:
+    """The config with explicit target modules."""
     if isinstance(config.target_modules, str) and config.target_modules.lower() == "all-linear":
-        return None
+        return dataclasses.replace(config, target_modules=_linears(model))
     if config.target_modules is not None:
         return config
     from peft.utils import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as KNOWN
@@ -142,22 +142,18 @@ def _resolved_targets(model: nn.Module, config: LoraConfig) -> LoraConfig | None
     return dataclasses.replace(config, target_modules=sorted(KNOWN[kind]))
 
 
-def _matches(config: LoraConfig, name: str) -> bool:
-    from peft.tuners.tuners_utils import check_target_module_exists
-
-    return bool(check_target_module_exists(config, name))
-
-
 def _output_head(model: nn.Module) -> nn.Module | None:
     get = getattr(model, "get_output_embeddings", None)
     head = get() if callable(get) else None
     return head if isinstance(head, nn.Module) else None
 
 
-def _is_body_linear(module: nn.Module, head: nn.Module | None) -> bool:
+def _linears(model: nn.Module) -> list[str]:
+    """The names of all linear layers but the output head."""
     from transformers.pytorch_utils import Conv1D
 
-    return isinstance(module, nn.Linear | Conv1D) and module is not head
+    head = _output_head(model)
+    return [n for n, m in model.named_modules() if isinstance(m, nn.Linear | Conv1D) and m is not head]
 
 
 def _short_targets(model: nn.Module, names: Sequence[str]) -> list[str]:
@@ -230,11 +226,9 @@ def read_adapter(
         UsageError: the adapter doesn't fit the bank; the message names the difference.
     """
     folder = Path(folder)
-    try:
+    with needs("Reading adapters", "train"):
         from peft import LoraConfig as Reference
         from safetensors.torch import load_file
-    except ImportError as error:
-        raise MissingExtra("Reading adapters", error.name or "peft", "train") from error
     for file in ("adapter_config.json", "adapter_model.safetensors"):
         if not (folder / file).is_file():
             raise ModelError(f"{str(folder)!r} is no peft adapter: it has no {file}.")

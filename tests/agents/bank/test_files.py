@@ -20,6 +20,7 @@ torch.set_num_threads(1)
 IDS = torch.randint(0, 30, (2, 5), generator=torch.Generator().manual_seed(1))
 TARGETS = {
     "all-linear": {"target_modules": "all-linear"},
+    "all-linear, excluded": {"target_modules": "all-linear", "exclude_modules": ["q_proj", "layers.1.mlp.up_proj"]},
     "list": {"target_modules": ["q_proj", "down_proj"]},
     "regex": {"target_modules": r".*layers\.1\.self_attn\.(q|k)_proj"},
     "default": {},
