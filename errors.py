@@ -24,7 +24,8 @@ Each message says what was given, why it does not work, and what to do instead.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "ActionError",
@@ -43,6 +44,7 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "did_you_mean",
+    "needs",
 ]
 
 
@@ -95,6 +97,19 @@ class MissingExtra(UsageError, ImportError):
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
         super().__init__(f"{feature} needs the package {package!r}. Type: pip install 'coterie[{extra}]'")
+
+
+@contextmanager
+def needs(feature: str, extra: str) -> Iterator[None]:
+    """Context for imports of packages that an extra installs.
+
+    Raises:
+        MissingExtra: one of them is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra(feature, error.name or "", extra) from None
 
 
 class ActionError(CoterieError, ValueError):

@@ -170,7 +170,7 @@ def _one_by_one(policy: Any, questions: Sequence[Any]) -> list[Any]:
             mask = torch.tensor([[1] * (len(prompt) + len(a)) + [0] * (width - len(prompt) - len(a)) for a in answers])
             with policy.bank.route([question.slot] * len(rows)):
                 keep = width - len(prompt) + 1
-                logits = policy.model(
+                logits = policy.loaded.model(
                     input_ids=rows, attention_mask=mask, use_cache=False, logits_to_keep=keep
                 ).logits.float()
             logps = torch.log_softmax(logits[:, :-1], -1).gather(2, rows[:, len(prompt) :, None])[..., 0]

@@ -28,6 +28,7 @@ ERRORS = [
     "UnknownName",
     "UsageError",
     "did_you_mean",
+    "needs",
 ]
 
 
@@ -42,7 +43,7 @@ def test_the_errors() -> None:
 
     assert sorted(errors.__all__) == ERRORS
     drawn = errors.__doc__ or ""
-    for name in set(ERRORS) - {"CoterieError", "did_you_mean"}:
+    for name in set(ERRORS) - {"CoterieError", "did_you_mean", "needs"}:
         assert name in drawn, f"{name} is missing in the tree of errors.py"
         assert issubclass(getattr(errors, name), errors.CoterieError)
 

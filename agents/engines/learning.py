@@ -25,7 +25,7 @@ from .base import Datum
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["AdamParams", "Batch", "Objective", "Passed", "Scored", "Terms", "Whole"]
+__all__ = ["AdamParams", "Batch", "Given", "Objective", "Passed", "Scored", "Terms", "Whole"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,44 +76,53 @@ class Whole(NamedTuple):
     sampled: int
 
 
-@dataclass(frozen=True)
-class Terms:
-    """The input of an objective: one player's decisions in one pack.
+@dataclass(kw_only=True)
+class Given:
+    """What a batch says about one player's decisions in one pack; no gradients.
+
+    Attributes:
+        old: [B, T] log-probs when the decisions were made.
+        advantages: [B]; 0 where ``keep`` is False.
+        keep: [B] bool, True if the decision's group has variance; the others are left out of the policy gradient.
+        question: [B] row of ``Terms.distributions``. chosen: [B] column of it.
+        whole: totals of the player's whole batch.
+        weights: [B, T] factors on the policy term; None: 1.
+        taught: [B] column of ``distributions`` that a teacher would have chosen, -1 without a teacher's answer; None:
+            there are none at all.
+        explored: [B] bool, the answer was not sampled by the policy, see ``Datum``; None: no answer was explored.
+    """
+
+    old: torch.Tensor
+    advantages: torch.Tensor
+    keep: torch.Tensor
+    question: torch.Tensor
+    chosen: torch.Tensor
+    whole: Whole
+    weights: torch.Tensor | None = None
+    taught: torch.Tensor | None = None
+    explored: torch.Tensor | None = None
+
+
+@dataclass(kw_only=True)
+class Terms(Given):
+    """The input of an objective: what is given, and what the model makes of it.
 
     Attributes:
         logprobs: [B, T] of the learning policy, with gradient, nats. T = 1 in choice decoding.
         mask: [B, T] 1 where a log-prob counts.
         entropies: [B] of the policy at each decision, with gradient, nats; see ``Scores.entropy``.
-        old: [B, T] log-probs when the decisions were made.
-        advantages: [B]; 0 where ``keep`` is False.
-        keep: [B] bool, True if the decision's group has variance; the others are left out of the policy gradient.
-        question: [B] row of ``distributions``. chosen: [B] column of it.
         distributions: [Q, C] with gradient: log-probs of all answers of each question of the pack, -inf where there is
             none. A distribution in choice and constrained decoding; only the sampled answers in free decoding.
         hidden: [Q, H] with gradient: the last hidden state after each question's prompt, for a value head.
-        whole: totals of the player's whole batch.
-        weights: [B, T] factors on the policy term, without gradient; None: 1.
-        taught: [B] column of ``distributions`` that a teacher would have chosen, -1 without a teacher's answer; None:
-            there are none at all.
-        explored: [B] bool, the answer was not sampled by the policy, see ``Datum``; None: no answer was explored.
         reference: returns [B, T] log-probs of the base model, without gradient; computed by the first call.
     """
 
     logprobs: torch.Tensor
     mask: torch.Tensor
     entropies: torch.Tensor
-    old: torch.Tensor
-    advantages: torch.Tensor
-    keep: torch.Tensor
-    question: torch.Tensor
-    chosen: torch.Tensor
     distributions: torch.Tensor
     hidden: torch.Tensor
-    whole: Whole
     reference: Callable[[], torch.Tensor]
-    weights: torch.Tensor | None = None
-    taught: torch.Tensor | None = None
-    explored: torch.Tensor | None = None
 
 
 Objective: TypeAlias = "Callable[[Terms], tuple[torch.Tensor, dict[str, float]]]"

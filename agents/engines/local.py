@@ -5,6 +5,7 @@ Equal asks are computed once, prompts with a common prefix share its tokens, eve
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections import defaultdict
@@ -22,13 +23,13 @@ from ..bank.optimizer import BankAdamW
 from ..deadline import breathe
 from ..llm.scoring.batches import caches
 from ..llm.scoring.decoding import Scores, score
-from ..llm.scoring.forest import Question, pack_questions
+from ..llm.scoring.forest import Question, distinct, pack_questions
 from ..llm.scoring.generation import generate
 from ..llm.scoring.passes import checkpointed, checkpointed_layers, serving
 from ..seeds import uniforms
 from .base import KINDS, Answer, Ask, Datum, Free
 from .conversations import Conversations
-from .learning import AdamParams, Batch, Objective, Passed, Scored, Terms
+from .learning import AdamParams, Batch, Given, Objective, Passed, Scored, Terms
 from .packing import Packed, Part, pack
 from .protocol import Description
 
@@ -148,7 +149,9 @@ class LocalEngine:
     def _given(self, asks: Sequence[Ask]) -> list[Answer]:
         """Choices and tries."""
         kind = KINDS[type(asks[0].form)]
-        questions, index = self._distinct(asks)
+        questions, index = distinct(
+            [(id(ask.context), id(ask.form), ask.player) for ask in asks], lambda k: self._question(asks[k])
+        )
         table, tokens = self.distributions(questions, kind, asks[0].temperature)
         cumulative = np.exp(table).cumsum(1)
         cumulative /= cumulative[:, -1:]
@@ -208,22 +211,11 @@ class LocalEngine:
     def _version(self, ask: Ask) -> int:
         return 0 if self.bank is None or not ask.player else self.bank.versions[ask.player]
 
-    def _distinct(self, asks: Sequence[Ask]) -> tuple[list[Question], NDArray[np.int64]]:
-        """The distinct questions of some asks, and for each ask the number of its question."""
-        numbers: dict[Question, int] = {}
-        by_identity: dict[tuple[int, int, str | None], int] = {}  # equal ones are mostly one object; tuples hash slowly
-        index = np.empty(len(asks), np.int64)
-        for k, ask in enumerate(asks):
-            key = (id(ask.context), id(ask.form), ask.player)
-            at = by_identity.get(key)
-            if at is None:
-                assert not isinstance(ask.form, Free)
-                if not ask.form.candidates:
-                    raise UsageError("An ask has no candidates; give it at least one, or ask in free form.")
-                question = Question(self.slot(ask.player), ask.context.ids, ask.form.candidates)
-                at = by_identity[key] = numbers.setdefault(question, len(numbers))
-            index[k] = at
-        return list(numbers), index
+    def _question(self, ask: Ask) -> Question:
+        assert not isinstance(ask.form, Free)
+        if not ask.form.candidates:
+            raise UsageError("An ask has no candidates; give it at least one, or ask in free form.")
+        return Question(self.slot(ask.player), ask.context.ids, ask.form.candidates)
 
     # -- learning -----------------------------------------------------------------------------------------------------
 
@@ -310,21 +302,13 @@ class LocalEngine:
             return part.ref
 
         return Terms(
+            **{field.name: getattr(part, field.name) for field in dataclasses.fields(Given)},
             logprobs=scores.logprobs[part.answer],
             mask=scores.mask[part.answer],
             entropies=scores.entropy[part.answer],
-            old=part.old,
-            advantages=part.advantages,
-            keep=part.keep,
-            question=part.question,
-            chosen=part.chosen,
             distributions=scores.by_question,
             hidden=scores.hidden,
-            whole=part.whole,
             reference=reference,
-            weights=part.weights,
-            taught=part.taught,
-            explored=part.explored,
         )
 
     # -- players ------------------------------------------------------------------------------------------------------

@@ -13,32 +13,24 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..llm.scoring.forest import Pack, Question, pack_questions
+from ..llm.scoring.forest import Ids, Pack, Question, distinct, pack_questions
 from .base import Datum
-from .learning import Batch, Whole
+from .learning import Batch, Given, Whole
 
 __all__ = ["Packed", "Part", "pack"]
 
 
-@dataclass
-class Part:
-    """One player's decisions within one pack, as in ``Terms``.
+@dataclass(kw_only=True)
+class Part(Given):
+    """One player's decisions within one pack.
 
-    answer [B] are indices of the pack's answers, rows [B] indices of the batch's decisions.
+    answer [B] are indices of the pack's answers, rows [B] indices of the batch's decisions, ref [B, T] the log-probs of
+    the base model, once computed.
     """
 
     player: str
-    question: torch.Tensor
-    chosen: torch.Tensor
     answer: torch.Tensor
-    old: torch.Tensor
-    advantages: torch.Tensor
-    keep: torch.Tensor
-    whole: Whole
     rows: NDArray[np.int64]
-    weights: torch.Tensor | None = None
-    taught: torch.Tensor | None = None
-    explored: torch.Tensor | None = None
     ref: torch.Tensor | None = None
 
 
@@ -131,18 +123,16 @@ def _questions(
     records: Sequence[Datum], slot: Callable[[str], int]
 ) -> tuple[list[Question], NDArray[np.int64], NDArray[np.int64]]:
     """The distinct questions, and for each decision the numbers of its question and of its answer in that question."""
-    numbers: dict[Question, int] = {}
-    seen: dict[tuple[int, int, str], int] = {}  # equal questions are mostly the same objects, and tuples hash slowly
-    said: list[dict[tuple[int, ...], int]] = []  # free decoding: a question's answers are those that were sampled
-    question, answer = np.zeros(len(records), np.int64), np.zeros(len(records), np.int64)
-    for d, r in enumerate(records):
-        q = seen.get((id(r.prompt), id(r.candidates), r.lora))
-        if q is None:
-            q = numbers.setdefault(Question(slot(r.lora), r.prompt, r.candidates), len(numbers))
-            seen[(id(r.prompt), id(r.candidates), r.lora)] = q
-            if q == len(said):
-                said.append({})
-        question[d] = q
+    asked, question = distinct(
+        [(id(r.prompt), id(r.candidates), r.lora) for r in records],
+        lambda d: Question(slot(records[d].lora), records[d].prompt, records[d].candidates),
+    )
+    said: list[dict[Ids, int]] = [{} for _ in asked]  # free decoding: a question's answers are those that were sampled
+    answer = np.zeros(len(records), np.int64)
+    for d, (r, q) in enumerate(zip(records, question.tolist(), strict=True)):
         answer[d] = r.chosen if r.candidates else said[q].setdefault(r.completion, len(said[q]))
-    questions = [Question(q.slot, q.prompt, q.answers or tuple(said[n])) for q, n in numbers.items()]
-    return questions, question, answer
+    return (
+        [Question(q.slot, q.prompt, q.answers or tuple(own)) for q, own in zip(asked, said, strict=True)],
+        question,
+        answer,
+    )

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...envs.core import Game
@@ -95,20 +94,6 @@ class LoraPolicy:
         self.stop = stop_token(loaded.tokenizer)
         self._free = Free(max_new_tokens, (self.stop,))
         self._asked: dict[_Key, _Asked] = {}
-
-    @property
-    def model(self) -> torch.nn.Module:
-        """The base model."""
-        return self.loaded.model
-
-    @property
-    def batch_tokens(self) -> int:
-        """The most tokens of one forward pass."""
-        return self.local.batch_tokens
-
-    def slot(self, player: str | None) -> int:
-        """The bank's slot of a player; -1 for the base model alone."""
-        return self.local.slot(player)
 
     def question(self, turn: Turn, slot: int) -> Question:
         """The question of a turn: the prompt, and the legal answers in the order of ``turn.legal_actions``.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import MissingExtra
+from ...errors import needs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -74,11 +74,9 @@ def byte_tokenizer(model_max_length: int = 2048) -> PreTrainedTokenizerFast:
     Raises:
         MissingExtra: transformers isn't installed.
     """
-    try:
+    with needs("The tokenizer of the built-in models", "train"):
         from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
         from transformers import PreTrainedTokenizerFast
-    except ImportError as error:
-        raise MissingExtra("The tokenizer of the built-in models", error.name or "transformers", "train") from error
 
     vocabulary = {character: b for b, character in enumerate(_byte_characters())}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))

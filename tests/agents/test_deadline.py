@@ -85,7 +85,9 @@ def test_an_update_ends_within_one_forward_pass_of_its_time(mini, monkeypatch, d
             return float(passes[0])
 
     monkeypatch.setattr(deadline, "time", Clock)
-    trainer.policy.model.get_input_embeddings().register_forward_hook(lambda *_: passes.__setitem__(0, passes[0] + 1))
+    trainer.policy.loaded.model.get_input_embeddings().register_forward_hook(
+        lambda *_: passes.__setitem__(0, passes[0] + 1)
+    )
     before = taken(trainer)
     trainer.step()  # the first one also checks the model
     put_back(trainer, *before)

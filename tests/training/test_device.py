@@ -56,9 +56,9 @@ def test_a_run_goes_on_elsewhere(small, elsewhere, tmp_path, close):
     until(4, "cpu", tmp_path / "moves", resume=True)
     with elsewhere():
         player = make_player(f"{tmp_path / 'stays'}", make_game("tictactoe"), device="meta")
-        assert player.backend.model.device.type == "meta"
+        assert player.backend.loaded.model.device.type == "meta"
     stays, moves = (make_player(f"{tmp_path / name}", make_game("tictactoe")) for name in ("stays", "moves"))
-    assert moves.backend.model.device.type == "cpu"
+    assert moves.backend.loaded.model.device.type == "cpu"
     for mine, other in zip(*(p.backend.bank.parameters() for p in (stays, moves)), strict=True):
         close(mine, other, terms=4096)
 

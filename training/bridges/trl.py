@@ -24,7 +24,7 @@ from ...agents.engines.base import Ask, Context, Free
 from ...agents.engines.protocol import Engine
 from ...agents.llm.prompts import Template, answer_text, make_template, stop_token
 from ...envs.registry import make_game
-from ...errors import ActionError, MissingExtra, UsageError
+from ...errors import ActionError, UsageError, needs
 from ..data.rollout import Seating, opening_states, rollout
 from ..learn.objectives import LOSS_TYPES, NOT_YET
 from ..runs.config import BudgetConfig, TrainConfig, from_dict
@@ -163,10 +163,8 @@ def _check_honoured(config: GRPOConfig) -> None:
 
 
 def _grpo_config_class() -> type[GRPOConfig]:
-    try:
+    with needs("GRPOConfig", "train"):
         from trl.trainer.grpo_config import GRPOConfig
-    except ImportError:
-        raise MissingExtra("GRPOConfig", "trl", "train") from None
     return GRPOConfig
 
 

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from ...agents.core import Agent
 from ...agents.seeds import Seed, stream
 from ...envs.core import Game
-from ...envs.gridworld.rules.shaping import Dense
 from ...envs.making import make_vec
 from .records import Rollout
 from .rollout import Seating, opening_states, rollout
@@ -44,13 +43,12 @@ def branched(
     opening_plies: int = 0,
     illegal_penalty: float = -1.0,
     starts: Any = None,
-    dense: Dense | None = None,
-    teacher: Agent | None = None,
+    **how: Any,
 ) -> Rollout:
     """Play a game for each seating, then play ``group_size`` games from one of its decisions to their ends.
 
-    A scouted game begins after 0 to ``opening_plies`` random plies, or from its row of ``starts``. ``illegal_penalty``,
-    ``dense`` (for as many worlds as there are siblings) and ``teacher`` are as in ``rollout``.
+    A scouted game begins after 0 to ``opening_plies`` random plies, or from its row of ``starts``. ``illegal_penalty``
+    and ``how``, which is for the siblings alone, are as in ``rollout``.
 
     Returns:
         The siblings' games and decisions. A group's first decisions are siblings of each other: their ``ply`` is the
@@ -83,8 +81,7 @@ def branched(
         group_size=group_size,
         illegal_penalty=illegal_penalty,
         starts=_replayed(game, began, scouted, cuts, illegal_penalty),
-        dense=dense,
-        teacher=teacher,
+        **how,
     )
     before = [scout.opening_plies + int(cut) for scout, cut in zip(scouted.episodes, cuts, strict=True)]
     for episode in batch.episodes:

@@ -125,7 +125,3 @@ class Rollout:
             ],
             np.float64,
         )
-
-    def illegal_share(self) -> float:
-        """Share of the learners' answers that were illegal."""
-        return sum(v.action is None for v in self.visits) / max(1, len(self.visits))

@@ -244,18 +244,12 @@ class Learner:
 
     def _clipped(self, update: int, *, plain: bool = False) -> Clipped:
         """The clipped objective as configured; ``plain``: the policy term alone, for statistics."""
-        loss = self.loss
-        return Clipped(
-            loss.loss_type,
-            loss.epsilon,
-            loss.epsilon_high or None,
-            0.0 if plain else loss.beta,
-            loss.importance_sampling_level,
-            self.length,
-            0.0 if plain else self.entropy_coef(update),
-            0.0 if plain else self.cover_coef(update),
-            0.0 if plain else self.imitation_coef(update),
-        )
+        loss, level = self.loss, self.loss.importance_sampling_level
+        bare = Clipped(loss.loss_type, loss.epsilon, loss.epsilon_high or None, 0.0, level, self.length)
+        if plain:
+            return bare
+        bonus, cover, imitation = self.entropy_coef(update), self.cover_coef(update), self.imitation_coef(update)
+        return dataclasses.replace(bare, beta=loss.beta, bonus=bonus, cover=cover, imitation=imitation)
 
     def _of_all(self, update: int) -> bool:
         """Whether decisions that are not kept take part in the loss."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ...errors import MissingExtra
+from ...errors import needs
 from ..evaluation.goal import POLICY
 
 __all__ = ["plot_curves", "title"]
@@ -90,11 +90,9 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     Raises:
         MissingExtra: matplotlib isn't installed.
     """
-    try:
+    with needs("Curves", "train"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("Curves", error.name or "matplotlib", "train") from None
     names = list(dict.fromkeys(title(e) for row in rows for e in row.get("eval", ())))
     figure = Figure(figsize=(4.5 * (len(names) + 2), 3.4), layout="constrained")
     FigureCanvasAgg(figure)

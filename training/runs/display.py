@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from ...errors import MissingExtra
+from ...errors import needs
 from ..evaluation.intervals import wilson
 from .curves import plot_curves, title
 from .net_config import NetConfig
@@ -43,10 +43,8 @@ class Display:
     """
 
     def __init__(self, *, report_to: str = "tensorboard", live: bool | None = None, curves: bool = True) -> None:
-        try:
+        with needs("The live display", "train"):
             from rich.console import Console
-        except ImportError as error:
-            raise MissingExtra("The live display", error.name or "rich", "train") from None
         self.console = Console()
         self.live_wanted = self.console.is_terminal if live is None else live
         self.report_to, self.curves = report_to, curves

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from ...agents.core import Agent
 from ...envs.core import Game
 from ...envs.registry import make_game, presets, spec
-from ...errors import MissingExtra, RunError, UnknownName, UsageError
+from ...errors import RunError, UnknownName, UsageError, needs
 from .config import AnyConfig, PolicyConfig, TrainConfig, is_net_run, load_config
 
 if TYPE_CHECKING:
@@ -33,11 +33,9 @@ def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed:
     Raises:
         ModelError, MissingExtra, UsageError: the model or the settings cannot be used.
     """
-    try:
+    with needs("Training and playing language models", "train"):
         import torch  # noqa: F401  # the first thing that a core install lacks
         from peft import LoraConfig
-    except ImportError as error:
-        raise MissingExtra("Training and playing language models", error.name or "torch", "train") from None
     from ...agents.bank.bank import LoraBank
     from ...agents.llm.policy import LoraPolicy
 

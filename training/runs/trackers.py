@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from ...errors import MissingExtra, UnknownName
+from ...errors import UnknownName, needs
 from .config import AnyConfig, to_dict
 from .curves import title
 
@@ -56,10 +56,8 @@ def make_tracker(name: str, folder: Path, config: AnyConfig, update: int) -> Tra
         return None
     if name == "tensorboard":
         return _TensorBoard(folder, config, update)
-    try:
+    with needs(f"--report-to {name}", "track"):
         module = importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtra(f"--report-to {name}", error.name or name, "track") from None
     more = {"id": folder.name, "dir": str(folder)} if name == "wandb" else {}
     module.init(project="coterie", name=folder.name, config=_flat(to_dict(config)), resume="allow", **more)
     return module
@@ -69,11 +67,9 @@ class _TensorBoard:
     """Event files in RUN/tensorboard, with metrics and hyperparameters."""
 
     def __init__(self, folder: Path, config: AnyConfig, update: int) -> None:
-        try:
+        with needs("TensorBoard's files", "train"):
             from torch.utils.tensorboard import SummaryWriter
             from torch.utils.tensorboard.summary import hparams
-        except ImportError as error:
-            raise MissingExtra("TensorBoard's files", error.name or "tensorboard", "train") from None
         self.writer = cast("Any", SummaryWriter(str(folder / "tensorboard"), purge_step=update))
         plain = {k: v if isinstance(v, bool | int | float) else str(v) for k, v in _flat(to_dict(config)).items()}
         for summary in hparams(plain, {"reward": 0.0}):

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
@@ -36,7 +36,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["Pack", "Question", "alike", "pack_questions"]
+__all__ = ["Ids", "Pack", "Question", "alike", "distinct", "pack_questions"]
 
 Ids = tuple[int, ...]
 Ints = NDArray[np.int64]
@@ -71,6 +71,24 @@ class Question(NamedTuple):
     slot: int
     prompt: Ids
     answers: tuple[Ids, ...]
+
+
+def distinct(same: Sequence[Hashable], question: Callable[[int], Question]) -> tuple[list[Question], Ints]:
+    """The distinct questions of some rows, and for each row the number of its question.
+
+    Args:
+        same: a key per row; rows with equal keys have equal questions. Keys of ids are fast: equal questions are mostly
+            the same objects, and tuples hash slowly.
+        question: makes the question of a row.
+    """
+    numbers: dict[Question, int] = {}
+    known: dict[Hashable, int] = {}
+    index = np.empty(len(same), np.int64)
+    for row, key in enumerate(same):
+        if key not in known:
+            known[key] = numbers.setdefault(question(row), len(numbers))
+        index[row] = known[key]
+    return list(numbers), index
 
 
 @dataclass(frozen=True)

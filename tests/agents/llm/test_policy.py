@@ -43,12 +43,12 @@ def turns_of(name, rows, plies=0, **config):
 
 def brute_force(policy, player, turn):
     """The choice policy by plain forward passes, one a legal action."""
-    question = policy.question(turn, policy.slot(player))
+    question = policy.question(turn, policy.local.slot(player))
     strings = []
     for answer in question.answers:
         ids = torch.tensor([[*question.prompt, *answer]])
         with torch.no_grad(), policy.bank.route([player]):
-            logps = torch.log_softmax(policy.model(input_ids=ids).logits[0].double(), -1)
+            logps = torch.log_softmax(policy.loaded.model(input_ids=ids).logits[0].double(), -1)
         at = len(question.prompt) - 1
         strings.append(sum(float(logps[at + j, token]) for j, token in enumerate(answer)) / policy.temperature)
     weights = np.exp(np.array(strings) - max(strings))
@@ -123,9 +123,9 @@ def test_free_logprobs_are_those_that_the_loss_computes(mini):
 
     policy = make_policy(mini, decode="free", max_new_tokens=5, temperature=1.3)
     record = LLMAgent(policy, "bob").act(seeded(turns_of("tictactoe", 1), 3))[0].tokens
-    pack = pack_questions([Question(policy.slot("bob"), record.prompt, (record.completion,))])[0]
+    pack = pack_questions([Question(policy.local.slot("bob"), record.prompt, (record.completion,))])[0]
     with torch.no_grad():
-        scores = score(policy.model, pack, "free", bank=policy.bank, temperature=1.3)
+        scores = score(policy.loaded.model, pack, "free", bank=policy.bank, temperature=1.3)
     assert scores.logprobs[0].tolist() == pytest.approx(list(record.logprobs), abs=1e-4)
 
 

@@ -139,7 +139,7 @@ def test_the_reference_is_the_base_model_alone(mini, decode):
         answers = record.candidates or (record.completion,)
         (pack,) = pack_questions([Question(-1, record.prompt, answers)])
         with torch.no_grad():
-            scores = score(base.model, pack, decode)
+            scores = score(base.loaded.model, pack, decode)
         row = max(record.chosen, 0)
         real = scores.mask[row] > 0
         gaps += (scores.logprobs[row][real] - torch.tensor(record.logprobs)).tolist()
@@ -242,7 +242,7 @@ def test_a_cover_spreads_the_policy_without_a_reward(mini, decode):
     assert learner(policy, loss).cover_coef(10) == 0.75
 
     def least():  # the mean log-prob of all answers
-        questions = [Question(policy.slot(r.lora), r.prompt, r.candidates) for r in made]
+        questions = [Question(policy.local.slot(r.lora), r.prompt, r.candidates) for r in made]
         table = policy.local.distributions(list(dict.fromkeys(questions)), decode)[0]
         return np.ma.masked_invalid(table).mean()
 
@@ -265,7 +265,7 @@ def test_better_decisions_become_likelier(mini):
     policy = make(mini)
     made, _ = records(policy, players=("ann",))
     advantages = np.array([1.0 if r.chosen >= 6 else -1.0 for r in made])
-    question = Question(policy.slot("ann"), made[0].prompt, made[0].candidates)
+    question = Question(policy.local.slot("ann"), made[0].prompt, made[0].candidates)
 
     def unlikely():
         return np.exp(policy.local.distributions([question], policy.decode, policy.temperature)[0][0])[6:].sum()
@@ -382,9 +382,9 @@ def nats(policy, made):
     """[D] of each decision now: log-probability a token (choice: of the action) and entropy, one question at a time."""
     logs, entropies = [], []
     for r in made:
-        (pack,) = pack_questions([Question(policy.slot(r.lora), r.prompt, r.candidates or (r.completion,))])
+        (pack,) = pack_questions([Question(policy.local.slot(r.lora), r.prompt, r.candidates or (r.completion,))])
         with torch.no_grad():
-            scores = score(policy.model, pack, policy.decode, bank=policy.bank, temperature=policy.temperature)
+            scores = score(policy.loaded.model, pack, policy.decode, bank=policy.bank, temperature=policy.temperature)
         row = max(r.chosen, 0)
         logs.append(scores.logprobs[row][scores.mask[row] > 0].double().numpy())
         entropies.append(float(scores.entropy[row]))
@@ -622,7 +622,7 @@ def test_an_objective_is_a_function_of_terms(mini):
 
 def half(mini):
     policy = make(mini, "free")
-    policy.model.to(torch.bfloat16)
+    policy.loaded.model.to(torch.bfloat16)
     made, advantages = records(policy)
     return policy, made, advantages
 

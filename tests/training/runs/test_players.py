@@ -144,13 +144,13 @@ def test_a_base_model_is_loaded_once_for_learner_and_opponents(run, small):
     newest, first, drawing = (trainer.pool.agents[name] for name in (str(run), f"{run}:main@1", f"{run}:main@1?sample"))
     assert newest.backend is first.backend is drawing.backend  # they answer in one batch
     assert newest.backend is not trainer.policy
-    assert newest.backend.model is trainer.policy.model
+    assert newest.backend.loaded.model is trainer.policy.loaded.model
     assert list(newest.backend.bank.players) == [newest.player, first.player]
     assert drawing.player == first.player
     assert (newest.greedy, first.greedy, drawing.greedy) == (True, True, False)
     # Fresh banks on models of their own say the same as what is shared.
     alone = LoraPolicy(load_model(small.policy.model), decode="choice")
-    bank = LoraBank(alone.model, newest.backend.bank.config)
+    bank = LoraBank(alone.loaded.model, newest.backend.bank.config)
     bank.load_peft("main", run / "players" / "main" / "v000001")
     game = make_game("tictactoe")
     state = game.new_state(1)
