@@ -115,7 +115,8 @@ def foresee(trainer: Training) -> float:
 def put_back(trainer: Training, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Restore the trainer to the state that ``taken`` returned."""
     trainer.pool.players.load_state_dict(tensors)
-    trainer.health.sound.updates = dict(state.get("sound", {}))  # the oldest runs have none
+    earlier = tensors.get("sound", {"updates": {}})  # earlier versions kept it with the tensors, if at all
+    trainer.health.sound.updates = dict(state.get("sound", earlier["updates"]))
     if "past" in state:  # from versions with a single learner, whose roles did not name it
         means = {f"main/{role}": mean for role, mean in state["baseline"]["means"].items()}
         pool = {"live": ["main"], "frozen": [], "snapshots": {"main": state["past"]}}
