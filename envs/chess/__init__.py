@@ -18,6 +18,7 @@ from . import fen as _fen
 from . import moves as _moves
 from . import rules, text
 from .curricula import CURRICULA
+from .observation import observe
 from .pgn import record_to_pgn
 from .position import META, WORDS, make
 from .san import parse_san, san
@@ -135,7 +136,7 @@ def chess(claim: str = "chess_v6") -> Game:
             rules.mover,
             rules.legal,
             rules.step,
-            rules.observe,
+            observe,
             rules.key,
             draw=rules.draw,
             step_legal=rules.step_legal,
