@@ -248,7 +248,7 @@ class TextVec(Rows):
 def _are(messages: Any, count: int) -> bool:
     """Whether these are so many messages, not one text."""
     if isinstance(messages, np.ndarray):
-        return messages.shape[:1] == (count,)
+        return bool(messages.shape[:1] == (count,))
     return isinstance(messages, Sequence) and not isinstance(messages, str | bytes) and len(messages) == count
 
 
