@@ -20,8 +20,20 @@ map are blank. Of many agents in sight, the nearest are described in detail whil
     |     places of generators that can be used now
     places of walls: row H column h is the agent's own place, G is one up, g one to the left
 
-Both hold what the planes show, under the same options, and what else the agent knows: its last action, whether that
-succeeded, its last reward and, in worlds with kinship, how related the agents in sight are.
+With ``observation.line="nearest"`` the line is shorter and easier to read, but incomplete: only the nearest usable
+object of each type (one that can be used now and one that cannot), the agents in sight and the cells beside the agent.
+Walls further away are not shown::
+
+    N1v1< n3^ A1> @2^4> @1^,<250,2,0,0,0,3,- ^@v.<#>A ^240 1,0,0 0 - 07+ 1 28,30 N>
+    |     |       |     |                    |        the rest as above
+    |     |       |     |                    what is in the cells above, below, to the left and to the right
+    |     |       |     the nearest agent with the facts that are known of it
+    |     |       another agent: two up, four to the right; in worlds with kinship, how related it is
+    |     the nearest generator that cannot be used now
+    the nearest generator that can be used now: one down, one to the left
+
+No text shows what the planes hide. All add what else the agent knows: its last action, whether that succeeded, its
+last reward and, in worlds with kinship, how related the agents in sight are.
 """
 
 from __future__ import annotations
@@ -95,7 +107,7 @@ class _Teller:
         self.usable = [kind.usable for kind in config.objects.values()]
         self.signs = make_signs(config)
         self.height, self.width = config.observation.height, config.observation.width
-        self.rotate = config.observation.rotate
+        self.rotate, self.line = config.observation.rotate, config.observation.line
         self.kinship = config.kinship.mode
         self.mortal = config.death.hp
         self.attacks = config.actions.attack
@@ -259,25 +271,55 @@ class _Teller:
         sight = see(state, i, player)
         if not sight.cells:
             return "dead>"
-        own, *others = sight.cells
+        told = (self._nearest if self.line == "nearest" else self._places)(sight)
+        energy, *rest = self._facts(sight.cells[0])
+        done = f"{sight.last_action:02d}{'+' if sight.succeeded else '-'}" if sight.last_action >= 0 else "---"
+        reward = f"{sight.last_reward:.4g}"
+        count = len(self.items)
+        told += [energy, ",".join(rest[:count]), *rest[count:], done, reward, self._front(sight)]
+        return " ".join(told) + ">"
+
+    def _places(self, sight: Sight) -> list[str]:
+        """Everything in sight: the places of each type, then the other agents with their facts."""
         places: dict[tuple[int, bool], str] = {}
         agents = []
-        for row in others:
+        for row in sight.cells[1:]:
             place = _ROWS[row[ROW]] + _COLUMNS[row[COL]]
             if row[KIND]:
                 key = (row[KIND] - 1, not _ready(row))
                 places[key] = places.get(key, "") + place
             else:
-                agents.append(f"@{place}{','.join(self._facts(row))}")
-                if self.kinship != "none":
-                    agents[-1] += f",{row[KIN] / KIN_UNIT:g}"
-        told = [self.short[unready][kind] + places[kind, unready] for kind, unready in sorted(places)]
-        energy, *rest = self._facts(own)
-        done = f"{sight.last_action:02d}{'+' if sight.succeeded else '-'}" if sight.last_action >= 0 else "---"
-        reward = f"{sight.last_reward:.4g}"
-        count = len(self.items)
-        told += [*agents, energy, ",".join(rest[:count]), *rest[count:], done, reward, self._front(sight)]
-        return " ".join(told) + ">"
+                agents.append(f"{AGENT_SIGN}{place}{','.join(self._facts(row))}{self._share(row)}")
+        return [self.short[unready][kind] + places[kind, unready] for kind, unready in sorted(places)] + agents
+
+    def _nearest(self, sight: Sight) -> list[str]:
+        """The nearest of each type that can be used, the other agents, and what is beside the agent."""
+        nearest: dict[tuple[int, bool], str] = {}
+        agents: list[str] = []
+        for row in sight.cells[1:]:
+            if not row[KIND]:
+                facts = "" if agents else f",{','.join(self._facts(row))}"
+                agents.append(f"{AGENT_SIGN}{_way(row)}{facts}{self._share(row)}")
+            elif self.usable[row[KIND] - 1]:
+                nearest.setdefault((row[KIND] - 1, not _ready(row)), _way(row))
+        told = [self.short[unready][kind] + nearest[kind, unready] for kind, unready in sorted(nearest)]
+        return [*told, *reversed(agents), self._around(sight)]
+
+    def _around(self, sight: Sight) -> str:
+        """What is in the four cells beside the agent: an object, an agent, nothing, or the edge of the map."""
+        beside = {(row[ROW], row[COL]): row for row in sight.cells[1:9]}
+        signs = []
+        for way, arrow, edge in zip(_AHEAD, ARROWS, sight.edges, strict=True):
+            row = beside.get(way)
+            if row is None:
+                signs.append(arrow + (EMPTY_SIGN if edge else EDGE_SIGN))
+            else:
+                signs.append(arrow + (self.short[not _ready(row)][row[KIND] - 1] if row[KIND] else AGENT_SIGN))
+        return "".join(signs)
+
+    def _share(self, row: list[int]) -> str:
+        """Another agent's kinship to the observer, in worlds that have one."""
+        return "" if self.kinship == "none" else f",{row[KIN] / KIN_UNIT:g}"
 
     def _facts(self, row: list[int]) -> list[str]:
         """Direction and energy, items, frozen, shield, hp; hidden facts are empty."""
@@ -299,6 +341,13 @@ class _Teller:
         sign = self.short[not _ready(ahead)][ahead[KIND] - 1]
         numbers = [_shown(n) for n in (ahead[STOCK], ahead[HP] if self.attacks else -1)]
         return f"{','.join(numbers)} {sign}"
+
+
+def _way(row: list[int]) -> str:
+    """``3^1<``: three up, one to the left."""
+    below, right = row[ROW], row[COL]
+    text = f"{abs(below)}{ARROWS[below > 0]}" if below else ""
+    return text + (f"{abs(right)}{ARROWS[2 + (right > 0)]}" if right else "")
 
 
 def _shown(n: int) -> str:

@@ -114,6 +114,68 @@ def test_the_compact_line_holds_what_the_planes_show(seed, observation, kinship)
         assert own == facts
 
 
+WAYS = {"^": (-1, 0), "v": (1, 0), "<": (0, -1), ">": (0, 1)}
+
+
+def read_nearest(line, config):
+    """What a line of the nearest says: objects, agents, the cells beside, the agent's own facts."""
+    signs = make_signs(config)
+    kinds = {"~": "edge", ".": None, "@": "agent"}
+    for usable_now, row in ((False, signs.idle), (True, signs.ready)):
+        kinds |= {sign: (name, usable_now) for name, sign in zip(config.objects, row, strict=True)}
+    parts = line.removesuffix(">").split(" ")
+    nearest, agents = {}, []
+    while parts[0][0] not in ARROWS:
+        group, *facts = parts.pop(0).split(",")
+        steps = re.findall(r"(\d+)([v<>^])", group[1:])
+        place = tuple(sum(int(n) * WAYS[way][axis] for n, way in steps) for axis in (0, 1))
+        if group[0] == "@":
+            agents.append((place, facts))
+        else:
+            nearest[kinds[group[0]]] = place
+    around = {WAYS[way]: kinds[sign] for way, sign in re.findall("(.)(.)", parts.pop(0))}
+    return nearest, agents, around, [parts[0], *parts[1].split(","), *parts[2:4]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), observation=observations, kinship=kinships)
+def test_the_line_of_the_nearest_agrees_with_the_planes(seed, observation, kinship):
+    game, state = scrambled(seed, observation=observation | {"line": "nearest"}, kinship=kinship)
+    for player in range(game.info.players):
+        seen, config = seen_by(game, state, player)
+        nearest, agents, around, own = read_nearest(game.compact(state, 0, player), config)
+        objects, others = {}, set()
+        for place, cell in seen.items():
+            if cell["agent"]:
+                others |= {place} - {(0, 0)}
+                continue
+            name = next(name for name in config.objects if cell[name])
+            changes = f"{name}.ready" not in observation["hidden"] or (
+                name == "generator" and "generator.stock" not in observation["hidden"]
+            )
+            objects[place] = (name, usable(cell, name, config) or name == "wall" or not changes)
+        places = {}
+        for place, kind in objects.items():
+            if kind[0] != "wall":
+                places.setdefault(kind, []).append(place)
+        assert nearest.keys() == places.keys()
+        for kind, place in nearest.items():
+            assert place in places[kind]
+            assert max(map(abs, place)) == min(max(map(abs, other)) for other in places[kind])
+        assert {place for place, _ in agents} == others
+        for k, (place, facts) in enumerate(agents):
+            kin = facts.pop() if kinship["mode"] != "none" else "0"
+            assert float(kin) * 255 == pytest.approx(seen[place]["kinship"], abs=0.7)
+            assert facts == (expected_facts(seen[place], config, own=False) if k == len(agents) - 1 else [])
+        for place, kind in around.items():
+            there = "agent" if place in others else objects.get(place)
+            assert kind == there or (kind == "edge" and there is None)
+        facts = expected_facts(seen[0, 0], config, own=True)
+        if observation["rotate"]:
+            facts[0] = "^" + facts[0][1:]
+        assert own == facts
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), observation=observations)
 def test_the_picture_shows_what_the_planes_show(seed, observation):
@@ -165,6 +227,8 @@ def test_a_description_says_it_in_words():
         "Last: use succeeded, reward 0.5.",
         "Legal: noop, forward, back, face up/down/left/right, attack 1/5/9, shield.",
     ]
+    short, _ = drawn("..#..\n.@.n.\n.@..a", observation={"line": "nearest"})
+    assert short.compact(state, 0, 0) == "n2> A1v3> @1v,^000,0,3,0,7,- ^.v@<.>. >040 2,0,1 0 - 07+ 0.5 .>"
     assert game.compact(state, 0, 0) == "#Gi nHj AIk @Ih^000,0,3,0,7,- >040 2,0,1 0 - 07+ 0.5 .>"
 
 
