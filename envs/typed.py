@@ -18,7 +18,7 @@ from pydantic.fields import FieldInfo
 from ..errors import UnknownName, UsageError
 from .plain import short, told
 
-__all__ = ["STRICT", "Flag", "Number", "Whole", "bounds", "overlaid", "read"]
+__all__ = ["STRICT", "Flag", "Number", "Whole", "bounds", "check", "overlaid", "read"]
 
 _T = TypeVar("_T")
 
@@ -49,6 +49,11 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 @cache
+def _field_adapter(kind: type, name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_hints(kind)[name], config={"allow_inf_nan": False})
+
+
+@cache
 def _hints(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
@@ -71,6 +76,25 @@ def read(kind: type[_T], data: Any, what: str) -> _T:
     except ValidationError as error:
         found = cast("dict[str, Any]", error.errors(include_url=False)[0])
         raise _fault(kind, found, what) from None
+
+
+def check(config: Any, path: str = "") -> None:
+    """Check an instance of a dataclass and the dataclasses inside it, for constructors.
+
+    Raises:
+        UnknownName: a choice that doesn't exist.
+        UsageError: a value of the wrong type, or out of bounds.
+    """
+    kind: Any = type(config)
+    for name, hint in _hints(kind).items():
+        value = getattr(config, name)
+        if dataclasses.is_dataclass(value):
+            check(value, f"{path}{name}.")
+            continue
+        try:
+            _field_adapter(kind, name).validate_python(value)
+        except ValidationError as error:
+            raise _fault(hint, cast("dict[str, Any]", error.errors(include_url=False)[0]), "", path + name) from None
 
 
 def bounds(kind: type, field: str) -> tuple[float, float]:
@@ -107,7 +131,7 @@ def overlaid(base: Any, changes: Any, path: str = "") -> Any:
 # -- messages ----------------------------------------------------------------------------------------------------------
 
 
-def _fault(kind: type, found: Mapping[str, Any], what: str) -> UsageError:
+def _fault(hint: Any, found: Mapping[str, Any], what: str, path: str = "") -> UsageError:
     """The error for one of pydantic's findings."""
     raised = found.get("ctx", {}).get("error")
     if isinstance(raised, UsageError):  # by __post_init__
@@ -119,7 +143,6 @@ def _fault(kind: type, found: Mapping[str, Any], what: str) -> UsageError:
     if of_key:
         loc.pop()
     name = loc.pop() if of_name else ""
-    path, hint = "", cast(Any, kind)
     for part in loc:
         path += f"[{part}]" if isinstance(part, int) else f"{path and '.'}{short(part)}"
         hint = _inside(hint, part)

@@ -364,7 +364,7 @@ def test_config_files(tmp_path):
     assert to_dict(from_dict({"game": "tictactoe", "loss": {"beta": 1}}))["loss"]["beta"] == 1.0
     for text, complaint in (
         ("loss: [1]", "it must be a section"),
-        ("seed: many", "seed is 'many'; it must be a int"),
+        ("seed: many", "seed is 'many'; it must be a whole number of at least 0"),
         ("loss: {loss_type: grppo}", "Did you mean 'grpo'"),
         ("- 1", "not a mapping"),
         ("a: [", "cannot be read as YAML"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .fields import Configuration, check
+from .fields import Configuration, Natural, Part, Positive, Rate, Share, Weight, check
 
 __all__ = ["NetConfig", "PPOConfig"]
 
@@ -26,16 +26,16 @@ class PPOConfig:
         max_grad_norm: gradients are clipped to it.
     """
 
-    ticks: int = 32
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    epochs: int = 3
-    mini_batches: int = 4
-    learning_rate: float = 1e-3
-    entropy_coef: float = 0.01
-    value_coef: float = 0.5
-    max_grad_norm: float = 0.5
+    ticks: Positive = 32
+    gamma: Part = 0.99
+    gae_lambda: Part = 0.95
+    clip: Rate = 0.2
+    epochs: Positive = 3
+    mini_batches: Positive = 4
+    learning_rate: Rate = 1e-3
+    entropy_coef: Weight = 0.01
+    value_coef: Weight = 0.5
+    max_grad_norm: Rate = 0.5
 
     def __post_init__(self) -> None:
         """Reject what cannot work.
@@ -43,15 +43,7 @@ class PPOConfig:
         Raises:
             UsageError: names the field, what came and what would do.
         """
-        check(
-            self,
-            {
-                "at least 1": "ticks epochs mini_batches",
-                "from 0 to 1": "gamma gae_lambda",
-                "more than 0": "clip learning_rate max_grad_norm",
-                "0 or more": "entropy_coef value_coef",
-            },
-        )
+        check(self)
 
 
 @dataclass(frozen=True)
@@ -84,23 +76,23 @@ class NetConfig(Configuration):
 
     game: str = "gridworld"
     set: tuple[str, ...] = ("preset=a5_25x25_simple",)
-    seed: int = 0
-    threads: int = 0
-    worlds: int = 48
-    episode: int = 400
-    long_episode: int = 2500
-    long_after: float = 0.4
-    schedule_steps: int = 5_500_000
-    hidden: int = 128
-    shaping: float = 0.3
-    novelty: float = 0.02
+    seed: Natural = 0
+    threads: Natural = 0
+    worlds: Positive = 48
+    episode: Natural = 400
+    long_episode: Natural = 2500
+    long_after: Weight = 0.4
+    schedule_steps: Positive = 5_500_000
+    hidden: Positive = 128
+    shaping: Share = 0.3
+    novelty: Weight = 0.02
     init: str = ""
-    minutes: float = 20.0
-    updates: int = 100_000
-    eval_every: int = 100
-    eval_worlds: int = 8
-    eval_ticks: int = 1000
-    checkpoint_every: int = 25
+    minutes: Weight = 20.0
+    updates: Positive = 100_000
+    eval_every: Natural = 100
+    eval_worlds: Positive = 8
+    eval_ticks: Natural = 1000
+    checkpoint_every: Positive = 25
     ppo: PPOConfig = field(default_factory=PPOConfig)
 
     def __post_init__(self) -> None:
@@ -109,14 +101,7 @@ class NetConfig(Configuration):
         Raises:
             UsageError: names the field, what came and what would do.
         """
-        check(
-            self,
-            {
-                "at least 1": "worlds hidden updates schedule_steps eval_worlds checkpoint_every",
-                "0 or more": "seed threads episode long_episode long_after minutes novelty eval_every eval_ticks",
-                "at least 0 and below 1": "shaping",
-            },
-        )
+        check(self)
 
     @classmethod
     def preset(cls, game: str) -> NetConfig:

@@ -13,7 +13,19 @@ from math import cos, inf, pi
 from typing import Literal
 
 from ...errors import UnknownName, UsageError
-from .fields import Configuration, check
+from .fields import (
+    Configuration,
+    Flag,
+    Inner,
+    Natural,
+    Number,
+    Part,
+    Positive,
+    Rate,
+    Share,
+    Weight,
+    check,
+)
 
 __all__ = [
     "BudgetConfig",
@@ -51,16 +63,16 @@ class PolicyConfig:
     model: str = "tiny"
     decode: Literal["choice", "constrained", "free"] = "choice"
     template: Literal["auto", "compact", "chat"] = "auto"
-    temperature: float = 1.0
-    max_completion_length: int = 64
-    think: bool = False
-    lora_r: int = 16
-    lora_alpha: int = 32
+    temperature: Rate = 1.0
+    max_completion_length: Positive = 64
+    think: Flag = False
+    lora_r: Positive = 16
+    lora_alpha: Positive = 32
     target_modules: str = "all-linear"
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     device: str = "cpu"
-    gradient_checkpointing: bool = False
-    batch_tokens: int = 16384
+    gradient_checkpointing: Flag = False
+    batch_tokens: Positive = 16384
 
 
 @dataclass(frozen=True)
@@ -87,15 +99,15 @@ class RolloutConfig:
             search or a run, such as forager or minimax; empty: none. See imitation_coef.
     """
 
-    games: int = 1024
-    num_generations: int = 8
-    opening_plies: int = 4
-    illegal_penalty: float = -1.0
+    games: Positive = 1024
+    num_generations: Positive = 8
+    opening_plies: Natural = 4
+    illegal_penalty: Number = -1.0
     curriculum: str = ""
-    max_plies: int = 0
-    shaping: float = 0.0
-    novelty: float = 0.0
-    explore: float = 0.0
+    max_plies: Natural = 0
+    shaping: Share = 0.0
+    novelty: Weight = 0.0
+    explore: Part = 0.0
     teacher: str = ""
 
 
@@ -121,11 +133,11 @@ class CreditConfig:
 
     credit: Literal["state", "group", "turn", "sibling", "rae", "constant"] = "state"
     scale_rewards: Literal["group", "batch", "none"] = "none"
-    min_visits: int = 3
-    lam: float = 1.0
-    memory: float = 0.0
-    gamma: float = 1.0
-    rae_decay: float = 0.95
+    min_visits: Positive = 3
+    lam: Part = 1.0
+    memory: Share = 0.0
+    gamma: Part = 1.0
+    rae_decay: Share = 0.95
 
 
 @dataclass(frozen=True)
@@ -158,20 +170,20 @@ class LossConfig:
 
     loss_type: Literal["grpo", "bnpo", "dr_grpo", "dapo", "cispo"] = "bnpo"
     importance_sampling_level: Literal["token", "sequence"] = "token"
-    epsilon: float = 0.2
-    epsilon_high: float = 0.0
-    beta: float = 0.0
-    entropy_coef: float = 0.0
-    entropy_final: float = 0.0
-    cover_coef: float = 0.0
-    cover_final: float = 0.0
-    imitation_coef: float = 0.0
-    imitation_final: float = 0.0
-    entropy_decay_updates: int = 0
-    num_iterations: int = 4
-    num_mini_batches: int = 1
-    target_kl: float = 0.0
-    max_lag: int = 3
+    epsilon: Inner = 0.2
+    epsilon_high: Weight = 0.0
+    beta: Weight = 0.0
+    entropy_coef: Weight = 0.0
+    entropy_final: Weight = 0.0
+    cover_coef: Weight = 0.0
+    cover_final: Weight = 0.0
+    imitation_coef: Weight = 0.0
+    imitation_final: Weight = 0.0
+    entropy_decay_updates: Natural = 0
+    num_iterations: Positive = 4
+    num_mini_batches: Positive = 1
+    target_kl: Weight = 0.0
+    max_lag: Natural = 3
 
 
 @dataclass(frozen=True)
@@ -192,15 +204,15 @@ class OptimizerConfig:
         max_grad_norm: each player's gradient is clipped to this norm; 0: no clipping.
     """
 
-    learning_rate: float = 1e-3
+    learning_rate: Rate = 1e-3
     learning_rates: str = ""
     lr_scheduler_type: Literal["to_a_tenth", "constant", "constant_with_warmup", "linear", "cosine"] = "to_a_tenth"
-    warmup_updates: int = 5
-    decay_updates: int = 0
-    weight_decay: float = 0.0
-    beta1: float = 0.9
-    beta2: float = 0.99
-    max_grad_norm: float = 1.0
+    warmup_updates: Natural = 5
+    decay_updates: Natural = 0
+    weight_decay: Weight = 0.0
+    beta1: Share = 0.9
+    beta2: Share = 0.99
+    max_grad_norm: Weight = 1.0
 
     @property
     def own(self) -> dict[str, OptimizerConfig]:
@@ -251,10 +263,10 @@ class SchemeConfig:
     """
 
     scheme: str = "mixed"
-    learners: int = 1
+    learners: Positive = 1
     opponents: str = "random=1,minimax=1"
-    snapshot_every: int = 25
-    max_past: int = 4
+    snapshot_every: Positive = 25
+    max_past: Positive = 4
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -284,18 +296,18 @@ class BudgetConfig:
         max_kl: collapse: stop when one update moves the policy further than this many nats per decision.
     """
 
-    updates: int = 1000
-    minutes: float = 0.0
-    eval_every: int = 10
-    eval_games: int = 400
+    updates: Positive = 1000
+    minutes: Weight = 0.0
+    eval_every: Positive = 10
+    eval_games: Positive = 400
     eval_vs: str = "random"
-    exact: bool = False
-    checkpoint_every: int = 10
+    exact: Flag = False
+    checkpoint_every: Positive = 10
     goal: str = ""
-    max_illegal: float = 0.95
-    min_entropy: float = 0.001
-    patience: int = 10
-    max_kl: float = 1.0
+    max_illegal: Number = 0.95
+    min_entropy: Number = 0.001
+    patience: Positive = 10
+    max_kl: Number = 1.0
 
 
 @dataclass(frozen=True)
@@ -310,8 +322,8 @@ class TrainConfig(Configuration):
     """
 
     game: str = "tictactoe"
-    seed: int = 0
-    threads: int = 0
+    seed: Natural = 0
+    threads: Natural = 0
     set: tuple[str, ...] = ()
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
@@ -327,7 +339,7 @@ class TrainConfig(Configuration):
         Raises:
             UsageError: names the field, what came and what would do.
         """
-        check(self, _BOUNDS)
+        check(self)
         games, group = self.rollout.games, self.rollout.num_generations
         if games % group:
             raise UsageError(f"games is {games}; it must be a multiple of num_generations, which is {group}.")
@@ -360,21 +372,3 @@ class TrainConfig(Configuration):
     def free(self) -> tuple[str, ...]:
         """Fields that may change between stop and resume: no weight depends on them."""
         return ("budget", "threads")
-
-
-_BOUNDS = {
-    "at least 1": "rollout.games rollout.num_generations policy.lora_r policy.lora_alpha policy.max_completion_length "
-    "policy.batch_tokens credit.min_visits loss.num_iterations loss.num_mini_batches scheme.learners "
-    "scheme.snapshot_every scheme.max_past budget.updates budget.eval_every budget.patience budget.eval_games "
-    "budget.checkpoint_every",
-    "0 or more": "seed threads rollout.opening_plies rollout.max_plies rollout.novelty loss.epsilon_high loss.beta "
-    "loss.entropy_coef loss.entropy_final loss.cover_coef loss.cover_final loss.imitation_coef loss.imitation_final "
-    "loss.entropy_decay_updates "
-    "loss.target_kl loss.max_lag "
-    "optimizer.warmup_updates optimizer.decay_updates optimizer.weight_decay optimizer.max_grad_norm budget.minutes",
-    "more than 0": "policy.temperature optimizer.learning_rate",
-    "between 0 and 1": "loss.epsilon",
-    "from 0 to 1": "credit.lam credit.gamma rollout.explore",
-    "at least 0 and below 1": "rollout.shaping credit.memory credit.rae_decay optimizer.beta1 optimizer.beta2",
-}
-"""Condition in ``fields.check`` -> fields."""

@@ -35,14 +35,14 @@ from coterie.training.runs.config import OptimizerConfig, from_dict, load_config
 )
 def test_values_that_would_fail_later_are_refused_at_once(text, tmp_path):
     (tmp_path / "c.yaml").write_text(text)
-    with pytest.raises(UsageError, match=r"^\w+ is -?[\d.]+; it must be"):
+    with pytest.raises(UsageError, match=r"^[\w.]+ is -?[\d.]+; it must be"):
         load_config(tmp_path / "c.yaml")
 
 
 def test_numbers_as_people_write_them(tmp_path):
     (tmp_path / "c.yaml").write_text("optimizer: {learning_rate: 1e-3}")  # YAML 1.1 reads a text here
     assert load_config(tmp_path / "c.yaml").optimizer.learning_rate == 1e-3
-    with pytest.raises(UsageError, match="learning_rate is 'fast'; it must be a float"):
+    with pytest.raises(UsageError, match=r"^optimizer\.learning_rate is 'fast'; it must be a number above 0"):
         from_dict({"optimizer": {"learning_rate": "fast"}})
 
 

@@ -224,7 +224,7 @@ def test_what_cannot_be(whole: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
     data = yaml.safe_load((whole / "config.yaml").read_text())
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(data | {"wolrds": 3}))
-    with pytest.raises(UnknownName, match=r"field 'wolrds'. Did you mean 'worlds'"):
+    with pytest.raises(UnknownName, match=r"field of a run 'wolrds'. Did you mean 'worlds'"):
         read_config(tmp_path / "config.yaml")
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(data | {"ppo": {"tikcs": 3}}))
     with pytest.raises(UnknownName, match=r"field of ppo 'tikcs'. Did you mean 'ticks'"):
