@@ -25,7 +25,7 @@ from ...envs.replay.recorder import Recorded
 from ...errors import UsageError
 from .intervals import FEWEST, mean_interval, ratio_interval
 
-__all__ = ["HELD_OUT", "WorldScore", "compare_worlds", "play_worlds"]
+__all__ = ["HELD_OUT", "WorldScore", "compare_worlds", "compared", "play_worlds"]
 
 HELD_OUT = 1 << 40
 """Added to the seed of every evaluated world: training never samples its maps there."""
@@ -155,9 +155,14 @@ def compare_worlds(
         )
         for name, agent in agents.items()
     }
+    return compared(scores)
+
+
+def compared(scores: Mapping[str, WorldScore]) -> list[dict[str, Any]]:
+    """The rows of ``compare_worlds`` for scores in the same worlds, by the players' names."""
     rows = []
     for name, score in scores.items():
-        held = mean_interval(score.per_world)
+        held, worlds = mean_interval(score.per_world), len(score.rewards)
         shares = {other: _share(score, theirs, worlds) for other, theirs in scores.items() if other != name}
         rows.append(
             {

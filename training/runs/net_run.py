@@ -18,7 +18,7 @@ from ...envs.faces.vec import VecEnv
 from ...envs.gridworld.rules.shaping import Dense
 from ...envs.registry import make_game
 from ...errors import UsageError
-from ..evaluation.worlds import compare_worlds
+from ..evaluation.worlds import WorldScore, compared, play_worlds
 from ..learn.ppo_net import PPO
 from .display import watched
 from .folder import Run
@@ -44,7 +44,7 @@ class NetTrainer:
             dense = Dense(self.game, config.worlds, config.shaping, config.novelty, config.ppo.gamma)
         self.ppo = PPO(self._worlds(config.episode), net, config.ppo, config.seed, config.episode, dense)
         self.long = False
-        self.references: dict[int, list[dict[str, Any]]] = {}
+        self.references: dict[int, dict[str, WorldScore]] = {}
 
     def _worlds(self, episode: int) -> VecEnv:
         return VecEnv(self.game, self.config.worlds, max_cycles=episode or None)
@@ -91,12 +91,15 @@ class NetTrainer:
         from ...agents.baselines import make_baseline
 
         config, ticks = self.config, self.config.eval_ticks
-        agents: dict[str, Any] = {"net": NetAgent(self.ppo.net, self.game, name="net")}
-        if ticks not in self.references:
-            agents |= {name: make_baseline(name, self.game) for name in ("random", "forager")}
-        rows = compare_worlds(self.game, agents, config.eval_worlds, config.seed, max_steps=ticks or None)
+
+        def play(agent: Any) -> WorldScore:
+            return play_worlds(self.game, agent, config.eval_worlds, config.seed, max_steps=ticks or None)
+
+        score = play(NetAgent(self.ppo.net, self.game, name="net"))
         self.ppo.net.train()
-        return [rows[0], *self.references.setdefault(ticks, rows[1:])]
+        if ticks not in self.references:
+            self.references[ticks] = {name: play(make_baseline(name, self.game)) for name in ("random", "forager")}
+        return compared({"net": score, **self.references[ticks]})
 
     def save(self) -> None:
         """Write a checkpoint and the net as a player.

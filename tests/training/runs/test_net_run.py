@@ -46,6 +46,16 @@ TINY = NetConfig(
 )
 
 
+def test_an_evaluation_after_a_resume_says_what_one_without_says(tmp_path: Path) -> None:
+    config = dataclasses.replace(TINY, eval_every=1, eval_ticks=30, updates=2)
+    train_net(config, tmp_path / "whole", watcher=None)
+    train_net(dataclasses.replace(config, updates=1), tmp_path / "parts", watcher=None)
+    train_net(config, tmp_path / "parts", resume=True, watcher=None)
+    evaluated = [row["eval"] for row in rows(tmp_path / "whole")]
+    assert evaluated == [row["eval"] for row in rows(tmp_path / "parts")]
+    assert "forager" in evaluated[1][0]["share"]
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "whole"
