@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from gymnasium.utils import EzPickle
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
@@ -25,6 +26,9 @@ __all__ = ["KinshipWrapper", "Score", "SharedAEC", "SharedParallel"]
 
 Score: TypeAlias = Callable[[Any], Mapping[str, float]]
 """What ``Prestige`` ranks: (environment) -> {agent: number}; missing agents count as 0."""
+
+_INNER = ("env", "aec_env", "par_env")
+"""The attributes under which PettingZoo's wrappers keep what they wrap."""
 
 Modes: TypeAlias = Kinship | Prestige | Sequence[Kinship | Prestige]
 
@@ -141,6 +145,23 @@ class _Shared:
         """An equal, independent environment."""
         return copy.deepcopy(self)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy in mid-game. Environments that are EzPickle would be made anew: their attributes are copied."""
+        parts: list[Any] = [self]
+        while (inner := next(filter(None, (vars(parts[-1]).get(name) for name in _INNER)), None)) is not None:
+            parts.append(inner)
+        again = [
+            part for part in parts if part is self or (isinstance(part, EzPickle) and not hasattr(part, "__deepcopy__"))
+        ]
+        for part in again:
+            memo[id(part)] = object.__new__(type(part))
+        for part in again:
+            for name, value in vars(part).items():
+                memo[id(part)].__dict__[name] = (
+                    copy.deepcopy(value, memo) if part is self else _copied_or_shared(value, memo)
+                )
+        return memo[id(self)]
+
 
 class SharedAEC(_Shared, BaseWrapper):
     """An AECEnv whose ``rewards`` and cumulative rewards are shared; made by ``KinshipWrapper``."""
@@ -228,6 +249,14 @@ class SharedParallel(_Shared, BaseParallelWrapper):
         shared = self._ledger.settle(own, terminations)
         self._ledger.rank(self.env, shared)
         return observations, shared, terminations, truncations, _with_own(infos, own)
+
+
+def _copied_or_shared(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy of an attribute; the attribute itself if it is of a kind that cannot be copied (a picture, a font)."""
+    try:
+        return copy.deepcopy(value, memo)
+    except TypeError:
+        return value
 
 
 def _floats(rewards: Mapping[str, Any]) -> dict[str, float]:

@@ -443,6 +443,45 @@ def test_pettingzoos_parallel_tests(name):
         parallel_seed_test(lambda: KinshipWrapper(PARALLEL[name](), kinship), num_cycles=60)
 
 
+class Counting(gymnasium.utils.EzPickle, ParallelEnv):
+    """Pays each agent the number of steps so far. Its pickle holds its arguments alone."""
+
+    def __init__(self):
+        gymnasium.utils.EzPickle.__init__(self)
+        self.metadata, self.possible_agents = {"name": "counting"}, ["a", "b"]
+
+    def reset(self, seed=None, options=None):
+        self.agents, self.steps = ["a", "b"], 0
+        return {}, {"a": {}, "b": {}}
+
+    def step(self, actions):
+        self.steps += 1
+        no = {"a": False, "b": False}
+        return {}, {"a": self.steps, "b": 0}, no, no, {"a": {}, "b": {}}
+
+
+@pytest.mark.parametrize("way", [lambda env: env.clone(), copy.deepcopy])
+def test_copies_of_environments_whose_pickles_forget(way):
+    env = KinshipWrapper(Counting(), Teams(size=2, p=1.0))
+    env.reset()
+    env.step({})
+    twin = way(env)
+    assert twin.step({})[1] == {"a": 1.0, "b": 1.0}
+    assert env.unwrapped.steps == 1, "the copy is independent"
+    assert env.step({})[1] == {"a": 1.0, "b": 1.0}
+
+
+@pytest.mark.parametrize("name", AEC)
+def test_every_copy_plays_on(name):
+    env = KinshipWrapper(AEC[name](), Teams(size=2, p=0.5))
+    env.reset(seed=4)
+    play(env, np.random.default_rng(1))
+    twin, draws = env.clone(), [np.random.default_rng(2) for _ in range(2)]
+    for _ in range(12):
+        if env.agents:
+            assert play(env, draws[0]) == play(twin, draws[1])
+
+
 @pytest.mark.parametrize("name", ["tictactoe", "matrix", "highest_number"])
 def test_copies_in_mid_game(name):
     env = KinshipWrapper(AEC[name](), [Teams(size=2, p=0.5), Prestige(2)])
