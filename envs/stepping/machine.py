@@ -2,13 +2,14 @@
 
 NumPy's ``view`` costs more in a kernel than it saves, and numba compiles byte loops of fixed length one byte at a
 time. The byte at the lowest address is the integer's lowest byte (little-endian machines, the only ones with numba
-wheels). No bounds are checked: ``offset + 8`` (or 16, or 64) must not exceed the array's size.
+wheels). ``offset + 8`` (or 16, or 64) must not exceed the array's size; only NUMBA_BOUNDSCHECK=1 checks that.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from numba.core import cgutils, types
 from numba.core.extending import intrinsic
@@ -30,10 +31,19 @@ __all__ = [
 ]
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
+def _within(context: Any, builder: Any, array: Any, first: Any, last: int = 0) -> Any:
+    """The array's data; under NUMBA_BOUNDSCHECK=1, IndexError unless elements ``first`` to ``first + last`` exist."""
+    if numba.config.BOUNDSCHECK:
+        size = builder.sub(array.nitems, array.nitems.type(last))
+        cgutils.do_boundscheck(context, builder, first, size)
+    return array.data
+
+
+def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any, bytes: int = 8) -> Any:
+    """A pointer to that many bytes of an array, for reading 64 bits or more."""
     from llvmlite import ir
 
-    data = context.make_array(array_type)(context, builder, array).data
+    data = _within(context, builder, context.make_array(array_type)(context, builder, array), offset, bytes - 1)
     byte = builder.gep(builder.bitcast(data, ir.IntType(8).as_pointer()), [offset])
     return builder.bitcast(byte, ir.IntType(64).as_pointer())
 
@@ -86,7 +96,7 @@ def _load_bits(typing_context: Any, array: Any, offset: Any) -> Any:
         from llvmlite import ir
 
         many = ir.VectorType(ir.IntType(8), 64)
-        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments), many.as_pointer())
+        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments, 64), many.as_pointer())
         found = builder.icmp_signed("!=", builder.load(pointer, align=1), ir.Constant(many, [0] * 64))
         return builder.bitcast(found, ir.IntType(64))
 
@@ -100,7 +110,7 @@ def _store_bits(typing_context: Any, array: Any, offset: Any, word: Any) -> Any:
         from llvmlite import ir
 
         many = ir.VectorType(ir.IntType(8), 64)
-        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments[:2]), many.as_pointer())
+        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments[:2], 64), many.as_pointer())
         flags = builder.bitcast(arguments[2], ir.VectorType(ir.IntType(1), 64))
         builder.store(builder.zext(flags, many), pointer, align=1)
         return context.get_dummy_value()
@@ -115,7 +125,7 @@ def _positive_bytes(typing_context: Any, array: Any, offset: Any) -> Any:
         from llvmlite import ir
 
         sixteen = ir.VectorType(ir.IntType(8), 16)
-        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments), sixteen.as_pointer())
+        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments, 16), sixteen.as_pointer())
         found = builder.icmp_signed(">", builder.load(pointer, align=1), ir.Constant(sixteen, [0] * 16))
         return builder.zext(builder.bitcast(found, ir.IntType(16)), ir.IntType(64))
 
@@ -126,7 +136,9 @@ def _get(typing_context: Any, array: Any, k: Any) -> Any:
     """Element k of a contiguous array, by its flat index."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        data = _within(
+            context, builder, context.make_array(signature.args[0])(context, builder, arguments[0]), arguments[1]
+        )
         return context.unpack_value(builder, signature.args[0].dtype, builder.gep(data, [arguments[1]]))
 
     return array.dtype(array, types.intp), generate
@@ -136,7 +148,9 @@ def _put(typing_context: Any, array: Any, k: Any, value: Any) -> Any:
     """Write element k of a contiguous array, by its flat index."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        data = _within(
+            context, builder, context.make_array(signature.args[0])(context, builder, arguments[0]), arguments[1]
+        )
         context.pack_value(builder, signature.args[0].dtype, arguments[2], builder.gep(data, [arguments[1]]))
         return context.get_dummy_value()
 
