@@ -79,16 +79,21 @@ class Dense:
         return self._weight * held
 
     def look(self, vec: Worlds) -> None:
-        """Store the potentials before a step."""
+        """Store the potentials before a step; the cells where agents stand are not new to them."""
         self._before = self._potential(vec.state)
+        self.visited[self._standing(vec.state)] = True
+
+    @staticmethod
+    def _standing(world: Any) -> tuple[NDArray[Any], ...]:
+        """The entries of ``visited`` for each agent's cell."""
+        worlds, seats = world.agents.shape
+        return np.arange(worlds)[:, None], np.arange(seats)[None, :], world.agents["row"], world.agents["col"]
 
     def pay(self, vec: Worlds, begun: NDArray[np.bool_]) -> NDArray[np.float32]:
         """[N, P] float32 what the step since ``look`` pays; 0 in worlds whose next episode has ``begun`` [N]."""
-        agents = vec.state.agents
         self.visited[begun] = False
-        seats = np.arange(agents.shape[1])
-        where = (np.arange(len(agents))[:, None], seats[None, :], agents["row"], agents["col"])
-        fresh = ~self.visited[where] & agents["alive"]
+        where = self._standing(vec.state)
+        fresh = ~self.visited[where] & vec.state.agents["alive"]
         self.visited[where] = True
         paid = self._gamma * self._potential(vec.state) - self._before + self._novelty * fresh
         paid[begun] = 0

@@ -130,7 +130,12 @@ def test_dense_signals_pay_for_what_is_held_and_for_new_cells() -> None:
     dense = Dense(vec.game, 1, weight=0.5, novelty=0.1, gamma=1.0)
     dense.look(vec)
     vec.step(np.zeros((1, 3), np.int32))
-    assert np.allclose(dense.pay(vec, np.zeros(1, bool)), 0.1), "the cell where it stands is new"
+    assert not dense.pay(vec, np.zeros(1, bool)).any(), "the cell where an episode begins is not new"
+    dense.look(vec)
+    vec.step(np.ones((1, 3), np.int32))  # forward
+    moved = vec.state.agents["succeeded"]
+    assert moved.any()
+    assert np.allclose(dense.pay(vec, np.zeros(1, bool)), 0.1 * moved), "the next cell is new"
     dense.look(vec)
     vec.step(np.zeros((1, 3), np.int32))
     vec.state.items[0, 1, 0] += 2  # two r1: half of what a converter makes of each, 100 energy, which is a reward
