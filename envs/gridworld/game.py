@@ -16,6 +16,7 @@ from .maps.table import TERRAINS
 from .rules.key import key
 from .rules.legal import alive, legal
 from .rules.reset import reset, reset_open
+from .rules.sound import CONDITIONS, Ranges, sound
 from .rules.tick import step
 from .seen.infos import Tell
 from .seen.planes import observe_planes
@@ -103,6 +104,7 @@ def gridworld(
             observe_tokens if tokens else observe_planes,
             key,
             alive=alive,
+            sound=sound,
         ),
         new_state=lambda n: new_world(complete, n),
         rules=rules(complete),
@@ -115,4 +117,6 @@ def gridworld(
         verbs=verbs(complete) if complete.actions.space == "verbs" else (),
         whole=whole(complete),
         tell=Tell(),
+        ranges=Ranges(complete),
+        conditions=CONDITIONS,
     )

@@ -87,7 +87,6 @@ RULES = np.dtype(
         ("plane_last_action", np.int16),
         ("plane_last_reward", np.int16),
         ("agents", np.int16),  # number alive at the beginning: slots 0..agents-1
-        ("next_id", np.int32),  # of the next agent born
         ("energy", np.int32),  # at the beginning
         ("freeze", np.int32),  # ticks
         ("shield_upkeep", np.int32),
@@ -111,7 +110,6 @@ RULES = np.dtype(
         ("kinship", np.int16),  # a Sharing number of config/sections.py
         ("own_labels", np.bool_),  # the agents' ``group`` gives the labels
         ("pedigree", np.bool_),  # ``related`` and the founders' parents come from the configuration
-        ("ancestors", np.int32),  # a pedigree uses the ids 0..ancestors-1
         ("share", np.float32),  # the pooled fraction
         ("team_size", np.int32),
         ("normalise", np.bool_),
@@ -173,7 +171,7 @@ OBJECT = np.dtype(
 
 AGENT = np.dtype(
     [
-        ("id", np.int32),  # unique in an episode; -1 in slots not used yet
+        ("id", np.int32),  # the slot's number; -1 in slots not used yet
         ("mother", np.int32),  # ids; -1: unknown
         ("father", np.int32),
         ("born", np.int32),  # tick

@@ -33,7 +33,7 @@ __all__ = [
 
 def _within(context: Any, builder: Any, array: Any, first: Any, last: int = 0) -> Any:
     """The array's data; under NUMBA_BOUNDSCHECK=1, IndexError unless elements ``first`` to ``first + last`` exist."""
-    if numba.config.BOUNDSCHECK:
+    if getattr(numba.config, "BOUNDSCHECK", False):
         size = builder.sub(array.nitems, array.nitems.type(last))
         cgutils.do_boundscheck(context, builder, first, size)
     return array.data
@@ -96,7 +96,9 @@ def _load_bits(typing_context: Any, array: Any, offset: Any) -> Any:
         from llvmlite import ir
 
         many = ir.VectorType(ir.IntType(8), 64)
-        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments, 64), many.as_pointer())
+        pointer = builder.bitcast(
+            _address(context, builder, signature.args[0], *arguments, bytes=64), many.as_pointer()
+        )
         found = builder.icmp_signed("!=", builder.load(pointer, align=1), ir.Constant(many, [0] * 64))
         return builder.bitcast(found, ir.IntType(64))
 
@@ -110,7 +112,9 @@ def _store_bits(typing_context: Any, array: Any, offset: Any, word: Any) -> Any:
         from llvmlite import ir
 
         many = ir.VectorType(ir.IntType(8), 64)
-        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments[:2], 64), many.as_pointer())
+        pointer = builder.bitcast(
+            _address(context, builder, signature.args[0], *arguments[:2], bytes=64), many.as_pointer()
+        )
         flags = builder.bitcast(arguments[2], ir.VectorType(ir.IntType(1), 64))
         builder.store(builder.zext(flags, many), pointer, align=1)
         return context.get_dummy_value()
@@ -125,7 +129,9 @@ def _positive_bytes(typing_context: Any, array: Any, offset: Any) -> Any:
         from llvmlite import ir
 
         sixteen = ir.VectorType(ir.IntType(8), 16)
-        pointer = builder.bitcast(_address(context, builder, signature.args[0], *arguments, 16), sixteen.as_pointer())
+        pointer = builder.bitcast(
+            _address(context, builder, signature.args[0], *arguments, bytes=16), sixteen.as_pointer()
+        )
         found = builder.icmp_signed(">", builder.load(pointer, align=1), ir.Constant(sixteen, [0] * 16))
         return builder.zext(builder.bitcast(found, ir.IntType(16)), ir.IntType(64))
 

@@ -96,6 +96,7 @@ ARGUMENTS = {
     "draw": "(state, i, word)",
     "alive": "(state, i, player)",
     "step_legal": "(state, i, actions, rewards, packed)",
+    "sound": "(state, i)",
 }
 """Each kernel's parameters."""
 

@@ -178,6 +178,11 @@ def _agents(config: GridworldConfig) -> None:
 
 def _kinship(config: GridworldConfig) -> None:
     kinship, agents, slots = config.kinship, sizes(config).agents, sizes(config).slots
+    if kinship.normalise is not None and kinship.mode not in ("matrix", "relatedness"):
+        raise UsageError(
+            f"kinship.normalise is {kinship.normalise}, but kinship.mode is {kinship.mode!r}; only matrix and "
+            "relatedness have weights to normalise, so remove it."
+        )
     if kinship.mode in ("teams", "groups") and kinship.labels:
         if len(kinship.labels) != slots:
             raise UsageError(f"kinship.labels has {len(kinship.labels)} entries for {slots} slots; give each slot one.")

@@ -302,10 +302,11 @@ class KinshipRules:
         share: the fraction of rewards that is pooled, 0..1.
         pct: groups: the pooled fraction of each group.
         labels: groups: the group number of each slot; teams: the team of each slot, instead of ``size``.
-        matrix: [S][S] K; its rows are normalised.
+        matrix: [S][S] K.
         pedigree: relatedness: (id, mother, father) of ancestors and founders; founders are ids 0..agents-1. Without it
             the members of a family of ``size`` are full siblings.
-        normalise: relatedness: inclusive fitness divided by the sum of its weights.
+        normalise: matrix: rows divided by their sums, unless False. relatedness: inclusive fitness divided by the sum
+            of its weights, if True.
         prestige_every: ticks between prestige rewards; 0: none.
     """
 
@@ -316,7 +317,7 @@ class KinshipRules:
     labels: tuple[Annotated[Whole, Interval(ge=-1, le=_SHORT)], ...] = ()
     matrix: tuple[tuple[Annotated[Number, Interval(ge=0, le=_ENERGY)], ...], ...] = ()
     pedigree: tuple[tuple[Ancestor, Ancestor, Ancestor], ...] = ()
-    normalise: Flag = False
+    normalise: Annotated[Flag | None, Field(description="true or false")] = None
     prestige_every: Ticks = 0
 
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from ...kinship.pedigree import Pedigree
 from ..maps.table import TERRAINS, option_values, terrain_regions
-from ..state import AGENT, GIFT, GONE, OBJECT, OBJECT_KIND, OUTSIDE, PAD, RANGE, REGION, RULES, TYPE, World
+from ..state import AGENT, EMPTY, GIFT, GONE, OBJECT, OBJECT_KIND, OUTSIDE, PAD, RANGE, REGION, RULES, TYPE, World
 from .sections import RANGES, GridworldConfig, Region, Sharing
 
-__all__ = ["MAX_WORLD_BYTES", "Sizes", "new_world", "plane_names", "sizes", "verbs", "world_bytes"]
+__all__ = ["MAX_WORLD_BYTES", "Sizes", "new_world", "plane_names", "ranges_of", "sizes", "verbs", "world_bytes"]
 
 MAX_WORLD_BYTES = 256 * 2**20
 """The most that one world and its observations may take; ``COTERIE_LIMITS`` raises it."""
@@ -136,7 +136,7 @@ def _arrays(config: GridworldConfig, n: int) -> dict[str, tuple[tuple[int, ...],
         "rules": ((n,), RULES),
         "types": ((n, size.types), TYPE),
         "recipes": ((n, size.types, 2, size.items), np.int16),
-        "ranges": ((n, len(_ranges(config))), RANGE),
+        "ranges": ((n, len(ranges_of(config))), RANGE),
         "regions": ((n, size.regions), REGION),
         "counts": ((n, size.regions, size.types + 1), np.int16),
         "plan": ((n, here.height, here.width) if TERRAINS[here.terrain].drawn else (n, 1, 1), np.uint8),
@@ -166,6 +166,7 @@ def new_world(config: GridworldConfig, n: int) -> World:
     """N worlds with the configuration written into them, not yet reset."""
     world = World(**{name: np.zeros(shape, dtype) for name, (shape, dtype) in _arrays(config, n).items()})
     world.kind[:] = OUTSIDE
+    world.kind[:, PAD:-PAD, PAD:-PAD] = EMPTY
     world.objects["type"] = GONE
     _write_rules(config, world)
     _write_types(config, world)
@@ -173,7 +174,7 @@ def new_world(config: GridworldConfig, n: int) -> World:
     _write_kin(config, world)
     if TERRAINS[config.map.terrain].drawn:
         world.plan[:] = _plan(config)
-    for k, one in enumerate(_ranges(config)):
+    for k, one in enumerate(ranges_of(config)):
         world.ranges[:, k] = one
     return world
 
@@ -206,7 +207,7 @@ def _write_rules(config: GridworldConfig, world: World) -> None:
         "kinship": Sharing[config.kinship.mode.upper()],
         "share": config.kinship.share,
         "team_size": config.kinship.size,
-        "normalise": config.kinship.normalise,
+        "normalise": bool(config.kinship.normalise),
         "prestige_every": config.kinship.prestige_every,
         "terrain": TERRAINS[here.terrain].number,
         "border": here.border,
@@ -261,7 +262,7 @@ def _write_regions(config: GridworldConfig, world: World) -> None:
 def _write_kin(config: GridworldConfig, world: World) -> None:
     """Write the labels, pooled fractions, matrix and parents that the configuration gives; ``reset`` sets the rest."""
     kinship, agents = config.kinship, world.agents
-    agents["group"] = agents["mother"] = agents["father"] = -1
+    agents["group"] = agents["mother"] = agents["father"] = agents["id"] = agents["label"] = -1
     if kinship.labels and kinship.mode in ("teams", "groups"):
         world.rules["own_labels"] = True
         agents["group"] = kinship.labels
@@ -269,13 +270,12 @@ def _write_kin(config: GridworldConfig, world: World) -> None:
         world.pct[:, : len(kinship.pct)] = kinship.pct
     if kinship.mode == "matrix":
         weights = np.asarray(kinship.matrix, np.float64)
-        sums = weights.sum(1, keepdims=True)
+        sums = weights.sum(1, keepdims=True) if kinship.normalise is not False else np.ones((len(weights), 1))
         world.related[:] = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     if kinship.mode == "relatedness" and kinship.pedigree:
         slots = agents.shape[1]
         founders = min(slots, sizes(config).agents)
         world.rules["pedigree"] = True
-        world.rules["ancestors"] = 1 + max(number for row in kinship.pedigree for number in row)
         world.related[:] = np.eye(slots)
         family = Pedigree.from_parents(kinship.pedigree)
         world.related[:, :founders, :founders] = family.matrix(range(founders))
@@ -290,7 +290,7 @@ def _plan(config: GridworldConfig) -> list[list[int]]:
     return [[known[c] for c in line] for line in config.map.lines]
 
 
-def _ranges(config: GridworldConfig) -> list[tuple[int, int, int, int]]:
+def ranges_of(config: GridworldConfig) -> list[tuple[int, int, int, int]]:
     """Rows of ``World.ranges``: code, index, low, high."""
     found = []
     for name, (low, high) in config.randomize.items():

@@ -61,7 +61,6 @@ def key(world: World, i: int) -> Word:
     hashed = mix64(rules["seed"])
     hashed = _with(hashed, rules["draws"])
     hashed = _with(hashed, rules["clock"])
-    hashed = _with(hashed, rules["next_id"])
     hashed = _with(hashed, rules["freeze"])
     hashed = _with(hashed, np.int64(np.float64(rules["share"]) * 1048576.0))
     for t in range(world.types.shape[1]):

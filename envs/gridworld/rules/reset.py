@@ -19,6 +19,9 @@ __all__ = ["reset", "reset_open", "settle"]
 TRIES = 32
 """Random cells tried before the free cells are counted."""
 
+FAMILY_DRAWS = 2**62
+"""Families have random numbers of their own, from this one on, so that they change nothing else."""
+
 FAMILIES, RELATEDNESS, TEAMS = int(Sharing.FAMILIES), int(Sharing.RELATEDNESS), int(Sharing.TEAMS)
 
 ENERGY, MAX_ENERGY, MAX_ITEMS = RANGES["agent.energy"], RANGES["agent.max_energy"], RANGES["agent.max_items"]
@@ -266,7 +269,7 @@ def label(world: World, i: Any, living: Any) -> None:
         for s in range(labels.shape[0]):
             labels[s] = s // size
     elif mode == FAMILIES or (mode == RELATEDNESS and not rules["pedigree"]):
-        rules["draws"] += partition(labels[:living], size, rules["seed"], rules["draws"])
+        partition(labels[:living], size, rules["seed"], FAMILY_DRAWS)
     if mode in (TEAMS, FAMILIES):
         for s in range(labels.shape[0]):
             world.pct[i, s] = rules["share"]
@@ -280,11 +283,9 @@ def label(world: World, i: Any, living: Any) -> None:
 @inner
 def _fill(world: World, i: Any) -> None:
     """Places all that the regions ask for, numbers the objects and sets kinship labels."""
-    rules = world.rules[i]
     living = place_all(world, i, begin_drawn(world, i))
     number_objects(world, i)
-    rules["agents"] = living
-    rules["next_id"] = max(living, rules["ancestors"])
+    world.rules[i]["agents"] = living
     label(world, i, living)
 
 
@@ -325,7 +326,6 @@ def settle(world: World, i: Any) -> None:
     living = begin_drawn(world, i)
     number_objects(world, i)
     rules["agents"] = living
-    rules["next_id"] = max(living, rules["ancestors"])
     label(world, i, living)
     if rules["connected"]:
         connect(world, i)

@@ -158,7 +158,7 @@ def use(world: World, i: Any, s: Any, there: Any, rewards: Rewards) -> bool:
     thing["busy_until"] = rules["clock"] + kind["cooldown"]
     if kind["reward"] != 0:
         rewards[s] += kind["reward"]
-        agent["score"] += kind["energy_cost"]
+        agent["score"] = min(np.int64(agent["score"]) + kind["energy_cost"], 2**31 - 1)
     return True
 
 

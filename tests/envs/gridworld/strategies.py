@@ -71,6 +71,7 @@ CONFIGS = built(
     ),
     kinship=built(
         KinshipRules,
+        normalise=st.sampled_from([None, False, True]),
         pct=st.lists(PART, max_size=3).map(tuple),
         labels=st.lists(st.integers(-1, 9), max_size=3).map(tuple),
         matrix=st.lists(st.lists(PART, max_size=3).map(tuple), max_size=3).map(tuple),

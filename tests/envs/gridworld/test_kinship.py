@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+
+import coterie
+from coterie.errors import UsageError
 
 from .scenes import NOOP, USE, Scene
 
@@ -40,10 +44,39 @@ def test_families_are_drawn_anew():
     assert len(partitions) == 3
 
 
+@pytest.mark.parametrize("kinship", [{"mode": "families", "size": 2}, {"mode": "relatedness", "size": 3}])
+def test_families_change_nothing_else(kinship):
+    """The same seed gives the same map and the same ticks, whoever shares with whom."""
+    worlds = []
+    for kin in ({"mode": "none"}, kinship):
+        vec = coterie.make_vec("gridworld", 3, preset="a5_25x25", kinship=kin, max_steps=50)
+        vec.reset(seed=5)
+        actions = np.random.default_rng(0)
+        for _ in range(60):  # into the second episode
+            vec.step(actions.integers(0, 22, (3, 5)))
+        worlds.append(vec.state)
+    one, other = worlds
+    assert (one.rules["draws"] == other.rules["draws"]).all()
+    for name in ("kind", "objects", "items"):
+        assert (getattr(one, name) == getattr(other, name)).all()
+    for name in ("row", "col", "facing", "energy", "frozen_until", "score"):
+        assert (one.agents[name] == other.agents[name]).all()
+    assert (other.agents["label"] >= 0).all()
+
+
 def test_matrix_rows_are_normalised():
     rows = [[1, 1, 0, 0], [2, 0, 0, 0], [0, 0, 1, 0], [1, 1, 1, 1]]
     _, paid = _paid({"mode": "matrix", "matrix": rows})
     assert paid == [0.5, 1.0, 0.0, 0.25]
+    _, paid = _paid({"mode": "matrix", "matrix": rows, "normalise": False})
+    assert paid == [1.0, 2.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("mode", ["none", "teams", "families"])
+@pytest.mark.parametrize("normalise", [False, True])
+def test_normalise_is_refused_where_nothing_is_normalised(mode, normalise):
+    with pytest.raises(UsageError, match=f"kinship.normalise is {normalise}, but kinship.mode is '{mode}'"):
+        coterie.make("gridworld", kinship={"mode": mode, "normalise": normalise})
 
 
 def test_relatedness():
