@@ -139,6 +139,16 @@ def key(state: State, i: int) -> Word:
     return row["own"] | (~taken & (taken << _8 | _BOTTOM))
 
 
+@kernel
+def sound(state: State, i: int) -> int:
+    """No cell is taken twice, and under every stone there is another or the bottom."""
+    row = state[i]
+    taken = row["own"] | row["other"]
+    if row["own"] & row["other"] != 0:
+        return 1
+    return 2 if taken & ~(_BOARD & (taken << _8 | _BOTTOM)) != 0 else 0
+
+
 def new_state(n: int) -> State:
     """N empty boards."""
     return np.zeros(n, DTYPE)
@@ -210,8 +220,13 @@ def connect_four() -> Game:
             observation_shape=(ROWS, COLUMNS, 2),
             max_cycles=ROWS * COLUMNS,
         ),
-        kernels=Kernels(reset, row_mover, legal, step, observe, key),
+        kernels=Kernels(reset, row_mover, legal, step, observe, key, sound=sound),
         new_state=new_state,
+        ranges={"mover": (0, 1), "over": (0, 1), "last": (0, COLUMNS - 1)},
+        conditions=(
+            "own and other share a cell",
+            "own or other has a stone that is not on the board, or has nothing under it",
+        ),
         rules=(
             "Connect four on a board of 7 columns and 6 rows. Two players, X and O, drop a stone into a column in "
             "turn, where it falls to the lowest empty cell; X begins. Four own stones in a row, column or diagonal "

@@ -181,6 +181,61 @@ def key(state: Boards, i: int) -> Word:
     return mixed
 
 
+@kernel
+def find(links: NDArray[np.int16], i: int, node: Any) -> Any:
+    """The root of a node's tree, without a change; -1 if the links run in a circle."""
+    for _ in range(links.shape[1]):
+        if links[i, node] == node:
+            return node
+        node = np.int64(links[i, node])
+    return -1
+
+
+@kernel
+def sound(state: Boards, i: int) -> int:
+    """Numbers of stones and turns agree; links have no circle, join all neighbours, and tell whether the game is over.
+
+    An empty cell must be a tree of its own, because ``connect`` hangs others on it. A full board then has a winner.
+    """
+    links, size = state.links, np.int64(state.facts[i, SIZE])
+    cells, count = size * size, 0
+    for cell in range(cells):
+        count += state.stones[i, cell] != 0
+    turn = np.int64(state.facts[i, TURN])
+    swapped = state.facts[i, SWAP] == 1 and turn > 1 and count == turn - 1
+    if (count != turn and not swapped) or state.facts[i, MOVER] != turn % 2:
+        return 1
+    r, c = 0, -1
+    for cell in range(cells):
+        c += 1
+        if c == size:
+            r, c = r + 1, 0
+        color = state.stones[i, cell]
+        if color == 0:
+            if links[i, cell] != cell:
+                return 2
+            continue
+        own = find(links, i, cell)
+        along, edge = r if color == 1 else c, cells + 2 * (color - 1)
+        joined = own >= cells or (own >= 0 and state.stones[i, own] != 0)
+        joined &= along != 0 or find(links, i, edge) == own
+        joined &= along != size - 1 or find(links, i, edge + 1) == own
+        joined &= c == size - 1 or state.stones[i, cell + 1] != color or find(links, i, cell + 1) == own
+        joined &= r == size - 1 or state.stones[i, cell + size] != color or find(links, i, cell + size) == own
+        if r < size - 1 and c > 0 and state.stones[i, cell + size - 1] == color:
+            joined &= find(links, i, cell + size - 1) == own
+        if not joined:
+            return 2
+    over = False
+    for edge in (cells, cells + 2):
+        one, other = find(links, i, edge), find(links, i, edge + 1)
+        for own in (one, other):
+            if own < 0 or (own < cells and state.stones[i, own] == 0):
+                return 2
+        over |= one == other
+    return 0 if over == (state.facts[i, OVER] == 1) else 3
+
+
 def board(state: Boards, i: int) -> str:
     """S * S characters in action order: X, O or a dot."""
     return "".join(".XO"[stone] for stone in state.stones[i].tolist())
@@ -335,8 +390,18 @@ def hex(size: int = 11, swap: bool = False) -> Game:
             observation_shape=(size, size, 4),
             max_cycles=cells + swap,
         ),
-        kernels=Kernels(reset, mover, legal, step, observe, key),
+        kernels=Kernels(reset, mover, legal, step, observe, key, sound=sound),
         new_state=new_state,
+        ranges={
+            "facts": ([size, swap, 0, 0, 0, 0], [size, swap, 1, cells + swap, 1, cells - 1]),
+            "stones": (0, 2),
+            "links": (0, cells + 3),
+        },
+        conditions=(
+            "the stones, the turns played and the seat to move do not agree",
+            "links run in a circle, or do not join the stones and edges that touch",
+            "its edges are joined if and only if the game is over; facts[4] says otherwise",
+        ),
         rules=rules,
         describe=describe,
         compact=compact,

@@ -128,6 +128,7 @@ def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> G
         ),
         kernels=Kernels(reset, everybody, legal, step, observe, key),
         new_state=new_state,
+        ranges={"rounds": ([0, total], [total, total]), "said": (-1, high)},
         rules=(
             f"Highest number: all {seats} players say a whole number from 0 to {high} at the same time, "
             f"{total} round(s). In a round you gain for every player whose number is smaller than yours "

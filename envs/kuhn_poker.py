@@ -85,6 +85,15 @@ def legal(state: State, i: int, player: Player, mask: Mask) -> None:
 
 
 @kernel
+def turns_in(players: Any, bets: Any) -> Any:
+    """Turns in the whole game: all passed, or all answered the first bet."""
+    for t in range(players):
+        if bets >> t & 1:
+            return players + t
+    return players
+
+
+@kernel
 def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> Status:
     """One pass or bet; at the end the pot is paid, in chips."""
     row = state[i]
@@ -93,12 +102,7 @@ def step(state: State, i: int, actions: NDArray[np.int32], rewards: Rewards) -> 
     bets = np.int64(row["bets"]) | np.int64(actions[turn % players]) << turn
     row["bets"] = bets
     row["turns"] = turn + 1
-    last = players  # turns in the whole game: all passed, or all answered the first bet
-    for t in range(players):
-        if bets >> t & 1:
-            last = players + t
-            break
-    if turn + 1 < last:
+    if turn + 1 < turns_in(players, bets):
         return RUNNING
     row["over"] = 1
     pot: Any = 0
@@ -134,6 +138,19 @@ def key(state: State, i: int) -> Word:
     for p in range(np.int64(row["players"])):
         packed |= np.int64(row["cards"][p]) << (9 + 2 * p)
     return np.uint64(packed)
+
+
+@kernel
+def sound(state: State, i: int) -> int:
+    """The betting goes as far as the turns played; no two cards are equal."""
+    row = state[i]
+    players, turns, bets = np.int64(row["players"]), np.int64(row["turns"]), np.int64(row["bets"])
+    for p in range(1, players):
+        for q in range(p):
+            if row["cards"][p] == row["cards"][q]:
+                return 1
+    last = turns_in(players, bets)
+    return 0 if turns <= last and bets >> turns == 0 and (turns == last) == (row["over"] == 1) else 2
 
 
 # -- text: only what the player may know -------------------------------------------------------------------------------
@@ -293,8 +310,10 @@ def kuhn_poker(players: int = 2) -> Game:
             max_cycles=2 * seats - 1,
             hidden=True,
         ),
-        kernels=Kernels(reset, mover, legal, step, observe, key),
+        kernels=Kernels(reset, mover, legal, step, observe, key, sound=sound),
         new_state=new_state,
+        ranges={"cards": (0, seats), "players": (seats, seats), "turns": (0, 2 * seats - 1), "over": (0, 1)},
+        conditions=("two players hold the same card", "turns, bets and over do not agree"),
         rules=(
             f"Kuhn poker: {seats} players, one card each of {' '.join(deck)} (from the lowest to the highest), and "
             "one round of betting. Everybody pays one chip and sees its own card alone. In turn, beginning with "

@@ -163,6 +163,41 @@ def key(state: State, i: int) -> Word:
     return packed
 
 
+@kernel
+def sound(state: State, i: int) -> int:
+    """The betting can be played turn by turn, and the other fields are what it leads to."""
+    row = state[i]
+    mine: Any = 1  # chips of the seat to move
+    theirs: Any = 1
+    player, stage, turn, raises, over = 0, 0, 0, 0, 0
+    for r in range(2):
+        played = 0
+        for k in range(4):
+            action = np.int64(row["past"][r, k]) - 1
+            if action < 0:
+                continue
+            allowed = raises < 2 if action == RAISE else raises == 0 if action == CHECK else raises > 0
+            if r != stage or k != turn or over == 1 or not allowed:
+                return 1
+            if action == RAISE:
+                mine = theirs + 2 + 2 * stage
+                raises += 1
+            elif action == CALL:
+                mine = theirs
+            mine, theirs, player = theirs, mine, 1 - player
+            turn += 1
+            played += 1
+            settled = action == CALL or (action == CHECK and turn == 2)
+            if action == FOLD or (settled and stage == 1):
+                over = 1
+            elif settled:
+                stage, turn, raises, player = 1, 0, 0, 0
+        if row["acted"][r] != played:
+            return 1
+    same = row["chips"][player] == mine and row["chips"][1 - player] == theirs and row["mover"] == player
+    return int(not (same and row["round"] == stage and row["raises"] == raises and row["over"] == over))
+
+
 def new_state(n: int) -> State:
     """N rows of zeros; ``reset`` deals."""
     return np.zeros(n, DTYPE)
@@ -311,8 +346,10 @@ def leduc_poker() -> Game:
     """
     return Game(
         info=GameInfo(name="leduc_poker", players=2, num_actions=4, observation_shape=(54,), max_cycles=8, hidden=True),
-        kernels=Kernels(reset, row_mover, legal, step, observe, key),
+        kernels=Kernels(reset, row_mover, legal, step, observe, key, sound=sound),
         new_state=new_state,
+        ranges={"cards": (0, 2), "past": (0, 4)},
+        conditions=("past is no betting of this game, or the other fields are not what it leads to",),
         rules=(
             "Leduc poker: one card each, one for both, two rounds of betting. The six cards are two J, two Q and "
             "two K, from the lowest to the highest. Both players pay one chip and see their own card alone. "

@@ -314,6 +314,12 @@ def matrix(
         ),
         kernels=Kernels(reset, everybody, legal, step, observe, key),
         new_state=new_state,
+        ranges={
+            "rounds": ([0, total, rows, columns], [total, total, rows, columns]),
+            "payoffs": (padded, padded),
+            "past": (-1, [rows - 1, columns - 1]),
+            "scores": (-np.inf, np.inf),
+        },
         rules=_rules(chosen, table, names, total),
         describe=_describe(names),
         compact=_compact(names),

@@ -16,7 +16,7 @@ from ..answers import whole_number
 from ..core import Game, GameInfo, Kernels
 from . import fen as _fen
 from . import moves as _moves
-from . import rules, text
+from . import outside, rules, text
 from .curricula import CURRICULA
 from .observation import observe
 from .pgn import record_to_pgn
@@ -140,8 +140,11 @@ def chess(claim: str = "chess_v6") -> Game:
             rules.key,
             draw=rules.draw,
             step_legal=rules.step_legal,
+            sound=outside.sound,
         ),
         new_state=new_state,
+        ranges={"claim": (number, number), "over": (0, len(rules.ENDINGS) - 1)},
+        conditions=outside.CONDITIONS,
         rules=text.RULES[claim],
         describe=text.describe,
         compact=text.compact,

@@ -29,6 +29,7 @@ from ...errors import ActionError, AmbiguousAction, IllegalAction, InvalidAction
 from ..stepping.jit import kernel
 from . import fen as _fen
 from .moves import generate
+from .outside import flaw
 from .pattern import MOVE, is_move
 from .position import KEY, META, WORDS, Position, in_check, piece_at, step_over
 from .rules import ENDINGS, action_of, move_of
@@ -171,29 +172,35 @@ def last_moves(state: State, i: int, most: int = SHOWN) -> list[str]:
     row = state[i]
     plies, meta = int(row["plies"]), int(row["position"][META])
     boards = [row["boards"][(plies - k) & 7] for k in range(min(plies, most, 7), -1, -1)]
-    return [
-        _move_between(before, after, (meta ^ (len(boards) - 1 - k)) & 1)
-        for k, (before, after) in enumerate(pairwise(boards))
-    ]
+    found: list[str] = []
+    for k, (before, after) in reversed(list(enumerate(pairwise(boards)))):
+        move = _move_between(before, after, (meta ^ (len(boards) - 1 - k)) & 1)
+        if move is None:  # only in rows from outside
+            break
+        found.insert(0, move)
+    return found
 
 
-def _move_between(before: NDArray[np.uint64], after: NDArray[np.uint64], black: int) -> str:
-    """The SAN of the move that ``black`` (or white) made from one board of a row's history to the next."""
+def _move_between(before: NDArray[np.uint64], after: NDArray[np.uint64], black: int) -> str | None:
+    """The SAN of the move that ``black`` (or white) made from one board of a row's history to the next, if one did."""
     old, new = _Board(before), _Board(after)
     mine = old.colour(black)
     left, reached = mine & ~new.colour(black), new.colour(black) & ~mine
     kings = left & old.kind(6)
     if kings and left & left - 1:
         return "O-O" if (reached & 0x4040404040404040) else "O-O-O"
+    if not left or not reached:
+        return None
     start, target = left.bit_length() - 1, reached.bit_length() - 1
     promotion = new.at(target) if old.at(start) == 1 and target >> 3 in (0, 7) else 0
     position = np.zeros(WORDS, np.uint64)
     position[:META], position[META] = old.words, np.uint64(black)
-    if old.stepped is not None:
+    if old.stepped is not None and flaw(position) == 0:
         step_over(position, np.uint64(old.stepped))
     position[KEY] = 0
-    moves, names = moves_and_sans(position)
-    return names[moves.index(start | target << 6 | promotion << 12)]
+    moves, names = moves_and_sans(position) if flaw(position) == 0 else ([], [])
+    move = start | target << 6 | promotion << 12
+    return names[moves.index(move)] if move in moves else None
 
 
 class _Board:

@@ -11,6 +11,7 @@ from . import text
 from .record import start_from, to_sgf
 from .rules import (
     CHAIN,
+    CONDITIONS,
     FACTS,
     MAX_SIZE,
     MIN_SIZE,
@@ -22,6 +23,7 @@ from .rules import (
     mover,
     observe,
     reset,
+    sound,
     step,
 )
 
@@ -93,8 +95,10 @@ def go(
             observation_dtype="bool",
             max_cycles=moves,
         ),
-        kernels=Kernels(reset, mover, legal, step, observe, key, draw),
+        kernels=Kernels(reset, mover, legal, step, observe, key, draw, sound=sound),
         new_state=new_state,
+        ranges={f"facts.{name}": bounds for name, bounds in _ranges(side, stones, rule, moves, points).items()},
+        conditions=CONDITIONS,
         rules=_rules(side, points, stones, superko, moves),
         describe=text.describe,
         compact=text.compact,
@@ -104,6 +108,21 @@ def go(
         options={"sgf": start_from},
         formats={".sgf": to_sgf},
     )
+
+
+def _ranges(side: int, stones: int, rule: int, moves: int, komi: float) -> dict[str, tuple[int, int]]:
+    """Lowest and highest values of the facts."""
+    fixed = {"size": side, "handicap": stones, "superko": rule, "max_moves": moves, "usual_komi": round(2 * komi)}
+    area = side * side
+    return {name: (value, value) for name, value in fixed.items()} | {
+        "moves": (0, moves),
+        "last": (-1, area),
+        "captured": (0, moves + area),
+        "komi": (-2 * area, 2 * area),
+        "mover": (0, 1),
+        "passes": (0, 2),
+        "over": (0, 1),
+    }
 
 
 def _handicaps(size: int) -> int:

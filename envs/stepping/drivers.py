@@ -43,7 +43,7 @@ class Drivers(NamedTuple):
     start: Callable[..., int]
     step_some: Callable[..., None]
     observe_rows: Callable[..., None]
-    examine: Callable[..., int]
+    examine: Callable[..., None]
     tick: Callable[..., int]
 
 

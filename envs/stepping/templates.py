@@ -497,27 +497,32 @@ def lives_always(state: State, i: int, player: int) -> bool:
     return True
 
 
-UNKNOWN, NO_SEAT, STUCK, LEFT = 255, 251, 252, 253
-"""A status to be found by ``examine``; its reasons to refuse a row, besides those of the game's ``sound``."""
+UNKNOWN, OUTSIDE, NO_SEAT, STUCK, LEFT = 255, 251, 252, 253, 254
+"""A status that ``examine`` finds; reasons to refuse a row, besides those of the game's ``sound``."""
 
 
-def examine(state: State, mask: Mask, status: NDArray[np.uint8], gone: NDArray[np.bool_]) -> int:
-    """Check rows from outside, whose fields are within their ranges. Returns -1, or 256 i + k: row i fails by reason k.
+def examine(
+    state: State, mask: Mask, status: NDArray[np.uint8], gone: NDArray[np.bool_], reasons: NDArray[np.uint8]
+) -> None:
+    """Write why rows from outside must be refused, 0 if they may pass.
 
-    status [N]: UNKNOWN becomes RUNNING if a player (turn-based: the current one) has a legal action, else TERMINATED.
-    gone [N, P]: as in ``Snapshot``. mask [A] is scratch space.
+    reasons [N]: rows that have one already are skipped. status [N]: UNKNOWN becomes RUNNING if a player (turn-based:
+    the current one) has a legal action, else TERMINATED. gone [N, P]: as in ``Snapshot``. mask [A] is scratch space.
     """
     for i in range(status.shape[0]):
-        reason = sound(state, i)
-        if reason != 0:
-            return 256 * i + reason
+        if reasons[i] != 0:
+            continue
+        reasons[i] = sound(state, i)
+        if reasons[i] != 0:
+            continue
         first = mover(state, i)
         if not -1 <= first < gone.shape[1]:
-            return 256 * i + NO_SEAT
+            reasons[i] = NO_SEAT
+            continue
         anything: Any = 0
         for p in range(gone.shape[1]):
             if gone[i, p] and status[i] == RUNNING and lives(state, i, p):
-                return 256 * i + LEFT
+                reasons[i] = LEFT
             if (first < 0 or p == first) and anything == 0:
                 legal(state, i, p, mask)
                 for a in range(ACTIONS):
@@ -525,8 +530,7 @@ def examine(state: State, mask: Mask, status: NDArray[np.uint8], gone: NDArray[n
         if status[i] == UNKNOWN:
             status[i] = RUNNING if anything != 0 else TERMINATED
         elif status[i] == RUNNING and anything == 0 and MORTAL == 0:
-            return 256 * i + STUCK
-    return -1
+            reasons[i] = STUCK
 
 
 def lone_turn(

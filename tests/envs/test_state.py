@@ -229,7 +229,7 @@ def test_gaps_of_aligned_rows_do_not_count():
 def test_rows_of_another_configuration_are_refused(id, written, read):
     """Their layouts may be equal: what was configured stands in the rows, and would be played on with."""
     game = make_game(id, **written)
-    blob = state.to_bytes(game, game.new_state(2))
+    blob = state.to_bytes(game, played(game, 2, 0))
     assert state.from_bytes(game, blob) is not None
     with pytest.raises(StateError, match="another configuration"):
         state.from_bytes(make_game(id, **read), blob)
