@@ -54,8 +54,16 @@ def did_you_mean(name: str, known: Iterable[str], least: float = 0.5) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+LONGEST = 4000
+"""Most characters of a message: what came may be a file of any size."""
+
+
 class CoterieError(Exception):
-    """Root of the tree."""
+    """Root of the tree. The middle of a message of more than ``LONGEST`` characters is left out."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
 class UsageError(CoterieError, ValueError):

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from ..envs.reading import read_bytes
 from ..errors import ModelError
 
 __all__ = ["check_finite", "check_sums", "file_sum", "write_sums"]
@@ -41,7 +42,7 @@ def check_sums(folder: Path) -> tuple[str, ...]:
     if not (folder / NAME).is_file():
         return ()
     names = []
-    for line in (folder / NAME).read_text(errors="replace").splitlines():
+    for line in read_bytes(folder / NAME, 1 << 16).decode(errors="replace").splitlines():
         digest, _, name = line.partition("  ")
         if not name or Path(name).name != name:
             raise ModelError(f"{folder / NAME} is damaged: it contains the line {line[:80]!r}.")
@@ -60,6 +61,8 @@ def check_finite(tensors: Any, where: str) -> None:
         ModelError: a tensor is not; the message names it.
     """
     if isinstance(tensors, torch.Tensor):
+        if tensors.numel() * tensors.element_size() > tensors.untyped_storage().nbytes():
+            raise ModelError(f"{where} has a tensor of more numbers than the file holds. Use an earlier version of it.")
         if tensors.is_floating_point() and not bool(torch.isfinite(tensors).all()):
             raise ModelError(f"{where} holds numbers that are not finite. Use an earlier version of it.")
     elif isinstance(tensors, Mapping):

@@ -87,8 +87,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         told = _missing_extra(error) if not isinstance(error, CoterieError) else error
         if told is None or debug:
             raise
-        print(f"coterie: {told}", file=sys.stderr)
-        return 1 if isinstance(told, CollapseError) else 2
+        return _refused(str(told), 1 if isinstance(told, CollapseError) else 2)
+    except (OSError, MemoryError) as error:
+        if debug:
+            raise
+        if isinstance(error, MemoryError):
+            return _refused("the memory is not enough for this.", 2)
+        where = f"{str(error.filename)[:200]}: " if error.filename else ""
+        return _refused(f"{where}{error.strerror or error}.", 2)
+
+
+def _refused(told: str, code: int) -> int:
+    """Print an error; what the terminal's encoding lacks, such as half a character, is escaped."""
+    encoding = sys.stderr.encoding or "utf-8"
+    print(f"coterie: {told}".encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+    return code
 
 
 def _dispatch(words: list[str]) -> int:

@@ -94,16 +94,16 @@ def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> G
     """All players say a number 0..max_number at once; larger numbers win.
 
     Args:
-        max_number: the largest number.
-        players: P, at least 2.
-        rounds: how many rounds.
+        max_number: the largest number, at most 1,000,000.
+        players: P, 2 to 1000.
+        rounds: how many rounds, at most 1,000,000.
 
     Raises:
-        UsageError: not a whole number, or one below the least.
+        UsageError: not a whole number, or one out of bounds.
     """
-    high = whole_number("highest_number: max_number", max_number, 1)
-    seats = whole_number("highest_number: players", players, 2)
-    total = whole_number("highest_number: rounds", rounds, 1)
+    high = whole_number("highest_number: max_number", max_number, 1, 1_000_000)
+    seats = whole_number("highest_number: players", players, 2, 1000)
+    total = whole_number("highest_number: rounds", rounds, 1, 1_000_000)
 
     def new_state(n: int) -> Numbers:
         counts = np.zeros((n, 2), np.int32)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..aliases import TERMINATED, TRUNCATED, State
 from ..errors import StateError
 from .core import Game
+from .reading import parsed
 from .sound import UNKNOWN, need_sound, need_within
 
 __all__ = [
@@ -385,8 +386,8 @@ def _read(game: Game, blob: bytes) -> State:
 def _listed(text: bytes, n: int) -> list[Any]:
     """N games of plain data from JSON."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parsed(text)
+    except ValueError:
         found = None
     if not isinstance(found, list) or len(found) != n:
         raise StateError(f"This state is altered: its text is not a list of {n} games.")
@@ -399,7 +400,8 @@ def _plain(config: Mapping[str, Any]) -> Any:
 
 
 def _told(config: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in config.items()) or "without arguments"
+    told = ", ".join(f"{name}={value!r}" for name, value in config.items()) or "without arguments"
+    return told if len(told) < 500 else f"{told[:500]}..."
 
 
 def _split(blob: bytes) -> tuple[dict[str, Any], bytes]:
@@ -412,12 +414,13 @@ def _split(blob: bytes) -> tuple[dict[str, Any], bytes]:
         )
     line, newline, payload = data[len(_MAGIC) :].partition(b"\n")
     try:
-        header = json.loads(line) if newline else None
-    except (ValueError, RecursionError):
+        header = parsed(line) if newline else None
+    except ValueError:
         header = None
     plain = header.get("plain", []) if isinstance(header, dict) else None
     if (
         not isinstance(header, dict)
+        or not isinstance(header.get("config"), dict)
         or not {"id", "kind", "config", "layout", "rows", "crc"} <= header.keys()
         or not (isinstance(plain, list) and all(type(length) is int and length >= 0 for length in plain))
     ):

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...envs.plain import limit
 from ...errors import MissingExtra, ModelError, UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ LARGE = 50_000_000
 """Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed if the processor supports it."""
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+LEAST_BITS = 1.5
+"""Bits that a weight takes at least, in any format: files of few bytes can't hold many weights."""
+
+LAYERS = 1000
+"""Most layers of a model in a folder or a GGUF file. ``COTERIE_LIMITS`` raises it."""
+
 HUB_SECONDS = 5.0
 """Seconds without an answer after which the hub counts as unreachable."""
 
@@ -221,6 +228,7 @@ def _smollm2_file() -> Path:
 def _load_folder(folder: Path, name: str, dtype: torch.dtype | None) -> tuple[Any, Any]:
     if not (folder / "config.json").is_file():
         raise ModelError(f"The folder {name!r} contains no model: it has no config.json.")
+    _check_size(name, sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()), str(folder))
     return _load(str(folder), name, dtype, local_files_only=True)
 
 
@@ -229,7 +237,7 @@ def _load(source: str, name: str, dtype: torch.dtype | None, **where: Any) -> tu
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    where["trust_remote_code"] = False  # if unset, transformers would ask on the terminal
+    where = dict(where, trust_remote_code=False)  # if unset, transformers would ask on the terminal
     with _as_model_error(f"The configuration of the model {name!r} can't be read"):
         config = AutoConfig.from_pretrained(source, **where)
     _check_causal(config, name)
@@ -248,6 +256,31 @@ def _load(source: str, name: str, dtype: torch.dtype | None, **where: Any) -> tu
     with _as_model_error(f"The tokenizer of the model {name!r} can't be loaded"):
         tokenizer = AutoTokenizer.from_pretrained(source, **where)
     return model, tokenizer
+
+
+def _check_size(name: str, size: int, *source: str, **where: Any) -> None:
+    """Raise a ModelError if a configuration asks for more weights than ``size`` bytes can hold; allocates none."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    where = dict(where, trust_remote_code=False, local_files_only=True)
+    with _as_model_error(f"The configuration of the model {name!r} can't be read"):
+        config = AutoConfig.from_pretrained(*source, **where)
+    _check_causal(config, name)
+    with _as_model_error(f"The model {name!r} can't be built from its configuration"):
+        layers = getattr(config.get_text_config(), "num_hidden_layers", 1)
+        if isinstance(layers, int) and layers > limit(LAYERS):
+            raise ValueError(
+                f"{layers} layers are more than {limit(LAYERS)}; COTERIE_LIMITS=10 allows ten times as many"
+            )
+        with torch.device("meta"):
+            model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+    weights = sum(part.numel() for part in (*model.parameters(), *model.buffers()))
+    if weights * LEAST_BITS > 8 * size:
+        raise ModelError(
+            f"The model {name!r} is incomplete: its configuration describes {weights:,} weights, and its files have "
+            f"only {size:,} bytes."
+        )
 
 
 def _check_causal(config: Any, name: str) -> None:
@@ -326,6 +359,7 @@ def _dequantise(file: Path, name: str) -> tuple[Any, Any]:
         "gguf_file": file.name,
         "local_files_only": True,
     }
+    _check_size(name, file.stat().st_size, **source)
     with _as_model_error(f"The GGUF file {name!r} can't be read"):
         model = AutoModelForCausalLM.from_pretrained(dtype=torch.float32, **source)
         tokenizer = AutoTokenizer.from_pretrained(**source)
@@ -383,7 +417,10 @@ def _as_model_error(what: str) -> Iterator[None]:
         raise
     except ImportError as error:
         raise MissingExtra(what, error.name or "transformers", "train") from error
-    except Exception as error:
+    except BaseException as error:
+        # Tokenizers are written in Rust, whose panics are no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise ModelError(f"{what}: {_first_line(error)}") from error
 
 

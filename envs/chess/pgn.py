@@ -99,7 +99,7 @@ def iter_pgn(source: str | bytes | Path | Iterable[str] | Iterable[bytes]) -> It
             yield from reader.take(word)
         yield from reader.end()
     except NotationError as error:
-        unfinished = [reader.game] if reader.anything() else []
+        unfinished = [reader.so_far()] if reader.anything() else []
         raise NotationError(f"Game {reader.number}, {error}", at=error.at, read=unfinished) from error
 
 
@@ -149,6 +149,7 @@ class _Reader:
     def _next(self) -> None:
         self.number += 1
         self.game = PGNGame()
+        self.said: dict[int, list[str]] = {}  # comments by the number of moves played
         self.begun = False  # tags are over, the moves have begun
         self.open: list[Word] = []  # variations that are not closed yet
         self.line: Line | None = None
@@ -190,8 +191,13 @@ class _Reader:
         """Whether there is a game; numbers, glyphs and comments alone are not one."""
         return bool(self.game.moves or self.game.headers)
 
+    def so_far(self) -> PGNGame:
+        """The game as read, with its comments."""
+        self.game.comments = {played: " ".join(texts) for played, texts in self.said.items()}
+        return self.game
+
     def _finish(self) -> PGNGame:
-        game = self.game
+        game = self.so_far()
         told = game.headers.get("Result", "*")
         if game.result == "*" and told in _RESULTS:
             game.result = told
@@ -215,7 +221,7 @@ class _Reader:
         played = len(game.moves)
         if word.kind == "comment":
             if word.text:
-                game.comments[played] = f"{game.comments.get(played, '')} {word.text}".strip()
+                self.said.setdefault(played, []).append(word.text)
             self.begun = self.begun or bool(game.headers)
             return
         self.begun = True

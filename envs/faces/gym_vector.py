@@ -15,12 +15,16 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING
-from ...errors import InvalidAction, UnknownName, UsageError
+from ...errors import IllegalAction, InvalidAction, UnknownName, UsageError
 from ..making import make_vec
+from ..stepping.buffers import RESAMPLE
 from .spaces import action_space, observation_space
 from .vec import VecEnv
 
 __all__ = ["Opponent", "SeatsVector", "SoloVector", "make_gym_vec", "random_opponent"]
+
+PATIENCE = 100
+"""Illegal answers of an opponent in a row, in all its games, after which it is refused."""
 
 Opponent = Callable[[NDArray[Any], NDArray[np.int8], np.random.Generator], NDArray[Any]]
 """(observations [K, ...], masks [K, A], generator) -> actions [K]."""
@@ -48,6 +52,12 @@ def make_gym_vec(
         raise UsageError("The Gymnasium views restart games in the same step; autoreset_mode cannot be chosen.")
     vec = make_vec(id, num_envs, autoreset_mode="Disabled", **kwargs)
     if vec.game.info.simultaneous:
+        if opponent != "random" or seat != "alternate":
+            name, value = ("opponent", opponent) if opponent != "random" else ("seat", seat)
+            raise UsageError(
+                f"{vec.game.info.id} is simultaneous: every seat is a row of its own, and one policy plays them all. "
+                f"Remove {name}={value!r}."
+            )
         return SeatsVector(make_vec(id, num_envs, **kwargs))
     return SoloVector(vec, opponent, seat)
 
@@ -92,6 +102,7 @@ class SoloVector(VectorEnv):
         )
         self._rng = np.random.default_rng(0)
         self._all = np.arange(n)
+        self._wrong = 0  # illegal answers of the opponent in a row
         _spaces(self, vec)
 
     def reset(
@@ -100,6 +111,7 @@ class SoloVector(VectorEnv):
         """Start all games; ``seed`` also seeds the opponent's generator. Options as in ``VecEnv.reset``."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
+        self._wrong = 0
         self.vec.reset(seed=seed, options=options)
         self._first_turns()
         return self._seen(), {"seat": self.seat.copy()}
@@ -138,6 +150,13 @@ class SoloVector(VectorEnv):
         actions = np.zeros(self.num_envs, np.int32)
         actions[rows] = answers
         vec.step(actions, rows=rows)
+        wrong = vec.limits.illegal != RESAMPLE and bool(vec.illegal[rows].all())
+        self._wrong = self._wrong + 1 if wrong else 0
+        if self._wrong == PATIENCE:
+            raise IllegalAction(
+                f"The opponent answered illegally {PATIENCE} times in a row, so the learner's turn never comes. Choose "
+                "among the actions whose mask is 1, or make the games with illegal='resample'."
+            )
 
     def step(
         self, actions: NDArray[Any]
@@ -146,8 +165,11 @@ class SoloVector(VectorEnv):
 
         Returns:
             observations, rewards [N] float64, terminations [N], truncations [N] and info.
+
+        Raises:
+            IllegalAction: the opponent answers illegally again and again, so that the learner's turn never comes.
         """
-        vec = self.vec
+        vec, self._wrong = self.vec, 0
         vec.step(actions)
         illegal = vec.illegal.copy()
         rewards = vec.rewards[self._all, self.seat].copy()

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ...aliases import Action, Player
 from ...errors import NotationError, UsageError
+from ..reading import read_bytes
 from .position import breathless, point
 from .rules import MAX_SIZE, MIN_SIZE
 
@@ -123,8 +124,8 @@ def _text_of(source: str | bytes | Path) -> str:
         data = bytes(source)
     else:
         try:
-            data = Path(source).read_bytes()
-        except (OSError, ValueError) as error:
+            data = read_bytes(source)
+        except OSError as error:
             raise UsageError(
                 f"{str(source)!r} is neither SGF text, which begins with '(;', nor a readable file: {error}."
             ) from None
@@ -132,7 +133,7 @@ def _text_of(source: str | bytes | Path) -> str:
     for encoding in ([named[1].decode()] if named else []) + ["utf-8-sig"]:
         try:
             return data.decode(encoding)
-        except (LookupError, UnicodeDecodeError):
+        except (LookupError, UnicodeError):
             continue
     return data.decode("latin-1")  # the standard's default, which can decode anything
 
@@ -143,6 +144,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.game = text, SgfGame()
         self.moves: list[SgfMove] = []
+        self.said: list[list[str]] = [[]]  # comments on the whole game, then on each move
         self.variations = 0
         self.named = False  # a colour to move was given
         self.started = False  # the first move, or one with its node, has been read
@@ -151,7 +153,9 @@ class _Reader:
 
     @property
     def read(self) -> SgfGame:
-        return replace(self.game, moves=tuple(self.moves), variations=self.variations)
+        words = ["\n".join(parts).strip() if len(parts) > 1 else "".join(parts) for parts in self.said]
+        moves = (replace(move, comment=text) for move, text in zip(self.moves, words[1:], strict=True))
+        return replace(self.game, comment=words[0], moves=tuple(moves), variations=self.variations)
 
     def run(self) -> None:
         for properties in self._main_line():
@@ -232,8 +236,8 @@ class _Reader:
             raise NotationError(f"FF[{version}] is not a known version of the format (1 to 4)", at)
         size, at = values.get("SZ", ("19", 0))
         sides = size.split(":")
-        if not (size.replace(":", "", 1).isdigit() and size.isascii()) or len(set(sides)) != 1:
-            raise NotationError(f"SZ[{size}] is not the size of a square board", at)
+        if not re.fullmatch(r"[0-9]{1,9}(:[0-9]{1,9})?", size) or len(set(sides)) != 1:
+            raise NotationError(f"SZ[{size[:40]}] is not the size of a square board", at)
         if not MIN_SIZE <= int(sides[0]) <= MAX_SIZE:
             raise NotationError(f"SZ[{size}]: only boards of {MIN_SIZE} to {MAX_SIZE} points a side can be read", at)
         self.game = replace(self.game, size=int(sides[0]))
@@ -245,8 +249,8 @@ class _Reader:
                 raise NotationError(f"KM[{komi}] is not a number of points such as 7.5", at) from None
         handicap, at = values.get("HA", ("", 0))
         if handicap:
-            if not (handicap.isascii() and handicap.isdigit()):
-                raise NotationError(f"HA[{handicap}] is not a number of stones", at)
+            if not re.fullmatch(r"[0-9]{1,9}", handicap):
+                raise NotationError(f"HA[{handicap[:40]}] is not a number of stones", at)
             self.game = replace(self.game, handicap=int(handicap))
         words = {p.name: _plain(p.values[0][0], simple=True) for p in properties}
         known = {"SZ", "KM", "HA", "PB", "PW", "RE", "RU", "C", "AB", "AW", "AE", "PL", "B", "W", *_ROOT}
@@ -269,12 +273,8 @@ class _Reader:
             elif p.name in _COLORS:
                 self._move(p, "" if moved else comment)
                 moved = True
-        if comment and not moved:
-            if self.moves:  # a node with only a comment: add it to the move before
-                last = self.moves[-1]
-                self.moves[-1] = replace(last, comment=f"{last.comment}\n{comment}".strip())
-            else:
-                self.game = replace(self.game, comment=f"{self.game.comment}\n{comment}".strip())
+        if comment and not moved:  # a node with only a comment: it goes to the move before
+            self.said[-1].append(comment)
 
     def _stones(self, p: _Property) -> None:
         if self.moves:
@@ -313,7 +313,8 @@ class _Reader:
         action = size * size if text.strip() in ("", "tt") else self._point(text.strip(), at)
         if not self.moves and not self.named:
             self.game = replace(self.game, to_move=player)
-        self.moves.append(SgfMove(player, action, comment, p.at))
+        self.moves.append(SgfMove(player, action, at=p.at))
+        self.said.append([comment] if comment else [])
 
     def _infer(self) -> None:
         """If the record does not say who begins, white does if only black has stones."""

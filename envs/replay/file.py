@@ -28,6 +28,8 @@ from ...aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
 from ...errors import ActionError, CoterieError, IllegalAction, NotationError, StateError, UsageError
 from ...version import __version__
 from ..core import Game, GameRecord
+from ..plain import limit
+from ..reading import parsed, read_text
 from ..registry import list_envs, make_game
 from ..state import bare, from_bytes, received, size, take, to_bytes
 from ..words import TextGame
@@ -36,6 +38,10 @@ from .packing import LOW, checksum, is_packed, pack, unpack, unpacked
 __all__ = ["SavedGame", "as_played", "read_games", "replay", "write_json"]
 
 _STATUS = {RUNNING: "running", TERMINATED: "terminated", TRUNCATED: "truncated"}
+
+
+TURNS = 2_000_000
+"""Most turns (ticks) of all games in a file together; a game counts 100 more. ``COTERIE_LIMITS`` raises it."""
 
 
 @dataclass(frozen=True)
@@ -211,23 +217,34 @@ def read_games(source: str | Path) -> list[SavedGame]:
     """
     if isinstance(source, Path):
         try:
-            source = source.read_text(encoding="utf-8")
+            source = read_text(source)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     games: list[SavedGame] = []
+    left = limit(TURNS)
     for number, line in enumerate(source.splitlines(), 1):
         if not line.strip():
             continue
         try:
-            games.append(_read(line))
+            games.append(_read(line, left))
+            left -= len(games[-1].record.actions) + 100
         except CoterieError as error:
             raise NotationError(f"line {number}: {error}", number, games) from error
     return games
 
 
-def _read(line: str) -> SavedGame:
+def _need_turns(turns: int, left: int) -> None:
+    """Check that so many turns may still be read."""
+    if turns > left:
+        raise UsageError(
+            f"with it, the file has more than {limit(TURNS):,} turns, too many to keep in memory; if you trust it, "
+            f"set COTERIE_LIMITS=10 to allow ten times as many."
+        )
+
+
+def _read(line: str, left: int) -> SavedGame:
     try:
-        fields = json.loads(line)
+        fields = parsed(line)
     except ValueError as error:
         cut = "" if line.rstrip().endswith("}") else "; the file was cut short"
         raise UsageError(f"this is not JSON ({error}){cut}.") from None
@@ -237,11 +254,12 @@ def _read(line: str) -> SavedGame:
     if missing:
         raise UsageError(f"this is not a saved game: {', '.join(sorted(missing))} missing.")
     try:
+        _need_turns(100 + (int(fields["ticks"]) if "ticks" in fields else len(fields["actions"])), left)
         _need_version(fields["game"])
         _need_plain(fields["config"])
         game = make_game(fields["game"], **fields["config"])
         return _record(game, fields)
-    except (TypeError, KeyError, IndexError, AttributeError, ValueError, OverflowError) as error:
+    except (TypeError, KeyError, IndexError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
         if isinstance(error, CoterieError):
             raise
         raise UsageError(f"a field has the wrong type ({error}).") from None
@@ -266,14 +284,16 @@ def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
     if info.id != fields["game"]:
         raise StateError(f"this is a game of {fields['game']}, but the version here is {info.id}; versions do not mix.")
     seed = fields.get("seed")
+    if seed is not None and type(seed) is not int:
+        raise UsageError(f"seed is {seed!r}; it must be a whole number.")
     start = _begun(game, int(seed)) if seed is not None else bare(from_bytes(game, _unpacked(fields.get("start"))))
     if size(start) != 1:
         raise UsageError(f"its start holds {size(start)} games, not one.")
     names = {word: status for status, word in _STATUS.items()}
     if fields["status"] not in names:
         raise UsageError(f"status is {fields['status']!r}; it must be one of {', '.join(names)}.")
-    comments = {int(turn): str(text) for turn, text in fields.get("comments", {}).items()}
-    players, returns = tuple(map(str, fields["players"])), tuple(map(float, fields["returns"]))
+    comments = {int(turn): _printable(text) for turn, text in fields.get("comments", {}).items()}
+    players, returns = tuple(map(_printable, fields["players"])), tuple(map(float, fields["returns"]))
     if not len(players) == len(returns) == info.players:
         raise UsageError(f"{info.id} has {info.players} players, this line {len(players)} and {len(returns)} returns.")
     if isinstance(fields["actions"], str):
@@ -283,10 +303,17 @@ def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
     if any(len(actions) != info.players for actions in whole):
         raise UsageError(f"the number of actions in a turn is not the number of players of {info.id} ({info.players}).")
     illegal = fields.get("illegal")
+    if illegal is not None and (type(illegal) is not int or not 0 <= illegal < info.players):
+        raise UsageError(f"illegal is {illegal!r}; it must be a seat, 0 to {info.players - 1}.")
     record = GameRecord(start, whole, players, returns, names[fields["status"]], illegal, comments)
     for _ in replay(game, record):
         pass
-    return SavedGame(game, record, seed, tuple(map(str, fields.get("words", ()))))
+    return SavedGame(game, record, seed, tuple(map(_printable, fields.get("words", ()))))
+
+
+def _printable(text: Any) -> str:
+    """A text for the terminal: lines and tabs stay, what would steer the terminal or fits no encoding becomes ``?``."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in str(text))
 
 
 def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
@@ -313,11 +340,14 @@ def _packed(game: Game, fields: dict[str, Any], begun: GameRecord) -> SavedGame:
     if status != record.status and not (status == RUNNING and record.status == TRUNCATED):
         raise UsageError(f"its status is {fields['status']!r}, but after its last tick it is {_STATUS[status]!r}.")
     seed = fields.get("seed")
-    return SavedGame(game, record, None if seed is None else int(seed), tuple(map(str, fields.get("words", ()))))
+    words = tuple(map(_printable, fields.get("words", ())))
+    return SavedGame(game, record, None if seed is None else int(seed), words)
 
 
 def _unpacked(text: Any) -> bytes:
     try:
         return unpacked(text)
+    except UsageError as error:
+        raise UsageError(f"its start cannot be unpacked: {error}.") from None
     except (binascii.Error, zlib.error, TypeError, ValueError) as error:
         raise UsageError(f"it has neither a seed nor a start that can be unpacked ({error}).") from None

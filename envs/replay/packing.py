@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ..core import Game, GameRecord
+from ..reading import inflated
 
 __all__ = ["LOW", "checksum", "is_packed", "pack", "unpack", "unpacked"]
 
 LOW = 0xFFFF
 """The bits of each tick's key that are kept."""
-
-LARGEST = 64 << 20
-"""Most bytes that one field may unpack to (640,000 ticks of 100 players), since small files can unpack to gigabytes."""
 
 
 def is_packed(game: Game) -> bool:
@@ -80,22 +78,19 @@ def _text(numbers: NDArray[Any]) -> str:
 
 
 def unpacked(text: Any) -> bytes:
-    """The bytes in a packed text, at most ``LARGEST``.
+    """The bytes in a packed text.
 
     Raises:
-        binascii.Error, zlib.error, TypeError, ValueError: it is not such a text, or holds more.
+        binascii.Error, zlib.error, TypeError, ValueError: it is not such a text, or one of more than
+            ``reading.UNPACKED`` bytes.
     """
-    unpacker = zlib.decompressobj()
-    found = unpacker.decompress(base64.b64decode(text, validate=True), LARGEST)
-    if unpacker.unconsumed_tail:
-        raise ValueError(f"it holds more than {LARGEST >> 20} MiB")
-    if not unpacker.eof:
-        raise zlib.error("incomplete or truncated stream")
-    return found
+    return inflated(base64.b64decode(text, validate=True))
 
 
 def _numbers(name: str, text: Any, kind: str) -> NDArray[Any]:
     try:
         return np.frombuffer(unpacked(text), kind)
+    except UsageError as error:
+        raise UsageError(f"its {name} cannot be unpacked: {error}.") from None
     except (binascii.Error, zlib.error, TypeError, ValueError) as error:
         raise UsageError(f"its {name} cannot be unpacked: it is cut short or altered ({error}).") from None

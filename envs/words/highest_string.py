@@ -50,8 +50,8 @@ def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2,
     Raises:
         UsageError: not a positive number, another number of players, or an unusable alphabet.
     """
-    longest = whole_number("highest_string: length", length, 1)
-    total = whole_number("highest_string: rounds", rounds, 1)
+    longest = whole_number("highest_string: length", length, 1, 1_000_000)
+    total = whole_number("highest_string: rounds", rounds, 1, 1_000_000)
     seats = whole_number("highest_string: players", players, 2, 8)
     letters = "".join(sorted(set(str(alphabet))))
     if len(letters) < 2 or not all(map(is_sayable, letters)):

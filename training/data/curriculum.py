@@ -8,7 +8,7 @@ Letters: M positions of a file, G groups of an update.
 
 from __future__ import annotations
 
-import gzip
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.core import Game
+from ...envs.reading import read_bytes, unzipped
 from ...errors import CoterieError, UnknownName, UsageError, did_you_mean
 
 __all__ = ["Positions", "Source", "find_curriculum", "read_positions"]
+
+POSITIONS = 50_000
+"""Most positions in a file: a state takes more memory than its line. ``COTERIE_LIMITS`` raises it."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +132,11 @@ def read_positions(game: Game, source: Source, path: Path, limit: int = 0) -> Po
     lines = _lines(path)
     if limit < 0:
         raise UsageError(f"limit is {limit}: set the most positions to read, or 0 for all of them.")
+    if len(lines) > limit(POSITIONS):
+        raise UsageError(
+            f"{path} holds {len(lines):,} positions, more than {limit(POSITIONS):,}; if you trust it, set "
+            f"COTERIE_LIMITS=10 to allow ten times as many."
+        )
     if not lines:
         raise UsageError(f"{path} holds no positions; write one per line.")
     if 0 < limit < len(lines):
@@ -153,9 +162,9 @@ def read_positions(game: Game, source: Source, path: Path, limit: int = 0) -> Po
 def _lines(path: Path) -> list[tuple[int, str]]:
     """(number, text) of every line that is not empty after comments are removed."""
     try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        raw = unzipped(path) if path.suffix == ".gz" else read_bytes(path)
         texts = raw.decode().splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"The positions in {path} can't be read: {reason}.") from None
     found = ((number, text.partition("#")[0].strip()) for number, text in enumerate(texts, 1))

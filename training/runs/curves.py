@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ...errors import needs
+from ...errors import RunError, needs
 from ..evaluation.goal import POLICY
 
 __all__ = ["plot_curves", "title"]
@@ -24,6 +24,9 @@ def title(row: Mapping[str, Any]) -> str:
 
 Looked: TypeAlias = Sequence[tuple[float, Mapping[str, Any]]]
 """Pairs of minutes and a row of an evaluation."""
+
+SUBJECTS = 24
+"""Most subjects of evaluations that are drawn."""
 
 GREEN, BLUE, RED = "#2a7f3f", "#3b6fb6", "#b63b3b"
 
@@ -89,11 +92,23 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
 
     Raises:
         MissingExtra: matplotlib isn't installed.
+        RunError: the metrics can't be drawn, as none that a run writes.
+        OSError: the file can't be written.
     """
     with needs("Curves", "train"):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    names = list(dict.fromkeys(title(e) for row in rows for e in row.get("eval", ())))
+        import matplotlib.figure  # noqa: F401
+    try:
+        figure = _figure(rows)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(f"These metrics can't be drawn: {type(error).__name__}, {error}.") from None
+    figure.savefig(path, dpi=110)
+
+
+def _figure(rows: Sequence[Mapping[str, Any]]) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(title(e) for row in rows for e in row.get("eval", ())))[:SUBJECTS]
     figure = Figure(figsize=(4.5 * (len(names) + 2), 3.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, len(names) + 2, squeeze=False)[0]
@@ -123,4 +138,4 @@ def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
             axis.legend()
     for axis in axes:
         axis.grid(alpha=0.25)
-    figure.savefig(path, dpi=110)
+    return figure

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from ...errors import needs
+from ...errors import RunError, needs
 from ..evaluation.intervals import wilson
 from .curves import plot_curves, title
 from .net_config import NetConfig
@@ -59,7 +59,10 @@ class Display:
         for line in _headlines(trainer):
             self._print(line)
         if trainer.run is not None:
-            self._tracker = make_tracker(self.report_to, trainer.run.folder, trainer.config, trainer.updates)
+            try:
+                self._tracker = make_tracker(self.report_to, trainer.run.folder, trainer.config, trainer.updates)
+            except OSError as error:  # the run goes on without
+                self._print(f"The files of {self.report_to} can't be written: {error.strerror or error}.")
         if self.live_wanted:
             from rich.live import Live
 
@@ -75,7 +78,7 @@ class Display:
                 self._tracker.log(scalars(row), row["update"])
             except OSError as error:  # a full disk must not cost the run its weights
                 self._tracker = None
-                self._print(f"The files of {self.report_to} can't be written: {error.strerror}.")
+                self._print(f"The files of {self.report_to} can't be written: {error.strerror or error}.")
         for note in row.get("notes", ()):
             self._print(note)
         if self._live is not None:
@@ -94,7 +97,9 @@ class Display:
             if self.curves and run is not None and run.metrics():
                 plot_curves(run.metrics(), run.folder / "curves.png")
         except OSError as error:
-            self._print(f"curves.png can't be written: {error.strerror}.")
+            self._print(f"curves.png can't be written: {error.strerror or error}.")
+        except RunError as error:
+            self._print(f"curves.png isn't written. {error}")
 
     def _print(self, line: str) -> None:
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -15,9 +15,12 @@ before it is used. Only one process at a time trains in a folder; however it end
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import re
 import shutil
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,12 +29,15 @@ import torch
 from filelock import FileLock, Timeout
 
 from ...agents.sums import check_finite, check_sums, file_sum, write_sums
-from ...errors import ModelError, RunError
+from ...envs.reading import parsed, read_text
+from ...errors import CoterieError, RunError
 from .config import AnyConfig, from_tagged, read_config, save_config, to_dict, write_text
 
 LOCK = ".lock"
+_WAY_OUT = "Restore it, or remove it, which loses the run's curves and its time so far."
+_NUMBER = re.compile(r"[0-9]{1,15}")
 
-__all__ = ["Run", "check_same", "same_game", "saved_version"]
+__all__ = ["Run", "check_same", "fitting", "same_game", "saved_version"]
 
 
 class Run:
@@ -145,15 +151,33 @@ class Run:
         return max((float(row["elapsed"]) for row in self.metrics()), default=0.0)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """All complete lines of metrics.jsonl."""
+        """All complete lines of metrics.jsonl.
+
+        Raises:
+            RunError: it can't be read, or holds something else.
+        """
         path = self.folder / "metrics.jsonl"
         rows: list[dict[str, Any]] = []
-        for line in path.read_text().splitlines() if path.exists() else ():
+        try:
+            lines = read_text(path).splitlines() if path.exists() else []
+        except (OSError, ValueError) as error:
+            raise RunError(f"{path} can't be read: {error}. {_WAY_OUT}") from None
+        for number, line in enumerate(lines, 1):
             try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                break  # killed while writing it
+                row = parsed(line)
+            except ValueError:
+                if number == len(lines):
+                    break  # killed while writing it
+                row = None
+            if not isinstance(row, dict) or not _is_row(row):
+                raise RunError(f"{path} is damaged: line {number} is not a line of metrics. {_WAY_OUT}")
+            rows.append(row)
         return rows
+
+    def _metrics_sum(self, update: int) -> str:
+        """SHA-256 of the lines before ``update``."""
+        lines = (json.dumps(row) for row in self.metrics() if row["update"] < update)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     def cut_metrics(self, update: int) -> None:
         """Remove the lines from ``update`` on, which the run will write again.
@@ -186,7 +210,7 @@ class Run:
             partial.mkdir(parents=True)
             for stem, data in tensors.items():
                 torch.save(data, partial / f"{stem}.pt")
-            whole = {"update": update, "config": to_dict(self.config), **state}
+            whole = {"update": update, "config": to_dict(self.config), "metrics": self._metrics_sum(update), **state}
             write_text(partial / "state.json", json.dumps(whole, indent=1))
             write_sums(partial, [path.name for path in partial.iterdir()])
             shutil.rmtree(final, ignore_errors=True)
@@ -207,7 +231,8 @@ class Run:
     def checkpoints(self) -> list[int]:
         """Updates of the existing checkpoints, ascending."""
         folder = self.folder / "checkpoints"
-        return sorted(int(p.name) for p in folder.iterdir() if p.name.isdigit()) if folder.is_dir() else []
+        names = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+        return sorted(int(name) for name in names if _NUMBER.fullmatch(name))
 
     def load(self) -> tuple[dict[str, Any], dict[str, Any], list[str]] | None:
         """The newest undamaged checkpoint.
@@ -228,20 +253,24 @@ class Run:
             folder = self._checkpoint(update)
             try:
                 names = check_sums(folder)
-                state = json.loads((folder / "state.json").read_text())
+                state = parsed(read_text(folder / "state.json"))
                 if not names:  # an earlier version kept the digests in state.json
                     for name, digest in state["digests"].items():
                         if file_sum(folder / name) != digest:
                             raise ValueError(f"{name} is truncated or was changed")
                     names = tuple(state["digests"])
                 files = [folder / name for name in names if name.endswith(".pt")]
-                tensors = {path.stem: torch.load(path, weights_only=True) for path in files}
+                tensors = {path.stem: _tensors(path) for path in files}
                 check_finite(tensors, f"{folder}")
-            except (OSError, ValueError, KeyError, TypeError, RuntimeError, ModelError) as error:
-                wrong.append(f"{folder}: {str(error).removeprefix(f'{folder} ').rstrip('.')}")
+                config = from_tagged(state["config"])
+            except Exception as error:  # torch, zip and JSON each have their own ways to fail
+                told = str(error).removeprefix(f"{folder} ").strip() or type(error).__name__
+                wrong.append(f"{folder}: {told.splitlines()[0][:300].rstrip('.')}")
                 continue
             # Fields added after the checkpoint was written have their presets' values.
-            check_same(from_tagged(state["config"]), self.config, f"checkpoint {folder}")
+            check_same(config, self.config, f"checkpoint {folder}")
+            if state.get("metrics", self._metrics_sum(update)) != self._metrics_sum(update):
+                wrong.append(f"{self.folder / 'metrics.jsonl'}: lines before update {update} were changed or removed")
             return tensors, state, wrong
         if wrong:
             raise RunError(f"All checkpoints of {self.folder} are damaged: {'; '.join(wrong)}. Start a new run.")
@@ -251,9 +280,9 @@ class Run:
         """``id`` and ``hash`` of the base model, from the newest readable checkpoint; empty without one."""
         for update in reversed(self.checkpoints()):
             try:
-                state = json.loads((self._checkpoint(update) / "state.json").read_text())
+                state = parsed(read_text(self._checkpoint(update) / "state.json"))
                 return {str(k): str(v) for k, v in state["model"].items()}
-            except (OSError, ValueError, KeyError):
+            except (OSError, ValueError, LookupError, TypeError, AttributeError):
                 continue
         return {}
 
@@ -263,6 +292,39 @@ class Run:
     def player_folder(self, name: str, update: int) -> Path:
         """The folder of a version of a player."""
         return self.folder / "players" / name / f"v{update:06d}"
+
+
+@contextlib.contextmanager
+def fitting(what: str) -> Iterator[None]:
+    """Turn what goes wrong while a checkpoint is put in place into a RunError: it is sound but of another making."""
+    try:
+        yield
+    except CoterieError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError, ArithmeticError) as error:
+        told = " ".join(str(error).split())[:300]
+        raise RunError(f"{what} doesn't fit this run ({type(error).__name__}: {told}). Start a new run.") from None
+
+
+def _tensors(path: Path) -> Any:
+    """The data in a file of ``torch.save``, which packs nothing: what is packed could be of any size."""
+    with zipfile.ZipFile(path) as file:
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in file.infolist()):
+            raise ValueError(f"{path.name} was not written by a run")
+    return torch.load(path, weights_only=True)
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Whether a line of metrics.jsonl has what its readers need: numbers of update and seconds, rows of evaluations."""
+    looked = [row.get(name, []) for name in ("eval", "before")]
+    return (
+        all(isinstance(rows, list) and all(isinstance(e, dict) for e in rows) for rows in looked)
+        and type(row.get("update")) is int
+        and 0 <= row["update"] < 2**53
+        and type(row.get("elapsed")) in (int, float)
+        and 0 <= row["elapsed"] < 1e12
+        and isinstance(row.get("players", {}), dict)
+    )
 
 
 def same_game(one: str, other: str) -> bool:
@@ -277,12 +339,13 @@ def saved_version(folder: Path, player: str, version: str | None) -> Path:
     Raises:
         RunError: the run has no such player, or no such version of it.
     """
-    versions = {int(p.name[1:]): p for p in (folder / "players" / player).glob("v[0-9]*")}
+    there = (folder / "players" / player).glob("v[0-9]*")
+    versions = {int(p.name[1:]): p for p in there if _NUMBER.fullmatch(p.name[1:])}
     if not versions:
         there = ", ".join(sorted(p.name for p in (folder / "players").glob("*"))) or "none yet"
         raise RunError(f"{folder} has no saved player {player!r}; it has: {there}.")
     number = (version or str(max(versions))).removeprefix("v")
-    if not number.isdecimal() or int(number) not in versions:
+    if not _NUMBER.fullmatch(number) or int(number) not in versions:
         there = ", ".join(map(str, sorted(versions)))
         raise RunError(f"{folder} has no version {version} of {player!r}; it has: {there}.")
     return versions[int(number)]

@@ -21,7 +21,7 @@ from ...errors import UsageError
 from ..evaluation.worlds import WorldScore, compared, play_worlds
 from ..learn.ppo_net import PPO
 from .display import watched
-from .folder import Run
+from .folder import Run, fitting
 from .interrupts import StopFlag
 from .net_config import NetConfig
 from .nets import find_net, new_net
@@ -129,9 +129,10 @@ class NetTrainer:
                 self.begin_with(self.config.init)
             return []
         tensors, state, wrong = found
-        if state["long"]:
-            self._enter()
-        self.ppo.load_state_dict(tensors["ppo"])
+        with fitting(f"The checkpoint of update {state['update']}"):
+            if state["long"]:
+                self._enter()
+            self.ppo.load_state_dict(tensors["ppo"])
         return wrong
 
 

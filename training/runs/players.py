@@ -189,6 +189,10 @@ def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "")
     """
     from ...agents.baselines import BASELINES, is_baseline, make_baseline
 
+    try:
+        Path(spec).exists()
+    except OSError as error:  # no file could have this name
+        raise UsageError(f"The player {spec[:40] + '...'!r} cannot be: {error.strerror}. Name a shorter one.") from None
     if is_baseline(spec):
         return make_baseline(spec, game)
     if spec == "human":

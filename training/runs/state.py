@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import RunError
 from ..data.assign import assign
 from .card import complete
+from .folder import fitting
 from .outcome import Watched
 
 if TYPE_CHECKING:
@@ -142,11 +143,14 @@ def restore(trainer: Training) -> list[str]:
         run.cut_metrics(0)
         return []
     tensors, state, warnings = found
-    if state["model"]["hash"] != model.hash:
+    with fitting(f"The checkpoint of update {state['update']}"):
+        id, digest = str(state["model"]["id"]), str(state["model"]["hash"])
+    if digest != model.hash:
         raise RunError(
-            f"{run.folder} was trained on {state['model']['id']} with hash {state['model']['hash'][:12]}, "
+            f"{run.folder} was trained on {id} with hash {digest[:12]}, "
             f"but {model.model} has {model.hash[:12]}. Name the old model with --model."
         )
-    put_back(trainer, tensors, state)
+    with fitting(f"The checkpoint of update {state['update']}"):
+        put_back(trainer, tensors, state)
     run.cut_metrics(trainer.updates)
     return warnings

@@ -29,7 +29,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 
 from ...deadline import breathe
 from .forest import Pack, Question, pack_questions
-from .passes import TOLERANCE, Router, parent_states, serving, tree_states
+from .passes import TOLERANCE, Router, hidden_states, parent_states, serving, tree_states
 
 __all__ = ["Cached", "Past", "Whole", "caches"]
 
@@ -218,13 +218,14 @@ class Cached:
         mask = self.mask
         if self.packs and ids.shape[1] == 1:
             mask = mask.bool()[:, None, None, :]
-        hidden = self.model.base_model(
+        hidden = hidden_states(
+            self.model,
             input_ids=ids,
             attention_mask=mask,
             position_ids=positions,
             past_key_values=self.cache,
             use_cache=True,
-        ).last_hidden_state
+        )
         # The slice of the last position is strided, and products with strided tensors are far slower.
         states: torch.Tensor = hidden[:, -1].contiguous()
         return states

@@ -26,7 +26,16 @@ from ....errors import ModelError
 from .forest import Pack, Question, pack_questions
 from .logprobs import Head
 
-__all__ = ["Router", "Serving", "checkpointed", "checkpointed_layers", "parent_states", "serving", "tree_states"]
+__all__ = [
+    "Router",
+    "Serving",
+    "checkpointed",
+    "checkpointed_layers",
+    "hidden_states",
+    "parent_states",
+    "serving",
+    "tree_states",
+]
 
 PLAIN_TOKENS = 16384
 """The most rows times tokens of one plain forward pass, unless a single path is longer."""
@@ -126,14 +135,34 @@ def tree_states(
         dtype = next(model.parameters()).dtype
         mask = torch.zeros(mask.shape, dtype=dtype, device=device).masked_fill_(~mask, torch.finfo(dtype).min)
     with bank.route(slots.to(device)) if bank is not None else nullcontext():
-        hidden = model.base_model(
+        hidden = hidden_states(
+            model,
             input_ids=pack.ids.to(device),
             attention_mask=mask,
             position_ids=pack.positions.to(device),
             past_key_values=cache,
             use_cache=cache is not None,
-        ).last_hidden_state
+        )
     states: torch.Tensor = hidden.flatten(0, 1).index_select(0, pack.parents.to(device))
+    return states
+
+
+def hidden_states(model: Any, *, input_ids: torch.Tensor, **more: Any) -> torch.Tensor:
+    """[R, L, H] of the last layer, for [R, L] token ids.
+
+    Raises:
+        ModelError: the model knows fewer tokens or positions than that.
+    """
+    try:
+        states: torch.Tensor = model.base_model(input_ids=input_ids, **more).last_hidden_state
+    except IndexError:
+        config = model.config.get_text_config()
+        positions = getattr(config, "max_position_embeddings", "few")
+        raise ModelError(
+            f"The model {config.name_or_path or config.model_type!r} cannot read a prompt of {input_ids.shape[1]} "
+            f"tokens with numbers up to {int(input_ids.max())}: it has {positions} "
+            f"positions and {config.vocab_size} tokens. Use a shorter prompt, or a model that fits its tokenizer."
+        ) from None
     return states
 
 
@@ -181,9 +210,9 @@ def _path_states(model: Any, pack: Pack, *, bank: Router | None = None, base: bo
         widest = int(widths[last - first - 1])
         with bank.route(slots[first:last].to(device)) if bank is not None else nullcontext():
             there = (torch.arange(widest) < lengths[first:last, None]).long()
-            hidden = model.base_model(
-                input_ids=ids[first:last, :widest].to(device), attention_mask=there.to(device), use_cache=False
-            ).last_hidden_state.flatten(0, 1)
+            hidden = hidden_states(
+                model, input_ids=ids[first:last, :widest].to(device), attention_mask=there.to(device), use_cache=False
+            ).flatten(0, 1)
         mine = ((path >= first) & (path < last)).nonzero()[:, 0]
         out.append(hidden.index_select(0, ((path[mine] - first) * widest + depth[mine]).to(device)))
         place[mine] = torch.arange(done, done + len(mine))

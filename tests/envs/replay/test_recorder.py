@@ -280,7 +280,7 @@ BOMB = base64.b64encode(zlib.compress(bytes((64 << 20) + 1), 9)).decode()
         ({"ticks": -1}, "cut short or altered"),
         ({"actions": "AAAA"}, "its actions cannot be unpacked: it is cut short or altered"),
         ({"keys": "!"}, "its keys cannot be unpacked"),
-        ({"actions": BOMB}, "its actions cannot be unpacked.*holds more than 64 MiB"),
+        ({"actions": BOMB}, "its actions cannot be unpacked.*unpacks to more than 16 MiB"),
         ({"keys": base64.b64encode(zlib.compress(b"1234")).decode()}, "2 keys for 30 ticks, not 31"),
         ({"end": ...}, "wrong type"),
         ({"status": "terminated"}, "its status is 'terminated', but after its last tick it is 'running'"),
