@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs import plain
 from ...envs.core import Game
 from ...envs.reading import read_bytes, unzipped
 from ...errors import CoterieError, UnknownName, UsageError, did_you_mean
@@ -132,9 +133,9 @@ def read_positions(game: Game, source: Source, path: Path, limit: int = 0) -> Po
     lines = _lines(path)
     if limit < 0:
         raise UsageError(f"limit is {limit}: set the most positions to read, or 0 for all of them.")
-    if len(lines) > limit(POSITIONS):
+    if len(lines) > plain.limit(POSITIONS):
         raise UsageError(
-            f"{path} holds {len(lines):,} positions, more than {limit(POSITIONS):,}; if you trust it, set "
+            f"{path} holds {len(lines):,} positions, more than {plain.limit(POSITIONS):,}; if you trust it, set "
             f"COTERIE_LIMITS=10 to allow ten times as many."
         )
     if not lines:

@@ -339,8 +339,8 @@ def saved_version(folder: Path, player: str, version: str | None) -> Path:
     Raises:
         RunError: the run has no such player, or no such version of it.
     """
-    there = (folder / "players" / player).glob("v[0-9]*")
-    versions = {int(p.name[1:]): p for p in there if _NUMBER.fullmatch(p.name[1:])}
+    saved = (folder / "players" / player).glob("v[0-9]*")
+    versions = {int(p.name[1:]): p for p in saved if _NUMBER.fullmatch(p.name[1:])}
     if not versions:
         there = ", ".join(sorted(p.name for p in (folder / "players").glob("*"))) or "none yet"
         raise RunError(f"{folder} has no saved player {player!r}; it has: {there}.")
