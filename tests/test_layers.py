@@ -33,6 +33,7 @@ BELOW = (
         "envs.state",
         "envs.kinship",
         "envs.plain",
+        "envs.reading",
         "envs.registry",
         "envs.stepping",
         "envs.typed",
