@@ -125,7 +125,8 @@ def _same(one: Any, other: Any) -> bool:
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
     """Names of what only one run holds or what is not the same in both, bit for bit."""
-    return {name for name in one.keys() | other.keys() if not _same(one.get(name), other.get(name, torch.nan))}
+    shared = one.keys() & other.keys()
+    return (one.keys() ^ other.keys()) | {name for name in shared if not _same(one[name], other[name])}
 
 
 def main(argv: list[str] | None = None) -> int:

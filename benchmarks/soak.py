@@ -141,7 +141,7 @@ def draw(samples: list[Sample], found: Verdict, path: Path) -> None:
     minutes = [s.seconds / 60 for s in samples]
     upper.plot(minutes, [s.memory for s in samples], ".-", markersize=3, linewidth=0.8)
     upper.axvspan(0, minutes[len(samples) // 3], color="0.93")
-    upper.set(ylabel="RSS (MiB)", ylim=(0, None))
+    upper.set(ylabel="RSS (MiB)", ylim=(0, 1.15 * max(s.memory for s in samples)))
     upper.set_title(f"{found.slope:+.1f} MiB/h (95 %: {found.low:+.1f} to {found.high:+.1f})", fontsize=10)
     lower.plot(minutes, [s.handles for s in samples], drawstyle="steps-post", label="file handles")
     lower.plot(minutes, [s.threads for s in samples], drawstyle="steps-post", label="threads")
@@ -191,7 +191,8 @@ def main(argv: list[str] | None = None) -> int:
         f"file handles: {samples[-1].handles} ({found.handles:+d}); threads: {samples[-1].threads} ({found.threads:+d})"
     )
     leaks = found.low > asked.allowed or found.handles > 0 or found.threads > 0
-    print("LEAKS" if leaks else "No leak found.")
+    grows = "Memory grows, by less than --allowed." if found.low > 0 else "No growth that differs from none."
+    print("LEAKS" if leaks else grows)
     return 1 if leaks else 0
 
 
