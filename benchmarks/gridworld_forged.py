@@ -97,7 +97,8 @@ class Forger:
         """An agent that is moved, raised or struck down without the map's knowledge, or stands twice on it."""
         s = self.rng.integers(world.agents.shape[1])
         agent, way = world.agents[0, s], self.rng.integers(4)
-        cell = 0, agent["row"] + PAD, agent["col"] + PAD
+        tall, wide = world.kind.shape[1:]
+        cell = 0, (int(agent["row"]) + PAD) % tall, (int(agent["col"]) + PAD) % wide
         if way == 0:
             agent["row"], agent["col"] = (self.rng.integers(-1, n - 2 * PAD + 1) for n in world.kind.shape[1:])
         elif way == 1:

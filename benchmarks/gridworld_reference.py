@@ -153,7 +153,8 @@ class Reference:
                 assert close(self.pct[label], part), ("pct", label)
         if kinship.mode == "matrix":
             for slot, row in enumerate(kinship.matrix):
-                assert all(map(close, self.related[slot], [k / (sum(row) or 1) for k in row])), ("matrix", slot)
+                whole = 1 if kinship.normalise is False else sum(row) or 1
+                assert all(map(close, self.related[slot], [k / whole for k in row])), ("matrix", slot)
         if kinship.mode == "relatedness" and not kinship.pedigree:
             for slot in range(founders):
                 kin = {other for other in range(founders) if self.related[slot][other]}

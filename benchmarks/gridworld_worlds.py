@@ -127,7 +127,9 @@ def _kinship(random: Random, changes: dict[str, Any], base: str) -> None:
     slots = sizes(configure(base, None, changes)).slots
     mode = random.choice(("teams", "families", "matrix", "groups", "relatedness"))
     kinship: dict[str, Any] = {"mode": mode, "size": random.randint(1, 4), "share": random.choice((0.0, 0.3, 1.0))}
-    kinship |= {"prestige_every": random.choice((0, 1, 7)), "normalise": random.random() < 0.5}
+    kinship["prestige_every"], normalise = random.choice((0, 1, 7)), random.random() < 0.5
+    if mode in ("matrix", "relatedness"):
+        kinship["normalise"] = normalise
     if mode == "matrix":
         kinship["matrix"] = [[float(i == j or random.choice((0, 0, 1, 2))) for j in range(slots)] for i in range(slots)]
     if mode == "groups":
