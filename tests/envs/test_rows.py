@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import coterie
-from coterie.aliases import RUNNING
-from coterie.envs import make_game, make_vec
+from coterie.aliases import RUNNING, TERMINATED
+from coterie.envs import Game, GameInfo, Kernels, kernel, make_game, make_vec, row_mover
 from coterie.envs.core import GameRecord
+from coterie.envs.faces.vec import VecEnv
 from coterie.envs.replay.file import replay
 from coterie.envs.state import from_bytes, put, size, snapshot, take, to_bytes
+from coterie.envs.stepping.jit import disabled
 from coterie.envs.testing.rows import forge, try_rows
 from coterie.envs.words.vec import vec_of
 from coterie.errors import StateError
@@ -200,3 +202,46 @@ def test_headers_that_ask_for_more_than_came():
     ):
         with pytest.raises(StateError):
             from_bytes(game, blob.replace(old, new, 1))
+
+
+@kernel
+def look_up(state, i, player, out):
+    out[0] = state[i]["table"][state[i]["at"]]
+
+
+@kernel
+def nothing(state, i, seed):
+    state[i]["at"] = 0
+
+
+@kernel
+def legal(state, i, player, mask):
+    mask[0] = state[i]["table"][state[i]["at"]] == 0
+
+
+@kernel
+def step(state, i, actions, rewards):
+    return TERMINATED
+
+
+@pytest.mark.skipif(disabled(), reason="NumPy checks bounds itself")
+def test_a_game_of_ones_own_without_ranges_touches_no_other_memory():
+    row = np.dtype([("table", np.int8, (4,)), ("at", np.int64), ("mover", np.int8)])
+    game = Game(
+        info=GameInfo(players=2, num_actions=1, observation_shape=(1,), max_cycles=1),
+        kernels=Kernels(nothing, row_mover, legal, step, look_up),
+        new_state=lambda n: np.zeros(n, row),
+        rules="Look up a number.",
+        describe=lambda state, i, player: "A table.",
+    )
+    vec = VecEnv(game, 2)
+    vec.reset(seed=0)
+    for at in (10**12, -(10**12), 4):
+        rows = take(vec.state)
+        rows["at"] = at
+        with pytest.raises(StateError, match="beyond their arrays"):
+            vec.set_state(rows)
+    rows = take(vec.state)
+    rows["mover"] = 77
+    with pytest.raises(StateError, match="seat to move"):
+        vec.set_state(rows)
