@@ -262,6 +262,7 @@ def test_kin_share_what_an_altar_pays():
         scene = Scene("a.. ^.> ...", kinship={"mode": mode, **more})
         if mode in ("teams", "groups"):
             scene.world.pct[:] = 0.5
+            scene.world.agents["label"] = 0
         if mode in ("matrix", "relatedness"):
             scene.world.related[0] = [[1, 0.25], [0.5, 1]]
         scene.change(0)
