@@ -28,7 +28,7 @@ def corpus(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(
     "readers",
     [
-        pytest.param(("saved game of a board", "SGF"), id="a few"),
+        pytest.param(("saved game of a board", "SGF"), id="a few", marks=pytest.mark.slow),
         pytest.param(GAMES, id="games", marks=pytest.mark.slow),
         pytest.param(RUNS, id="runs", marks=pytest.mark.slow),
     ],
