@@ -198,10 +198,10 @@ def _verdicts(game: Game, rows: World) -> NDArray[np.bool_]:
         leaf, _, field = name.partition(".")
         values = getattr(rows, leaf)[field] if field else getattr(rows, leaf)
         fine &= ((values >= low) & (values <= high)).reshape(len(fine), -1).all(1)
-    for leaf in (rows.rules, rows.types, rows.agents):
-        for field in leaf.dtype.names or ():
-            if leaf.dtype[field] == np.bool_:
-                fine &= (leaf[field].view(np.uint8) < 2).reshape(len(fine), -1).all(1)
+    for part in (rows.rules, rows.types, rows.agents):
+        for field in part.dtype.names or ():
+            if part.dtype[field] == np.bool_:
+                fine &= (part[field].view(np.uint8) < 2).reshape(len(fine), -1).all(1)
     for k in np.flatnonzero(fine).tolist():
         assert game.kernels.sound is not None
         fine[k] = game.kernels.sound(rows, k) == 0

@@ -1,20 +1,22 @@
 """Parses answers: finds the one number or name in a text. For games whose actions are numbers or names.
 
-``whole_number`` checks arguments of games and environments.
+``whole_number``, ``finite_number`` and ``known_name`` check arguments of games and environments.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from ..aliases import Action
-from ..errors import AmbiguousAction, InvalidAction, UsageError
+from ..errors import AmbiguousAction, InvalidAction, UnknownName, UsageError
+from .plain import told
 
-__all__ = ["legal_words", "named", "one_of", "way_out", "whole_number"]
+__all__ = ["finite_number", "known_name", "legal_words", "named", "one_of", "way_out", "whole_number"]
 
 _SHOWN = 40
 """The most legal actions that a message lists."""
@@ -85,5 +87,31 @@ def whole_number(what: str, value: Any, least: int, most: int | None = None) -> 
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         span = f"of at least {least}" if most is None else f"from {least} to {most:,}"
-        raise UsageError(f"{what}={value!r} came; a whole number {span} is needed.")
+        raise UsageError(f"{what}={told(value)} came; a whole number {span} is needed.")
     return int(value)
+
+
+def finite_number(what: str, value: Any) -> float:
+    """``value`` as a float; ``what`` names it in the message.
+
+    Raises:
+        UsageError: not a number, or not finite as a float.
+    """
+    try:
+        number = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise UsageError(f"{what}={told(value)} came; a finite number is needed.")
+    return number
+
+
+def known_name(kind: str, value: Any, known: Collection[str]) -> str:
+    """``value``, one of the known names; ``kind`` says in the message what it names.
+
+    Raises:
+        UnknownName: anything else, whatever its type.
+    """
+    if not isinstance(value, str) or value not in known:
+        raise UnknownName(kind, value if isinstance(value, str) else told(value), known)
+    return value

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, State, Status
 from ..errors import IllegalAction, UsageError
-from .answers import legal_words, named, one_of, way_out
+from .answers import legal_words, named, one_of, way_out, whole_number
 from .core import Game, GameInfo, Kernels
 from .stepping.jit import kernel
 from .stepping.rng import Word, below, word
@@ -287,9 +287,7 @@ def kuhn_poker(players: int = 2) -> Game:
     Raises:
         UsageError: another number of players.
     """
-    if isinstance(players, bool) or players not in (2, 3):
-        raise UsageError(f"kuhn_poker: players={players!r} came; it is played by 2 or 3.")
-    seats = int(players)
+    seats = whole_number("players", players, 2, 3)
     deck = RANKS[: seats + 1]
 
     def new_state(n: int) -> State:

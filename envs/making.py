@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ..errors import UnknownName, UsageError
+from ..errors import UsageError
 from . import registry
+from .answers import known_name
 from .registry import make_game, spec
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def make(
         UsageError: an argument that the game or the environment does not take.
     """
     faces = {"aec": ("aec", "AECGame"), "parallel": ("parallel", "ParallelGame"), "raw": ("aec", "RawGame")}
-    if api not in faces:
-        raise UnknownName("api", str(api), faces)
+    known_name("api", api, faces)
     module, name = faces[api]
     face = getattr(importlib.import_module(f".faces.{module}", __package__), name)
     return cast(

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
-from ..errors import IllegalAction, UnknownName, UsageError
-from .answers import one_of, way_out, whole_number
+from ..errors import IllegalAction, UsageError
+from .answers import known_name, one_of, way_out, whole_number
 from .core import Game, GameInfo, Kernels
 from .stepping.defaults import everybody
 from .stepping.jit import kernel
@@ -277,8 +277,7 @@ def matrix(
         raise UsageError(f"matrix: game={game!r} and payoffs came together; give one of them.")
     if payoffs is None:
         chosen = "rock_paper_scissors" if game is None else game
-        if chosen not in PRESETS:
-            raise UnknownName("matrix game", str(chosen), PRESETS)
+        known_name("matrix game", chosen, PRESETS)
         if actions is not None:
             raise UsageError(
                 f"matrix: actions={actions!r} came for {chosen}, whose choices have names already; give payoffs too."

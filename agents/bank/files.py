@@ -80,8 +80,10 @@ def check_config(config: LoraConfig) -> None:
             f"LoraConfig.init_lora_weights={config.init_lora_weights!r} is not supported by the LoRA bank: "
             "use True, False or 'gaussian'."
         )
-    if config.r < 1:
-        raise UsageError(f"LoraConfig.r={config.r} is no rank: use at least 1.")
+    if not isinstance(config.r, int) or config.r < 1:
+        raise UsageError(f"LoraConfig.r={config.r!r} is no rank: use a whole number of at least 1.")
+    if not isinstance(config.lora_alpha, int | float):
+        raise UsageError(f"LoraConfig.lora_alpha={config.lora_alpha!r} is no number: use one, such as {2 * config.r}.")
 
 
 def scaling(config: LoraConfig) -> float:

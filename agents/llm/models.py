@@ -294,7 +294,8 @@ def _check_causal(config: Any, name: str) -> None:
 
     causal = config.model_type in CAUSAL and not config.is_encoder_decoder
     if config.architectures:
-        causal = causal and any(a in CAUSAL.values() for a in config.architectures)
+        listed = config.architectures if isinstance(config.architectures, list) else []
+        causal = causal and any(a in CAUSAL.values() for a in listed)
     elif config.model_type in MASKED:  # encoders that could be turned into decoders
         causal = causal and bool(getattr(config, "is_decoder", False))
     if not causal:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...aliases import State
-from ...errors import UnknownName
-from ..answers import whole_number
+from ..answers import known_name, whole_number
 from ..core import Game, GameInfo, Kernels
 from . import fen as _fen
 from . import moves as _moves
@@ -113,8 +112,7 @@ def chess(claim: str = "chess_v6") -> Game:
     Raises:
         UnknownName: no such claim.
     """
-    if claim not in rules.CLAIMS:
-        raise UnknownName("claim", str(claim), rules.CLAIMS)
+    known_name("claim", claim, rules.CLAIMS)
     number = rules.CLAIMS.index(claim)
 
     def new_state(n: int) -> State:

@@ -16,6 +16,7 @@ from ...aliases import Rewards, State
 from ...errors import StateError, UsageError
 from ..answers import whole_number
 from ..core import Game
+from ..plain import told
 from ..state import NONE, Snapshot, copied_like, need_whole, put, received, rows_of, size, take
 from ..stepping.buffers import AUTORESET, Arrays, autoreset_index, illegal_limits, new_arrays
 from .actions import ignored, read_options
@@ -108,7 +109,8 @@ class Rows:
 
     def _from_option(self, name: str, value: Any, rows: NDArray[np.intp]) -> State:
         """Rows started from one of the game's own reset options; a list holds one value per row."""
-        each = list(value) if isinstance(value, list | tuple | np.ndarray) else [value] * len(rows)
+        listed = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+        each = list(value) if listed else [value] * len(rows)
         if len(each) != len(rows):
             raise StateError(
                 f"{len(each)} values of {name!r} came for {len(rows)} rows. Give one for all, or one each."
@@ -123,9 +125,12 @@ class Rows:
         if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
             b.seed[rows] = np.uint64(whole_seed(seed)) + rows.astype(np.uint64)
         else:
-            seeds = np.asarray(seed)
+            try:
+                seeds = np.asarray(seed)
+            except ValueError:  # lists of different lengths
+                seeds = np.zeros(0)
             if seeds.dtype.kind not in "iu" or seeds.shape not in ((self.num_envs,), (len(rows),)):
-                raise UsageError(f"seed must be a whole number or {self.num_envs} of them, not {seed!r}.")
+                raise UsageError(f"seed must be a whole number or {self.num_envs} of them, not {told(seed)}.")
             b.seed[rows] = (seeds[rows] if len(seeds) == self.num_envs else seeds).astype(np.uint64)
         b.episode[rows] = 0
 

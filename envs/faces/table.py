@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, TRUNCATED, Action, Mask, Player, State, Status
-from ...errors import ActionError, IllegalAction, InvalidAction, UnknownName, UsageError
+from ...errors import ActionError, IllegalAction, InvalidAction, UsageError
+from ..answers import known_name
 from ..core import Game
+from ..plain import told
 from ..state import Snapshot, take
 from ..stepping.buffers import RAISE, Arrays
 from ..stepping.drivers import drivers
@@ -91,8 +93,10 @@ class Table:
         max_cycles: int | None = None,
         draw: str | None = None,
     ) -> None:
-        if render_mode is not None and render_mode not in render_modes(draw):
-            raise UnknownName("render_mode", str(render_mode), render_modes(draw))
+        if render_mode is not None:
+            known_name("render_mode", render_mode, render_modes(draw))
+        if not isinstance(text, bool | np.bool_ | int):
+            raise UsageError(f"text={told(text)} came; True or False is needed.")
         self.text, self.draw, self.render_mode, self.seed = bool(text), draw, render_mode, None
         options: Any = {"illegal": illegal, "illegal_reward": illegal_reward, "max_cycles": max_cycles}
         self._sit(self.rows(game, autoreset_mode="Disabled", **options))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import UnknownName, UsageError
-from ..answers import whole_number
+from ...errors import UsageError
+from ..answers import known_name, whole_number
 from ..core import Game, GameInfo, Kernels
 from . import text
 from .record import start_from, to_sgf
@@ -66,8 +66,7 @@ def go(
             f"go: handicap={stones} is not possible; a board of size {side} takes {ways}. For one stone, use komi=0.5."
         )
     points = (0.5 if stones else 7.5) if komi is None else _half("komi", komi, side * side)
-    if superko not in SUPERKO:
-        raise UnknownName("superko rule", str(superko), SUPERKO)
+    known_name("superko rule", superko, SUPERKO)
     moves = whole_number("go: max_moves", 2 * side * side if max_moves is None else max_moves, 2, MOST_MOVES)
     rule = SUPERKO.index(superko)
     # A search of the hash table ends at a free slot, so the table stays less than three quarters full.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...aliases import RUNNING, Action
 from ...errors import UnknownName, UsageError
-from ..answers import whole_number
+from ..answers import finite_number, known_name, whole_number
 from ..core import Game
 
 __all__ = [
@@ -108,15 +108,17 @@ def illegal_limits(
     fails = idle_action(game) >= 0
     if illegal is None:
         illegal = "noop" if fails else "lose"
-    if illegal not in POLICIES:
-        raise UnknownName("illegal-move policy", str(illegal), POLICIES)
+    known_name("illegal-move policy", illegal, POLICIES)
     if illegal_reward is None:
         illegal_reward = -1.0 if illegal == "lose" else 0.0
-    if not isinstance(illegal_reward, int | float | np.number) or not np.isfinite(illegal_reward):
-        raise UsageError(f"illegal_reward={illegal_reward!r} came; a finite number is needed.")
     if max_cycles is None:
         max_cycles = 4 * game.info.max_cycles if illegal == "noop" and not fails else 2**31 - 1
-    return Limits(POLICIES.index(illegal), float(illegal_reward), whole_number("max_cycles", max_cycles, 1), autoreset)
+    return Limits(
+        POLICIES.index(illegal),
+        finite_number("illegal_reward", illegal_reward),
+        whole_number("max_cycles", max_cycles, 1, 2**31 - 1),
+        autoreset,
+    )
 
 
 def idle_action(game: Game) -> Action:

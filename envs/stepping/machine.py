@@ -39,7 +39,7 @@ def _within(context: Any, builder: Any, array: Any, first: Any, last: int = 0) -
     return array.data
 
 
-def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any, bytes: int = 8) -> Any:
+def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any, *, bytes: int = 8) -> Any:
     """A pointer to that many bytes of an array, for reading 64 bits or more."""
     from llvmlite import ir
 

@@ -253,6 +253,7 @@ def weights() -> Iterator[tuple[str, bytes]]:
             config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, name: value}
             config = {"num_attention_heads": 2, "num_hidden_layers": 2, "vocab_size": 200, **config}
             yield f"model-{name}-{value}.json", json.dumps(config).encode()
+    yield "model-architectures.json", json.dumps({"model_type": "llama", "architectures": 5}).encode()
     code = {"model_type": "own", "auto_map": {"AutoConfig": "own.Own", "AutoModelForCausalLM": "own.Own"}}
     yield "model-code.json", json.dumps(code).encode()
     yield "sums-outside", b"0" * 64 + b"  ../../../etc/passwd\n"

@@ -127,6 +127,13 @@ def test_only_those_who_learn_have_gradients() -> None:
     assert bank.grad_nbytes == 0
 
 
+@pytest.mark.parametrize("fields", [{"r": "4"}, {"r": 2.5}, {"lora_alpha": "8"}, {"lora_alpha": None}])
+def test_sizes_that_are_no_numbers_are_refused(fields) -> None:
+    """peft checks neither; adapter_config.json may hold anything."""
+    with pytest.raises(UsageError, match=next(iter(fields))):
+        make(**fields)
+
+
 def test_removed_slots_are_used_again_from_fresh() -> None:
     bank = make()
     before = rows(bank)
