@@ -170,7 +170,7 @@ def test_deal_through_the_faces():
 
 @pytest.mark.parametrize("players", [1, 4, 2.5, True, "2"])
 def test_numbers_of_players_that_are_refused(players):
-    with pytest.raises(UsageError, match="players=.* a whole number from 2 to 3 is needed"):
+    with pytest.raises(UsageError, match=r"players=.* a whole number from 2 to 3 is needed"):
         make_game("kuhn_poker", players=players)
 
 
