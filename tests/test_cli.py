@@ -456,7 +456,7 @@ def test_a_misspelt_field_in_a_config_file(tmp_path: Path, capsys: pytest.Captur
     told = refused(["train", "tictactoe", "--config", "c.yaml"], capsys)
     assert "field of optimizer 'lerning_rate'. Did you mean 'learning_rate'?" in told
     (tmp_path / "c.yaml").write_text("game: tictactoe\noptimiser: {learning_rate: 0.1}\n")
-    assert "field 'optimiser'. Did you mean 'optimizer'?" in refused(["train", "--config", "c.yaml"], capsys)
+    assert "field of a run 'optimiser'. Did you mean 'optimizer'?" in refused(["train", "--config", "c.yaml"], capsys)
 
 
 @pytest.mark.parametrize(

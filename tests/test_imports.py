@@ -117,7 +117,7 @@ def sources() -> list[Path]:
         ("peft", ["agents", "training", "benchmarks"]),
         ("pygame", ["renderers"]),
         ("pettingzoo", ["envs/faces", "envs/kinship/wrapper.py", "envs/registry.py", "envs/testing", "benchmarks"]),
-        ("gymnasium", ["envs/faces", "envs/words/table.py"]),
+        ("gymnasium", ["envs/faces", "envs/kinship/wrapper.py", "envs/words/table.py"]),
         ("chess", []),
         ("coterie", []),  # inside the package, imports are relative: the root folder may bear any name
     ],

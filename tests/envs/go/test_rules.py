@@ -404,8 +404,8 @@ def test_handicap_stones_stand_where_they_always_do(size, count):
         ({"handicap": 10}, "0 to 9"),
         ({"size": 8, "handicap": 5}, "0 or 2 to 4"),
         ({"size": 5, "handicap": 2}, "takes 0"),
-        ({"max_moves": 1}, "2 to 10000"),
-        ({"max_moves": 10_001}, "2 to 10000"),
+        ({"max_moves": 1}, "2 to 10,000"),
+        ({"max_moves": 10_001}, "2 to 10,000"),
         ({"board_size": 9}, "Did you mean 'size'"),
     ],
 )
