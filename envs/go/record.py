@@ -99,8 +99,8 @@ def start_from(state: Boards, i: int, value: Any) -> None:
     Args:
         state: rows of one size.
         i: which row.
-        value: what ``read_sgf`` takes, an SgfGame, or ``{"sgf": either, "move": n}`` to stop after n moves. The
-            record's komi applies, if it has one; moves out of turn are played as recorded.
+        value: what ``read_sgf`` takes, but paths as a Path alone, an SgfGame, or ``{"sgf": either, "move": n}`` to stop
+            after n moves. The record's komi applies, if it has one; moves out of turn are played as recorded.
 
     Raises:
         NotationError: a fault in the record, or a move that the rules of this game forbid; ``read`` is the game
@@ -112,6 +112,8 @@ def start_from(state: Boards, i: int, value: Any) -> None:
         if set(value) - {"sgf", "move"} or "sgf" not in value:
             raise UsageError(f"The option sgf takes a record or {{'sgf': ..., 'move': n}}, not keys {sorted(value)}.")
         value, stop = value["sgf"], value.get("move")
+    if isinstance(value, str) and "(" not in value:  # never a path: curricula and saved games hold such values
+        raise NotationError("There is no game in this text; a game begins with '(;'. A file is passed as a Path.", 0)
     game = value if isinstance(value, SgfGame) else read_sgf(value)
     size, facts = size_of(state, i), state.facts[i]
     if game.size != size:

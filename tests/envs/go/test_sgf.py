@@ -276,6 +276,15 @@ def test_files(tmp_path):
         read_sgf(7)
 
 
+def test_a_start_position_from_a_curriculum_opens_no_file(tmp_path):
+    file = tmp_path / "game.sgf"
+    file.write_text("(;SZ[9];B[aa])")
+    env = coterie.make("go", size=9)
+    env.reset(options={"sgf": file})
+    with pytest.raises(NotationError, match="no game in this text"):
+        env.reset(options={"sgf": str(file)})
+
+
 # -- starting from a record --------------------------------------------------------------------------------------------
 
 
