@@ -35,7 +35,10 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
     ("matrix-v0", {"payoffs": [[1, 2, 3], [4, 5, 6]], "rounds": 20}),
     ("chess-v0", {"claim": "never"}),
 ]
-IDS = [" ".join([id, *map(str, config.values())]) for id, config in GAMES]
+EACH = [
+    pytest.param(k, id=" ".join([id, *map(str, config.values())]), marks=[pytest.mark.slow] if config else [])
+    for k, (id, config) in enumerate(GAMES)
+]
 ROWS = 2000
 
 
@@ -44,7 +47,7 @@ def made(k):
     return make_game(GAMES[k][0], **GAMES[k][1])
 
 
-@pytest.mark.parametrize("k", range(len(GAMES)), ids=IDS)
+@pytest.mark.parametrize("k", EACH)
 def test_forged_rows(k):
     game = made(k)
     rows = forge(game, ROWS if not isinstance(game.new_state(1), list) else 400, seed=k)
@@ -52,7 +55,7 @@ def test_forged_rows(k):
     assert size(rows) / 50 < accepted < size(rows), "a forger whose rows are all of one kind tests nothing"
 
 
-@pytest.mark.parametrize("k", range(len(GAMES)), ids=IDS)
+@pytest.mark.parametrize("k", EACH)
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32), data=st.data())
 def test_forged_rows_by_hypothesis(k, seed, data):
