@@ -293,13 +293,13 @@ def _check_causal(config: Any, name: str) -> None:
     )
 
     causal = config.model_type in CAUSAL and not config.is_encoder_decoder
+    listed = config.architectures if isinstance(config.architectures, list) else [str(config.architectures)]
     if config.architectures:
-        listed = config.architectures if isinstance(config.architectures, list) else []
         causal = causal and any(a in CAUSAL.values() for a in listed)
     elif config.model_type in MASKED:  # encoders that could be turned into decoders
         causal = causal and bool(getattr(config, "is_decoder", False))
     if not causal:
-        what = config.architectures[0] if config.architectures else config.model_type
+        what = listed[0] if config.architectures else config.model_type
         raise ModelError(
             f"The model {name!r} is a {what}, not a causal language model: choose one that generates text."
         )
