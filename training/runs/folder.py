@@ -264,12 +264,12 @@ class Run:
                 check_finite(tensors, f"{folder}")
                 config = from_tagged(state["config"])
             except Exception as error:  # torch, zip and JSON each have their own ways to fail
-                told = str(error).removeprefix(f"{folder} ").strip() or type(error).__name__
-                wrong.append(f"{folder}: {told.splitlines()[0][:300].rstrip('.')}")
+                told = (str(error).strip() or type(error).__name__).splitlines()[0][:300].rstrip(".")
+                wrong.append(told if told.startswith(f"{folder} ") else f"{folder}: {told}")
                 continue
             # Fields added after the checkpoint was written have their presets' values.
             check_same(config, self.config, f"checkpoint {folder}")
-            if state.get("metrics", self._metrics_sum(update)) != self._metrics_sum(update):
+            if state.get("metrics") not in (None, self._metrics_sum(update)):  # None: of an earlier release
                 wrong.append(f"{self.folder / 'metrics.jsonl'}: lines before update {update} were changed or removed")
             return tensors, state, wrong
         if wrong:
