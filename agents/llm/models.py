@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...envs.plain import limit
 from ...errors import MissingExtra, ModelError, UnknownName, UsageError
+from .described import as_model_error, check_causal, check_size, first_line
 
 if TYPE_CHECKING:
     import torch
@@ -49,12 +49,6 @@ LARGE = 50_000_000
 """Weights above which dtype ``auto`` is bfloat16: half the memory; twice the speed if the processor supports it."""
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
-LEAST_BITS = 1.5
-"""Bits that a weight takes at least, in any format: files of few bytes can't hold many weights."""
-
-LAYERS = 1000
-"""Most layers of a model in a folder or a GGUF file. ``COTERIE_LIMITS`` raises it."""
-
 HUB_SECONDS = 5.0
 """Seconds without an answer after which the hub counts as unreachable."""
 
@@ -228,7 +222,7 @@ def _smollm2_file() -> Path:
 def _load_folder(folder: Path, name: str, dtype: torch.dtype | None) -> tuple[Any, Any]:
     if not (folder / "config.json").is_file():
         raise ModelError(f"The folder {name!r} contains no model: it has no config.json.")
-    _check_size(name, sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()), str(folder))
+    check_size(name, sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()), str(folder))
     return _load(str(folder), name, dtype, local_files_only=True)
 
 
@@ -238,10 +232,10 @@ def _load(source: str, name: str, dtype: torch.dtype | None, **where: Any) -> tu
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     where = dict(where, trust_remote_code=False)  # if unset, transformers would ask on the terminal
-    with _as_model_error(f"The configuration of the model {name!r} can't be read"):
+    with as_model_error(f"The configuration of the model {name!r} can't be read"):
         config = AutoConfig.from_pretrained(source, **where)
-    _check_causal(config, name)
-    with _as_model_error(f"The weights of the model {name!r} can't be loaded"):
+    check_causal(config, name)
+    with as_model_error(f"The weights of the model {name!r} can't be loaded"):
         if dtype is None:
             with torch.device("meta"):  # counts the weights without reading them
                 dtype = auto_dtype(AutoModelForCausalLM.from_config(config))
@@ -253,56 +247,9 @@ def _load(source: str, name: str, dtype: torch.dtype | None, **where: Any) -> tu
             f"The weights of the model {name!r} are incomplete: {absent[0]} and {len(absent) - 1} more are missing "
             "or have another shape."
         )
-    with _as_model_error(f"The tokenizer of the model {name!r} can't be loaded"):
+    with as_model_error(f"The tokenizer of the model {name!r} can't be loaded"):
         tokenizer = AutoTokenizer.from_pretrained(source, **where)
     return model, tokenizer
-
-
-def _check_size(name: str, size: int, *source: str, **where: Any) -> None:
-    """Raise a ModelError if a configuration asks for more weights than ``size`` bytes can hold; allocates none."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    where = dict(where, trust_remote_code=False, local_files_only=True)
-    with _as_model_error(f"The configuration of the model {name!r} can't be read"):
-        config = AutoConfig.from_pretrained(*source, **where)
-    _check_causal(config, name)
-    with _as_model_error(f"The model {name!r} can't be built from its configuration"):
-        layers = getattr(config.get_text_config(), "num_hidden_layers", 1)
-        if isinstance(layers, int) and layers > limit(LAYERS):
-            raise ValueError(
-                f"{layers} layers are more than {limit(LAYERS)}; COTERIE_LIMITS=10 allows ten times as many"
-            )
-        with torch.device("meta"):
-            model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
-    weights = sum(part.numel() for part in (*model.parameters(), *model.buffers()))
-    if weights * LEAST_BITS > 8 * size:
-        raise ModelError(
-            f"The model {name!r} is incomplete: its configuration describes {weights:,} weights, and its files have "
-            f"only {size:,} bytes."
-        )
-
-
-def _check_causal(config: Any, name: str) -> None:
-    """Raise a ModelError unless the configuration describes a decoder that predicts the next token."""
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL,
-    )
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED,
-    )
-
-    causal = config.model_type in CAUSAL and not config.is_encoder_decoder
-    listed = config.architectures if isinstance(config.architectures, list) else [str(config.architectures)]
-    if config.architectures:
-        causal = causal and any(a in CAUSAL.values() for a in listed)
-    elif config.model_type in MASKED:  # encoders that could be turned into decoders
-        causal = causal and bool(getattr(config, "is_decoder", False))
-    if not causal:
-        what = listed[0] if config.architectures else config.model_type
-        raise ModelError(
-            f"The model {name!r} is a {what}, not a causal language model: choose one that generates text."
-        )
 
 
 def _load_hub(name: str, dtype: torch.dtype | None) -> tuple[Any, Any]:
@@ -315,9 +262,9 @@ def _load_hub(name: str, dtype: torch.dtype | None) -> tuple[Any, Any]:
     except RepositoryNotFoundError as error:
         raise ModelError(f"The hub has no model {name!r}, or it requires a login.") from error
     except HfHubHTTPError as error:
-        reason = _first_line(error)
+        reason = first_line(error)
     except Exception as error:  # no network, no name service, no proxy, offline mode: each library has its own
-        reason = _first_line(error)
+        reason = first_line(error)
     else:
         return _load(name, name, dtype)
     try:
@@ -360,8 +307,8 @@ def _dequantise(file: Path, name: str) -> tuple[Any, Any]:
         "gguf_file": file.name,
         "local_files_only": True,
     }
-    _check_size(name, file.stat().st_size, **source)
-    with _as_model_error(f"The GGUF file {name!r} can't be read"):
+    check_size(name, file.stat().st_size, **source)
+    with as_model_error(f"The GGUF file {name!r} can't be read"):
         model = AutoModelForCausalLM.from_pretrained(dtype=torch.float32, **source)
         tokenizer = AutoTokenizer.from_pretrained(**source)
     return model, tokenizer
@@ -407,27 +354,6 @@ def _torch_dtype(dtype: str | torch.dtype | None) -> torch.dtype | None:
     if name not in DTYPES:
         raise UnknownName("dtype", name, DTYPES)
     return None if name == "auto" else getattr(torch, name)
-
-
-@contextlib.contextmanager
-def _as_model_error(what: str) -> Iterator[None]:
-    """Turn any exception of transformers into a ModelError or MissingExtra with a one-line message."""
-    try:
-        yield
-    except UsageError:
-        raise
-    except ImportError as error:
-        raise MissingExtra(what, error.name or "transformers", "train") from error
-    except BaseException as error:
-        # Tokenizers are written in Rust, whose panics are no Exception.
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-            raise
-        raise ModelError(f"{what}: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    text = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return text if len(text) <= 200 else text[:197] + "..."
 
 
 @contextlib.contextmanager

@@ -8,10 +8,10 @@ from ...errors import UsageError
 from ..answers import known_name, whole_number
 from ..core import Game, GameInfo, Kernels
 from . import text
+from .outside import CONDITIONS, sound
 from .record import start_from, to_sgf
 from .rules import (
     CHAIN,
-    CONDITIONS,
     FACTS,
     MAX_SIZE,
     MIN_SIZE,
@@ -23,7 +23,6 @@ from .rules import (
     mover,
     observe,
     reset,
-    sound,
     step,
 )
 
