@@ -7,6 +7,7 @@ import dataclasses
 import io
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -166,6 +167,7 @@ class Bench:
     json: bool = False
 
 
+@cache
 def train_arguments(config: Any) -> Any:
     """``Train`` with the fields of a configuration (``TrainConfig`` or ``NetConfig``) added to its own."""
     own, more = get_type_hints(Train, include_extras=True), get_type_hints(config)

@@ -518,3 +518,14 @@ def test_leaving_a_game_whose_reader_has_gone(monkeypatch: pytest.MonkeyPatch, t
     with Pipe((tmp_path / "out").open("wb")) as out:
         monkeypatch.setattr("sys.stdout", out)
         assert main(["play", "tictactoe"]) == 0
+
+
+@pytest.mark.parametrize("name", ["TrainConfig", "NetConfig"])
+def test_the_arguments_of_train_are_one_class_a_configuration(name):
+    """Each new one would be kept for ever: many trainings in one process would lose memory."""
+    from coterie.cli.arguments import train_arguments
+    from coterie.training.runs.config import TrainConfig
+    from coterie.training.runs.net_config import NetConfig
+
+    config = {"TrainConfig": TrainConfig, "NetConfig": NetConfig}[name]
+    assert train_arguments(config) is train_arguments(config)
