@@ -95,7 +95,8 @@ def _fields(config: AnyConfig) -> list[str]:
 
 
 def _parsed(words: list[str], base: AnyConfig, named: str) -> Any:
-    kind = train_arguments(type(base))
+    made_from: Any = type(base)
+    kind = train_arguments(made_from)
     default = {name: getattr(base, name) for name in _fields(base)}
     return parse(kind, "train", words, kind(game=named, **default))
 
