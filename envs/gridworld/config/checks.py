@@ -7,9 +7,10 @@ by its path and says how to mend it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from ....errors import UnknownName, UsageError
-from ...plain import limit, refuse, short
+from ...plain import limit, refuse, short, told
 from ...typed import bounds
 from ..maps.table import TERRAINS
 from .fitting import check_room, check_terrain
@@ -176,13 +177,25 @@ def _agents(config: GridworldConfig) -> None:
 # -- kinship -----------------------------------------------------------------------------------------------------------
 
 
+_KIN_FIELDS: Final = {
+    "labels": ("teams", "groups"),
+    "pct": ("groups",),
+    "matrix": ("matrix",),
+    "pedigree": ("relatedness",),
+    "normalise": ("matrix", "relatedness"),
+}
+"""Fields of ``KinshipRules`` -> the modes that read them; under another mode they would be ignored."""
+
+
 def _kinship(config: GridworldConfig) -> None:
     kinship, agents, slots = config.kinship, sizes(config).agents, sizes(config).slots
-    if kinship.normalise is not None and kinship.mode not in ("matrix", "relatedness"):
-        raise UsageError(
-            f"kinship.normalise is {kinship.normalise}, but kinship.mode is {kinship.mode!r}; only matrix and "
-            "relatedness have weights to normalise, so remove it."
-        )
+    for name, modes in _KIN_FIELDS.items():
+        given = getattr(kinship, name)
+        if given is not None and given != () and kinship.mode not in modes:
+            raise UsageError(
+                f"kinship.{name} is {told(given)}, but kinship.mode is {kinship.mode!r}, which ignores it; remove "
+                f"kinship.{name}, or set kinship.mode to {' or '.join(map(repr, modes))}."
+            )
     if kinship.mode in ("teams", "groups") and kinship.labels:
         if len(kinship.labels) != slots:
             raise UsageError(f"kinship.labels has {len(kinship.labels)} entries for {slots} slots; give each slot one.")

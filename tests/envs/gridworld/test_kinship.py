@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
-import coterie
+from coterie.envs import make_game, make_vec
+from coterie.envs.gridworld.config.sections import Sharing
 from coterie.errors import UsageError
 
 from .scenes import NOOP, USE, Scene
@@ -49,7 +52,7 @@ def test_families_change_nothing_else(kinship):
     """The same seed gives the same map and the same ticks, whoever shares with whom."""
     worlds = []
     for kin in ({"mode": "none"}, kinship):
-        vec = coterie.make_vec("gridworld", 3, preset="a5_25x25", kinship=kin, max_steps=50)
+        vec = make_vec("gridworld", 3, preset="a5_25x25", kinship=kin, max_steps=50)
         vec.reset(seed=5)
         actions = np.random.default_rng(0)
         for _ in range(60):  # into the second episode
@@ -72,11 +75,23 @@ def test_matrix_rows_are_normalised():
     assert paid == [1.0, 2.0, 0.0, 1.0]
 
 
-@pytest.mark.parametrize("mode", ["none", "teams", "families"])
-@pytest.mark.parametrize("normalise", [False, True])
-def test_normalise_is_refused_where_nothing_is_normalised(mode, normalise):
-    with pytest.raises(UsageError, match=f"kinship.normalise is {normalise}, but kinship.mode is '{mode}'"):
-        coterie.make("gridworld", kinship={"mode": mode, "normalise": normalise})
+OWN = {
+    "labels": ([0, 0, 1, 1], {"teams", "groups"}),
+    "pct": ([0.5], {"groups"}),
+    "matrix": (np.eye(4).tolist(), {"matrix"}),
+    "pedigree": ([[k, -1, -1] for k in range(4)], {"relatedness"}),
+    "normalise": (False, {"matrix", "relatedness"}),
+}
+
+
+@pytest.mark.parametrize("mode", [mode.name.lower() for mode in Sharing])
+@pytest.mark.parametrize("field", OWN)
+def test_a_field_that_the_mode_ignores_is_refused(field, mode):
+    given, modes = OWN[field]
+    needed = {"groups": {"labels": [0] * 4, "pct": [1, 1]}, "matrix": {"matrix": np.eye(4).tolist()}}
+    told = rf"kinship\.{field} is .*, but kinship\.mode is '{mode}', which ignores it"
+    with contextlib.nullcontext() if mode in modes else pytest.raises(UsageError, match=told):
+        make_game("gridworld", map={"agents": 4}, kinship={**needed.get(mode, {}), "mode": mode, field: given})
 
 
 def test_relatedness():
