@@ -34,6 +34,7 @@ MADE = {
     "minimax": ".baselines:MinimaxAgent",
     "raider": ".scripted.gridworld:GridworldAgent",
     "random": ".baselines:RandomAgent",
+    "scripted": ".scripted.words:ScriptedAgent",
     "uci": ".search.uci:UCIAgent",
 }
 """Name -> ``module:class``."""
@@ -60,7 +61,14 @@ class RandomAgent:
         return _draw(_masks(turns), turns)
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
-        """[A] probabilities for each turn."""
+        """[A] probabilities for each turn.
+
+        Raises:
+            UsageError: a game of words, whose samples need not be uniform.
+        """
+        for turn in turns:
+            if isinstance(turn.game, TextGame):
+                raise UsageError(f"What {self.name} says in {turn.game.info.id} can only be sampled.")
         return _uniform(_masks(turns), turns)
 
 
@@ -110,7 +118,7 @@ def make_baseline(spec: str, game: Game) -> Agent:
     ``random``; ``minimax`` for small games; ``equilibrium`` for small games with hidden information; ``greedy``;
     ``mcts[:PLAYOUTS]``, also ``mcts:playouts=400:exploration=1.4:cap=1000``; ``alphabeta[:DEPTH]``, also
     ``alphabeta:nodes=20000``; ``uci:PATH[?Name=value&Name=value]`` (see ``uci``); ``forager``, ``raider``,
-    ``altruist`` in the gridworld.
+    ``altruist`` in the gridworld; ``scripted[:NAME]`` in games of words that bring scripts.
 
     Raises:
         UnknownName: no baseline has this name.
@@ -119,14 +127,17 @@ def make_baseline(spec: str, game: Game) -> Agent:
     name, _, rest = spec.partition(":")
     if name not in BASELINES:
         raise UnknownName("baseline", name, BASELINES)
-    if isinstance(game, TextGame) and name != "random":
-        raise UsageError(f"{name} cannot play {game.info.id}, a game of words; random, models and people can.")
+    if isinstance(game, TextGame) and name not in ("random", "scripted"):
+        known = ", ".join(["random", *(f"scripted:{script}" for script in game.scripts)])
+        raise UsageError(f"{name} cannot play {game.info.id}, a game of words; {known}, models and people can.")
     module, _, kind = MADE[name].partition(":")
     make: Callable[..., Agent] = getattr(import_module(module, __package__), kind)
     if name == "uci":
         from .search.uci import parse_spec
 
         return make(game, *parse_spec(spec))
+    if name == "scripted":
+        return make(game, rest)
     settings = _settings(spec, name, rest)
     if name in SETTINGS:
         return make(game, **settings, name=spec)

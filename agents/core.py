@@ -68,6 +68,13 @@ class Turn:
         """The text of an action in this position."""
         return self.game.action_to_text(self.state, self.row, action)
 
+    def answers(self) -> list[str] | None:
+        """All legal answers as texts: of the legal actions, ascending; in games of words the messages, None if open."""
+        if isinstance(self.game, TextGame):
+            listed = self.game.choices(self.state[self.row], self.player)
+            return None if listed is None else list(listed)
+        return [self.action_to_text(a) for a in self.legal_actions]
+
     def parse_action(self, text: str) -> Action:
         """The action that a text names; in games of words always ``SAY``, if the game allows the text.
 
@@ -89,8 +96,8 @@ class Decision:
     """An agent's answer to a turn.
 
     Attributes:
-        action: the action number, or None if the answer is no legal action (the environment's ``illegal`` policy then
-            decides).
+        action: the action number (in games of words ``SAY``, whatever is said), or None if the answer is no legal
+            action (the environment's ``illegal`` policy then decides).
         text: the answer as text; in games of words the message, which is what counts.
         tokens: for language models, the prompt and answer in tokens, which training needs.
         info: anything else worth showing (value of the position, thoughts, ...), plain data.
@@ -121,7 +128,7 @@ class HasPolicy(Protocol):
     """An agent that can give its action probabilities."""
 
     def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
-        """[A] probabilities for each turn, summing to 1 over the legal actions."""
+        """[A] probabilities for each turn, summing to 1 over the legal actions; in games of words over ``answers``."""
         ...
 
 

@@ -3,7 +3,6 @@
 import coterie
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.envs.words import text_game
-from coterie.errors import IllegalAction
 
 ANIMALS = ["ape", "deer", "eel", "elk", "gnat", "hen", "kite", "lark", "lion", "newt"]
 ANIMALS += ["otter", "rat", "swan", "tapir", "tiger", "toad", "turkey", "yak"]
@@ -12,11 +11,6 @@ ANIMALS += ["otter", "rat", "swan", "tapir", "tiger", "toad", "turkey", "yak"]
 def left(game):
     """The words that are legal now."""
     return [word for word in ANIMALS if word not in game["said"] and word[0] == game["said"][-1][-1]]
-
-
-def check(game, player, message):
-    if message not in left(game):
-        raise IllegalAction(f"{message!r} is not a new animal from the list that begins with the last letter.")
 
 
 def hear(game, messages):
@@ -34,9 +28,8 @@ def last_letter():
         begin=lambda seed: {"said": [ANIMALS[seed % len(ANIMALS)]]},
         asked=lambda game: [(len(game["said"]) + 1) % 2] if left(game) else [],
         tell=lambda game, player: f"Said so far: {', '.join(game['said'])}.",
-        check=check,
+        choices=lambda game, player: left(game),
         hear=hear,
-        sample=lambda game, player, rng: left(game)[rng.integers(len(left(game)))],
         max_cycles=len(ANIMALS),
         max_length=12,
     )
@@ -48,11 +41,10 @@ def main(seed: int = 0) -> dict[str, float]:
     env.reset(seed=seed)
     total = dict.fromkeys(env.agents, 0.0)
     for agent in env.agent_iter():
-        _, reward, terminated, truncated, _ = env.last()
+        observation, reward, terminated, truncated, info = env.last()
         total[agent] += reward
-        (game,) = env.get_state().state
-        env.step(None if terminated or truncated else left(game)[0])
-    print(", ".join(game["said"]))
+        env.step(None if terminated or truncated else info["choices"][0])
+    print(observation)
     return total
 
 

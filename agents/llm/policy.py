@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.core import Game
-from ...envs.words import TextGame
+from ...envs.words import SAY, TextGame
 from ...errors import ActionError, UsageError
 from ..core import Decision, Turn
 from ..engines.base import Answer, Ask, Choice, Context, Datum, Form, Free, Trie
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LLMAgent", "LoraPolicy"]
 
-_Key: TypeAlias = tuple[int, str, bytes]
-"""Identifies the question of a turn: the game's id(), the text, the mask."""
+_Key: TypeAlias = tuple[int, str, bytes | tuple[str, ...]]
+"""Identifies the question of a turn: the game's id(), the text, the mask (in games of words the messages allowed)."""
 
 _CACHE = 200_000  # the size at which the cache of prompts is emptied
 
@@ -96,7 +96,7 @@ class LoraPolicy:
         self._asked: dict[_Key, _Asked] = {}
 
     def question(self, turn: Turn, slot: int) -> Question:
-        """The question of a turn: the prompt, and the legal answers in the order of ``turn.legal_actions``.
+        """The question of a turn: the prompt, and the legal answers in the order of ``turn.answers()``.
 
         If one legal answer is a prefix of another, every answer ends with the stop token to make them distinct.
         """
@@ -128,7 +128,9 @@ class LoraPolicy:
                 if alike in seen:
                     keys.append(seen[alike])
                     continue
-            key = (id(turn.game), self.template.text(turn), turn.mask.tobytes())  # two games may have the same texts
+            listed = isinstance(turn.game, TextGame) and self.decode != "free"
+            allowed = tuple(_answers(turn)) if listed else turn.mask.tobytes()
+            key = (id(turn.game), self.template.text(turn), allowed)  # two games may have the same texts
             if alike is not None:
                 seen[alike] = key
             if key not in self._asked:
@@ -136,8 +138,8 @@ class LoraPolicy:
             keys.append(key)
         prompts = self.template.encode_all(list(fresh.values()), [text for _, text, _ in fresh])
         for (key, turn), ids in zip(fresh.items(), prompts, strict=True):
-            actions = turn.legal_actions
-            texts = [] if self.decode == "free" else [turn.action_to_text(a) for a in actions]
+            texts = [] if self.decode == "free" else list(key[2]) if isinstance(key[2], tuple) else _answers(turn)
+            actions = [SAY] * len(texts) if isinstance(turn.game, TextGame) else turn.legal_actions
             self._asked[key] = _Asked(Context(ids), self._form(texts), actions, texts, turn.game)
         return [self._asked[key] for key in keys]
 
@@ -168,11 +170,11 @@ class LoraPolicy:
         return [self._decision(turn, what, ask, *_tried(ask, answer, p)) for turn, what, ask, answer, p in said]
 
     def policy(self, turns: Sequence[Turn], player: str | None, *, greedy: bool = False) -> list[NDArray[np.float64]]:
-        """For each turn the probabilities [A] of all actions.
+        """For each turn the probabilities [A] of all actions; in games of words those of ``turn.answers()``.
 
         Raises:
-            UsageError: free decoding, whose distribution over actions can only be sampled, or an engine that returns no
-                distribution.
+            UsageError: free decoding, whose distribution over actions can only be sampled, a game of words that lists
+                no messages, or an engine that returns no distribution.
         """
         if self.decode == "free":
             raise UsageError("Free decoding has no exact distribution over actions; sample games instead.")
@@ -186,11 +188,13 @@ class LoraPolicy:
         ):
             if answer.distribution is None:
                 raise UsageError(f"{answer.model} gives no probabilities with its answers; sample games instead.")
-            probabilities = np.zeros(turn.game.info.num_actions)
+            words = isinstance(turn.game, TextGame)
+            places = range(len(what.texts)) if words else what.actions
+            probabilities = np.zeros(len(what.texts) if words else turn.game.info.num_actions)
             if greedy:
-                probabilities[what.actions[int(answer.distribution.argmax())]] = 1.0
+                probabilities[places[int(answer.distribution.argmax())]] = 1.0
             else:
-                probabilities[what.actions] = np.exp(answer.distribution)
+                probabilities[places] = np.exp(answer.distribution)
                 probabilities /= probabilities.sum()
             out.append(probabilities)
         return out
@@ -266,6 +270,20 @@ def _tried(ask: Ask, answer: Answer, explore: float) -> tuple[Answer, bool]:
     k = int(ask.seed.uniform(2) * len(ask.form.candidates))
     logprobs = (float(answer.distribution[k]),)
     return dataclasses.replace(answer, ids=ask.form.candidates[k], chosen=k, logprobs=logprobs), True
+
+
+def _answers(turn: Turn) -> list[str]:
+    """All legal answers of a turn.
+
+    Raises:
+        UsageError: the game of words lists none.
+    """
+    found = turn.answers()
+    if found is None:
+        raise UsageError(
+            f"{turn.game.info.id} is a game of words, without actions to choose among: models decode freely (free)."
+        )
+    return found
 
 
 def _bytes(row: Any) -> bytes:

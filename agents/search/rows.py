@@ -17,6 +17,7 @@ from ...aliases import State
 from ...envs.core import Game, Kernels
 from ...envs.state import layout_hash
 from ...envs.stepping.jit import bind, disabled, source_hash
+from ...envs.words import TextGame
 from ...errors import IllegalAction, UsageError
 from ..core import HasPolicy, Turn
 from ..deadline import breathe
@@ -138,9 +139,14 @@ class Twins:
     Args:
         game: the rules.
         verdict: the error message for a game with such chance.
+
+    Raises:
+        UsageError: a game of words.
     """
 
     def __init__(self, game: Game, verdict: str) -> None:
+        if isinstance(game, TextGame):
+            raise UsageError(f"{game.info.id} is a game of words, whose positions cannot all be visited. Play matches.")
         self.game, self.verdict = game, verdict
 
     def start(self, deal: Any = None) -> State:

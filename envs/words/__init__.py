@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .core import SAY, Plain, TextGame, text_game
+from .core import SAY, Plain, Script, TextGame, text_game
 
-__all__ = ["SAY", "Plain", "TextGame", "text_game"]
+__all__ = ["SAY", "Plain", "Script", "TextGame", "text_game"]

@@ -1,8 +1,9 @@
 """Games of free text: the functions of ``Game`` in Python, on plain data; a player's message is its action.
 
 A state is a list of N games, each a dictionary of plain data (as JSON has it, with texts as keys), so that it can be
-copied, stored and compared. There is one action number, 0: "say it"; the message comes as a text. The kernels of
-``Game`` are Python functions here, and ``step`` takes messages instead of numbers.
+copied, stored and compared. There is one action number, 0: "say it"; the message comes as a text. A game may list all
+messages that are allowed (``choices``); models then choose among them as they choose among the moves of a board game.
+The kernels of ``Game`` are Python functions here, and ``step`` takes messages instead of numbers.
 """
 
 from __future__ import annotations
@@ -18,19 +19,25 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from ...aliases import Action, Mask, Player, Rewards, Seed, Status
-from ...errors import IllegalAction, InvalidAction, UsageError
+from ...errors import IllegalAction, InvalidAction, UsageError, did_you_mean
 from ..core import Game, GameInfo, Kernels
 
-__all__ = ["LONGEST", "SAY", "Plain", "TextGame", "is_sayable", "text_game"]
+__all__ = ["LONGEST", "SAY", "Plain", "Script", "TextGame", "is_sayable", "text_game"]
 
 Plain: TypeAlias = dict[str, Any]
 """One game: plain data that is equal after a round trip through JSON."""
+
+Script: TypeAlias = Callable[[Plain, Player, np.random.Generator], str]
+"""(game, seat, generator) -> a legal message of that seat."""
 
 SAY: Action = 0
 """The one action number of these games."""
 
 LONGEST = 8192
 """The most characters of a text for a player."""
+
+_SHOWN = 12
+"""How many of the messages allowed an error names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,16 +46,23 @@ class TextGame(Game):
 
     Attributes:
         asked: (game) -> the seats that are to answer now; none once the game is over.
+        choices: (game, seat) -> all different messages that a seat which is asked may say now, in a fixed order, or
+            None: they cannot be listed (open). Where they are listed, ``read`` accepts no others, and models choose
+            among them (choice and constrained decoding).
         check: (game, seat, message) -> None; raises an ActionError if the rules refuse the message. None: accepts all.
         sample: (game, seat, generator) -> a random legal message, for the random player.
+        scripts: players that the game brings with it, by name (``scripted:NAME``); like ``sample``. They read the whole
+            game, and use only what their seat may know.
         max_length, min_length: bounds on a message's length in characters.
         charset: the characters that a message may hold; None: all but control characters, with line breaks and tabs
             allowed.
     """
 
     asked: Callable[[Plain], Sequence[Player]]
+    choices: Callable[[Plain, Player], Sequence[str] | None]
     check: Callable[[Plain, Player, str], None] | None
-    sample: Callable[[Plain, Player, np.random.Generator], str]
+    sample: Script
+    scripts: Mapping[str, Script]
     max_length: int
     min_length: int = 1
     charset: str | None = None
@@ -58,7 +72,7 @@ class TextGame(Game):
 
         Raises:
             InvalidAction: not a text, too short, too long, or with a character that messages may not hold.
-            IllegalAction: the player is not asked now.
+            IllegalAction: the player is not asked now, or the message is none of its ``choices``.
             ActionError: the game's ``check`` refuses the message.
         """
         if not isinstance(message, str):
@@ -74,6 +88,13 @@ class TextGame(Game):
                 raise InvalidAction(f"{shown} holds {character!r}, which no message of {self.info.id} may hold.")
         if player not in self.asked(state[i]):
             raise IllegalAction(f"{shown} came from player_{player}, who is not asked now in {self.info.id}.")
+        listed = self.choices(state[i], player)
+        if listed is not None and message not in listed:
+            some = ", ".join(map(repr, listed[:_SHOWN])) + (", ..." if len(listed) > _SHOWN else "")
+            raise IllegalAction(
+                f"{shown} is none of the {len(listed)} messages that {self.info.id} allows now."
+                f"{did_you_mean(message[:60], listed)} Say one of them: {some}."
+            )
         if self.check is not None:
             self.check(state[i], player, message)
         return message
@@ -93,8 +114,10 @@ def text_game(
     begin: Callable[[Seed], Plain],
     tell: Callable[[Plain, Player], str],
     hear: Callable[[Plain, Mapping[Player, str]], tuple[Sequence[float], Status]],
-    sample: Callable[[Plain, Player, np.random.Generator], str],
+    sample: Script | None = None,
     max_cycles: int,
+    choices: Callable[[Plain, Player], Sequence[str] | None] | None = None,
+    scripts: Mapping[str, Script] | None = None,
     asked: Callable[[Plain], Sequence[Player]] | None = None,
     check: Callable[[Plain, Player, str], None] | None = None,
     compact: Callable[[Plain, Player], str] | None = None,
@@ -117,8 +140,11 @@ def text_game(
         tell: (game, seat) -> the text for that seat now.
         hear: (game, {seat: message} of all seats asked) -> (P rewards, status). It changes the game; the messages have
             been checked.
-        sample: (game, seat, generator) -> a random legal message, for the random player.
+        sample: (game, seat, generator) -> a random legal message, for the random player. None: uniform over
+            ``choices``.
         max_cycles: upper bound on the game's turns (ticks).
+        choices: (game, seat) -> all messages that a seat which is asked may say now, as in ``TextGame``. None: open.
+        scripts: scripted players by name, as in ``TextGame``; ``scripted`` alone is the first.
         asked: (game) -> the seats that are to answer now, none once the game is over; one seat if the game is
             turn-based. None, in simultaneous games: all seats, until the status of ``hear`` ends the game; the game's
             entry ``over`` is then True.
@@ -133,11 +159,14 @@ def text_game(
         config: the arguments that make this game again.
 
     Raises:
-        UsageError: a turn-based game without ``asked``.
+        UsageError: a turn-based game without ``asked``, or neither ``sample`` nor ``choices``.
     """
     name, _, version = id.rpartition("-v")
     if asked is None and not simultaneous:
         raise UsageError(f"{id} is turn-based, so text_game needs asked=: from a game to the seat that is to speak.")
+    if sample is None and choices is None:
+        raise UsageError(f"{id} needs sample= (a random legal message) or choices= (all legal messages).")
+    listed = choices or (lambda game, player: None)
     whom = asked or (lambda game: () if game.get(_OVER) else range(players))
 
     def reset(state: list[Plain], i: int, seed: Seed) -> None:
@@ -178,9 +207,16 @@ def text_game(
             fine = _alike(game, new) and set(whom(game)) <= set(range(players))
             fine &= all(isinstance(text, str) for text in texts)
             fine &= info is None or len(info(game)) == players
+            fine &= all(listed(game, p) is None or len(listed(game, p) or ()) > 0 for p in whom(game))
         except Exception:  # whatever the game's functions raise on data that they cannot read
             return 1
         return int(not fine)
+
+    def draw(game: Plain, player: Player, rng: np.random.Generator) -> str:
+        among = listed(game, player)
+        if not among:
+            raise UsageError(f"{id} lists no choices in this position, so a random player cannot say one of them.")
+        return among[int(rng.integers(len(among)))]
 
     def describe(state: list[Plain], i: int, player: Player) -> str:
         return tell(state[i], player)
@@ -210,8 +246,10 @@ def text_game(
         config=dict(config or {}),
         tell=(lambda state, i: info(state[i])) if info is not None else None,
         asked=whom,
+        choices=listed,
         check=check,
-        sample=sample,
+        sample=sample or draw,
+        scripts=dict(scripts or {}),
         max_length=max_length,
         min_length=min_length,
         charset=charset,

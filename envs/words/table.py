@@ -97,8 +97,13 @@ class TextTable(Table):
     # -- seeing --------------------------------------------------------------------------------------------------------
 
     def info(self, player: Player, asked: bool, told: dict[str, Any]) -> dict[str, Any]:
-        """A player's info: the number of its illegal messages in this game, and the game's own entries."""
-        return {"illegal": self.faults[player]} | told
+        """A player's info: the number of its illegal messages in this game, and the game's own entries.
+
+        A seat that is asked also finds ``choices``, the messages that it may say now, where the game lists them.
+        """
+        row = self.row.state[0]
+        listed = self.game.choices(row, player) if player in self.game.asked(row) else None
+        return {"illegal": self.faults[player]} | ({} if listed is None else {"choices": list(listed)}) | told
 
 
 def table_of(game: Game, **options: Unpack[TableOptions]) -> Table:

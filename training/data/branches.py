@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ...agents.core import Agent
 from ...agents.seeds import Seed, stream
 from ...envs.core import Game
-from ...envs.making import make_vec
+from ...envs.words.vec import vec_of
 from .records import Rollout
 from .rollout import Seating, opening_states, rollout
 
@@ -102,17 +102,10 @@ def _cuts(scouted: Rollout, deals: Sequence[int]) -> NDArray[np.int64]:
 
 def _replayed(game: Game, began: Any, scouted: Rollout, cuts: NDArray[np.int64], illegal_penalty: float) -> Any:
     """[G] the states of the scouted games after ``cuts`` [G] plies."""
-    vec: Any = make_vec(
-        game.info.id,
-        num_envs=len(cuts),
-        autoreset_mode="Disabled",
-        illegal=None,
-        illegal_reward=illegal_penalty,
-        **game.config,
-    )
+    vec: Any = vec_of(game, len(cuts), autoreset_mode="Disabled", illegal_reward=illegal_penalty)
     vec.reset(seed=0)
     vec.set_state(began)
-    actions = np.zeros_like(vec.sample_actions())
+    actions: Any = vec.sample_actions()
     for ply in range(int(cuts.max())):
         on = cuts > ply
         for row in np.flatnonzero(on).tolist():

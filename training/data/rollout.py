@@ -21,6 +21,7 @@ from ...aliases import RUNNING
 from ...envs.core import Game
 from ...envs.gridworld.rules.shaping import Dense
 from ...envs.state import take
+from ...envs.words import TextGame
 from ...envs.words.vec import TextVec, vec_of
 from ...errors import UsageError
 from .records import Episode, Rollout, Visit
@@ -235,7 +236,11 @@ def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
     answers = teacher.act([dataclasses.replace(turn, seed=turn.seed.fork(0)) for turn, _ in learning])
     for (turn, decision), answer in zip(learning, answers, strict=True):
         if decision.tokens is not None and answer.action is not None:
-            decision.tokens.taught = int(np.searchsorted(turn.legal_actions, answer.action))
+            if isinstance(turn.game, TextGame):
+                said = turn.answers() or []
+                decision.tokens.taught = said.index(answer.text) if answer.text in said else -1
+            else:
+                decision.tokens.taught = int(np.searchsorted(turn.legal_actions, answer.action))
 
 
 def _turns(game: Game, vec: Any, running: NDArray[np.int64], streams: list[int], plies: int) -> tuple[list[Turn], bool]:

@@ -255,3 +255,80 @@ def test_key_leaves_out_the_seed():
     other[0]["turn"] = 1
     assert game.key(one, 0) != game.key(other, 0)
     assert dataclasses.is_dataclass(game)
+
+
+# -- listed messages ---------------------------------------------------------------------------------------------------
+
+
+def closed(**changes):
+    """``echo`` with four words, of which the last said is not allowed; the random player says any of them."""
+    words = ["a", "b", "ab", "abc"]
+    listed = {"choices": lambda game, player: [w for w in words if w != game["last"]], "sample": None, "check": None}
+    return echo(**(listed | changes))
+
+
+def test_games_with_listed_messages_pass():
+    check_game(closed())
+    check_game(closed(scripts={"first": lambda game, player, rng: "a" if game["last"] != "a" else "b"}))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"choices": lambda game, player: ["a", "a"]}, "listed twice"),
+        ({"choices": lambda game, player: []}, "no choices"),
+        ({"sample": lambda game, player, rng: "abcd"}, "none of the"),
+        ({"check": lambda game, player, message: (_ for _ in ()).throw(IllegalAction("Never."))}, "Never"),
+        ({"scripts": {"no": lambda game, player, rng: "no"}}, "'no' is none"),
+    ],
+)
+def test_wrong_lists_are_found(wrong, message):
+    with pytest.raises((AssertionError, UsageError, IllegalAction, ValueError), match=message):
+        check_game(closed(**wrong))
+
+
+def test_only_listed_messages_may_be_said():
+    game = closed()
+    state = game.new_state(1)
+    assert game.read(state, 0, 0, "ab") == "ab"
+    for message in ("A", "ab ", "abcd", "<|im_end|>"):
+        with pytest.raises(IllegalAction, match="none of the 4 messages"):
+            game.read(state, 0, 0, message)
+    with pytest.raises(IllegalAction, match="Did you mean 'abc'"):
+        game.read(state, 0, 0, "abcd")
+    state[0]["last"] = "ab"
+    with pytest.raises(IllegalAction, match="of the 3 messages"):
+        game.read(state, 0, 0, "ab")
+
+
+def test_infos_list_the_messages_of_the_seat_that_is_asked():
+    env = coterie.envs.faces.aec.AECGame(closed())
+    env.reset(seed=0)
+    assert env.infos["player_0"]["choices"] == ["a", "b", "ab", "abc"]
+    assert "choices" not in env.infos["player_1"]
+    env.step("ab")
+    assert env.infos["player_1"]["choices"] == ["a", "b", "abc"]
+    assert "choices" not in env.infos["player_0"]
+
+
+def test_random_messages_are_uniform_over_the_list():
+    game = closed()
+    (row,) = game.new_state(1)
+    rng = np.random.default_rng(0)
+    counts = np.unique([game.sample(row, 0, rng) for _ in range(4000)], return_counts=True)[1]
+    assert (abs(counts - 1000) < 130).all()
+
+
+def test_a_game_without_list_or_sample_is_refused():
+    with pytest.raises(UsageError, match="choices="):
+        echo(sample=None)
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_exact_analysis_says_that_it_cannot_visit_words(hidden):
+    from coterie.agents.search.information_tree import information_tree
+    from coterie.agents.search.solver import explore
+
+    for analyse in (explore, information_tree):
+        with pytest.raises(UsageError, match="game of words" if not hidden or analyse is not explore else "different"):
+            analyse(closed(hidden=hidden))
