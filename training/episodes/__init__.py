@@ -1,0 +1,1 @@
+"""Episodes of roles that talk, and the tasks built on them."""
