@@ -87,6 +87,7 @@ def test_every_data_file_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     worlds = list((ROOT / "envs" / "gridworld" / "data").iterdir())
     assert len(worlds) >= 10
     assert {f"coterie/{f.relative_to(ROOT)}" for f in worlds} <= names
+    assert {f"coterie/envs/words/debate/data/{name}" for name in ("topics.csv", "judged.yaml")} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert wheel.getinfo("coterie/py.typed").file_size == 0
     assert sum(wheel.getinfo(name).file_size for name in weights - earlier) <= 2e6
@@ -103,6 +104,7 @@ def test_nothing_else_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
                 name.endswith((".py", "py.typed"))
                 or parts[1:3] == ("agents", "weights")
                 or parts[1:4] in (("envs", "chess", "data"), ("envs", "gridworld", "data"))
+                or parts[1:5] == ("envs", "words", "debate", "data")
             ), name
 
 
