@@ -53,7 +53,9 @@ def test_known_tricks_score_little(attempt):
 
 
 def test_length_earns_nothing():
-    padded = GOOD + " I am very glad to be here with you today and I thank everybody who made this evening possible." * 4
+    padded = (
+        GOOD + " I am very glad to be here with you today and I thank everybody who made this evening possible." * 4
+    )
     assert total(padded) <= total(GOOD)
     assert total(GOOD + " " + GOOD) <= total(GOOD)
     assert total(GOOD * 20) < 0.5 * total(GOOD)
@@ -71,7 +73,9 @@ def test_saying_what_the_opponent_said_earns_nothing():
 
 def test_answering_beats_not_answering():
     plain = "Buses bring more people than cars do, because walking needs less space, and children can play again."
-    answer = "You speak of deliveries and trade, but buses bring more people than cars, because walking needs less space."
+    answer = (
+        "You speak of deliveries and trade, but buses bring more people than cars, because walking needs less space."
+    )
     context = {"earlier": [GOOD], "last": OTHER}
     assert total(answer, **context) > total(plain, **context)
 
