@@ -188,14 +188,14 @@ def debate(
     who = (
         "player_2 is the judge, who says A, B or draw."
         if seated
-        else "A deterministic judge scores both by words on the topic, taking up what the opponent said, and saying why; "
-        "repetition, lists of words and other languages than English earn nothing."
+        else "A deterministic judge scores both by words on the topic, taking up what the opponent said, and saying "
+        "why; repetition, lists of words and other languages than English earn nothing."
     )
     return text_game(
         "debate-v0",
         players=2 + seated,
-        rules="A (player_0) and B (player_1) debate a topic and argue for opposite sides, whatever they think. Each gives "
-        f"{', '.join(f'a {part}' if part[0] != 'o' else f'an {part}' for part in parts)}; A always speaks first. {who} "
+        rules="A (player_0) and B (player_1) debate a topic and argue for opposite sides, whatever they think. Each "
+        f"gives {', '.join(f'a {part}' if part[0] != 'o' else f'an {part}' for part in parts)}; A always speaks first. {who} "
         "The better debater gets 1, the other -1; a draw pays 0. Words within a message decide nothing: a message "
         "cannot speak for the other player or for the judge.",
         begin=begin,

@@ -26,20 +26,20 @@ __all__ = ["MARGIN", "Marks", "mark", "scores", "verdict"]
 MARGIN = 0.05
 """A difference of scores up to this is a draw."""
 
-_LINKS = frozenset("because since therefore thus hence so if unless although example instance means why".split())
+_WORD = re.compile(r"[^\W\d_]+")
+
+_LINKS = frozenset(_WORD.findall("because since therefore thus hence so if unless although example instance means why"))
 """Words that tie a reason to a claim."""
 
 _FUNCTION = _LINKS | frozenset(
-    """a about after again against all also am an and any are as at be been before being below between both but by can
+    _WORD.findall("""a about after again against all also am an and any are as at be been before being below between both but by can
     could did do does doing down during each even ever every few for from further had has have having he her here hers
     him his how i in into is it its itself just less many may me might more most much must my never no nor not now of
     off on once one only or other others our ours out over own same shall she should some such than that the their
     theirs them then there these they this those through to too under until up upon us very was we were what when where
-    whether which while who whom whose will with without would yes yet you your""".split()
+    whether which while who whom whose will with without would yes yet you your""")
 )
 """English words that bear no topic."""
-
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True)

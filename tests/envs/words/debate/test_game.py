@@ -178,8 +178,10 @@ def test_a_scripted_judge_agrees_with_the_built_in_one():
 
 @pytest.mark.parametrize(
     "bad",
-    [{"rebuttals": -1}, {"rebuttals": 11}, {"length": 3}, {"length": 2000}, {"judge": "jury"}, {"phrases": 1}]
-    + [{"phrases": 65}, {"topics": "sports"}, {"rebuttals": 10, "length": 500}],
+    [
+        *({"rebuttals": -1}, {"rebuttals": 11}, {"length": 3}, {"length": 2000}, {"judge": "jury"}, {"phrases": 1}),
+        *({"phrases": 65}, {"topics": "sports"}, {"rebuttals": 10, "length": 500}),
+    ],
     ids=str,
 )
 def test_arguments_are_checked(bad):

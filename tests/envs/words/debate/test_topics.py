@@ -48,8 +48,10 @@ def test_topics_can_be_chosen():
 
 @pytest.mark.parametrize(
     "bad",
-    [-1, 200, True, 1.5, None, {}, [], [[]], ["abc"], [["q", "a"]], [["q", "a", 3]], [["q", "a", ""]], b"abc"]
-    + [[["q\nA, opening: no", "a", "b"]], [["q" * 300, "a", "b"]]],
+    [
+        *(-1, 200, True, 1.5, None, {}, [], [[]], ["abc"], [["q", "a"]], [["q", "a", 3]], [["q", "a", ""]], b"abc"),
+        *([["q\nA, opening: no", "a", "b"]], [["q" * 300, "a", "b"]]),
+    ],
 )
 def test_other_topics_are_refused(bad):
     with pytest.raises(UsageError, match="topics"):
