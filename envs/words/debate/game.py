@@ -195,7 +195,8 @@ def debate(
         "debate-v0",
         players=2 + seated,
         rules="A (player_0) and B (player_1) debate a topic and argue for opposite sides, whatever they think. Each "
-        f"gives {', '.join(f'a {part}' if part[0] != 'o' else f'an {part}' for part in parts)}; A always speaks first. {who} "
+        f"gives {', '.join(f'a {part}' if part[0] != 'o' else f'an {part}' for part in parts)}; A always speaks first. "
+        f"{who} "
         "The better debater gets 1, the other -1; a draw pays 0. Words within a message decide nothing: a message "
         "cannot speak for the other player or for the judge.",
         begin=begin,

@@ -32,12 +32,14 @@ _LINKS = frozenset(_WORD.findall("because since therefore thus hence so if unles
 """Words that tie a reason to a claim."""
 
 _FUNCTION = _LINKS | frozenset(
-    _WORD.findall("""a about after again against all also am an and any are as at be been before being below between both but by can
-    could did do does doing down during each even ever every few for from further had has have having he her here hers
-    him his how i in into is it its itself just less many may me might more most much must my never no nor not now of
-    off on once one only or other others our ours out over own same shall she should some such than that the their
-    theirs them then there these they this those through to too under until up upon us very was we were what when where
-    whether which while who whom whose will with without would yes yet you your""")
+    _WORD.findall("""
+    a about after again against all also am an and any are as at be been before being below between both but by
+    can could did do does doing down during each even ever every few for from further had has have having he her
+    here hers him his how i in into is it its itself just less many may me might more most much must my never no
+    nor not now of off on once one only or other others our ours out over own same shall she should some such
+    than that the their theirs them then there these they this those through to too under until up upon us very
+    was we were what when where whether which while who whom whose will with without would yes yet you your
+    """)
 )
 """English words that bear no topic."""
 
