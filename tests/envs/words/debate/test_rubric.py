@@ -72,8 +72,8 @@ def test_saying_what_the_opponent_said_earns_nothing():
 
 
 def test_answering_beats_not_answering():
-    plain = "Buses bring more people than cars do, because walking needs less space, and children can play again."
-    answer = "You speak of deliveries and trade, but buses bring more people, because walking needs less space."
+    plain = "Buses bring more people into town than cars do, because walking is free and takes little space."
+    answer = "You speak of deliveries and trade, but buses bring more people than cars, because walking is free."
     context = {"earlier": [GOOD], "last": OTHER}
     assert total(answer, **context) > total(plain, **context)
 
