@@ -1,0 +1,422 @@
+"""The arena: roles, episodes and stores by name, and the engine that all of them ask.
+
+Any number of episodes run concurrently; their questions reach the engine in few calls (``engines.batcher``). An
+episode's place in the tree determines its seeds, so the same seed gives the same tree, whoever finished first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ...agents.deadline import OutOfTime
+from ...agents.engines.base import Answer, Ask, Datum, Form, Free
+from ...agents.engines.batcher import Batcher
+from ...agents.engines.openai import Utf8
+from ...agents.engines.protocol import Engine
+from ...agents.llm.chat import Chat, Style, candidates, check_messages
+from ...agents.seeds import Seed, stream
+from ...errors import CoterieError, UnknownName, UsageError
+from .credit import CreditAssigner, Credited, GRPOCredit
+from .node import HERE, Node
+from .records import (
+    EpisodeRequest,
+    EpisodeState,
+    GenerateResult,
+    Messages,
+    ModelResponse,
+    Rollout,
+    Step,
+    TrainingRecord,
+)
+from .role import Role
+from .rubric import Rubric
+from .store import ArtifactStore
+
+__all__ = ["Arena", "Playable", "Prompt", "Source"]
+
+Prompt: TypeAlias = str | Messages
+"""A text (said by the user), or messages."""
+
+Source: TypeAlias = Callable[["Arena", np.random.Generator], Sequence[EpisodeRequest]]
+"""(arena, generator) -> the requests of an update; all randomness comes from the generator."""
+
+_RNG = 1 << 62
+"""The counter of an episode's generator, far above those of its questions."""
+
+
+class Playable(Protocol):
+    """An episode as the arena sees it; see ``episode.Episode``."""
+
+    rubric: Rubric
+
+    async def rollout(self, arena: Any, artifact: Any, state: EpisodeState) -> EpisodeState:
+        """Play the episode."""
+        ...
+
+    def get_extras(self, state: EpisodeState) -> dict[str, Any]:
+        """What to tell the rubric."""
+        ...
+
+
+class Model:
+    """A model that roles and oracles can ask.
+
+    Attributes:
+        engine: answers. chat: turns messages into contexts. batcher: collects questions.
+        longest: the longest context, in tokens.
+    """
+
+    def __init__(self, policy: Any, style: Style | None = None) -> None:
+        loaded = getattr(policy, "loaded", None)
+        self.engine: Engine = policy.engine if loaded is not None else policy
+        spelling = getattr(self.engine, "spelling", None) or Utf8()
+        self.chat = Chat(spelling, "plain") if loaded is None else Chat(loaded.tokenizer, style)
+        self.batcher = Batcher(self.engine)
+        config = None if loaded is None else loaded.model.config
+        self.longest = int(getattr(config, "max_position_embeddings", 0) or 1 << 17)
+
+
+class Arena:
+    """Runs episodes.
+
+    Args:
+        policy: the model: a ``LoraPolicy``, or any ``Engine``.
+        seed: of all randomness.
+        credit: turns rewards into advantages; None: ``GRPOCredit``.
+        concurrency: how many episodes run at once; one that waits for others doesn't count.
+        timeout: seconds that an episode may take, its children included.
+        style: how messages become prompts, see ``Chat``.
+
+    Attributes:
+        roles, episodes, stores, models: by name. updates: finished updates.
+    """
+
+    def __init__(
+        self,
+        policy: Any,
+        *,
+        seed: int = 0,
+        credit: CreditAssigner | None = None,
+        concurrency: int = 64,
+        timeout: float = 600.0,
+        style: Style | None = None,
+    ) -> None:
+        if concurrency < 1 or not timeout > 0:
+            raise UsageError(f"concurrency is {concurrency} and timeout {timeout}: both must be above 0.")
+        self.seed, self.credit, self.timeout = seed, credit or GRPOCredit(), timeout
+        self.concurrency = concurrency
+        self.models = {"": Model(policy, style)}
+        self.roles: dict[str, Role] = {}
+        self.episodes: dict[str, Playable] = {}
+        self.stores: dict[str, ArtifactStore] = {}
+        self.updates = 0
+        self._calls = 0  # requests of this update that came from outside of episodes
+        self._slots: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
+
+    # -- what takes part ----------------------------------------------------------------------------------------------
+
+    def add_model(self, name: str, policy: Any, style: Style | None = None) -> None:
+        """Add a second model, for roles that name it and for oracles.
+
+        Raises:
+            UsageError: the name is taken.
+        """
+        _new("model", name, self.models)
+        self.models[name] = Model(policy, style)
+
+    def add_role(self, role: Role) -> None:
+        """Add a role; a trainable one gets an adapter if the engine has none of that name.
+
+        Raises:
+            UsageError: the id is taken, or the role is trainable and its model can't learn.
+            UnknownName: no such model; or a frozen role names a player that there isn't.
+        """
+        _new("role", role.id, self.roles)
+        engine = _known("model", role.model, self.models).engine
+        players = dict(engine.describe().players)
+        if role.adapter is not None and role.adapter not in players:
+            if not role.trainable:
+                raise UnknownName("player", role.adapter, players)
+            engine.add(role.adapter)
+        self.roles[role.id] = role
+
+    def add_episode(self, name: str, episode: Playable) -> None:
+        """Add an episode type.
+
+        Raises:
+            UsageError: the name is taken.
+        """
+        _new("episode", name, self.episodes)
+        self.episodes[name] = episode
+
+    def add_store(self, name: str, store: ArtifactStore | None = None) -> ArtifactStore:
+        """Add an artifact store, by default an empty one.
+
+        Raises:
+            UsageError: the name is taken.
+        """
+        _new("store", name, self.stores)
+        self.stores[name] = store or ArtifactStore(name)
+        return self.stores[name]
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    async def call_model(
+        self,
+        prompt: Prompt,
+        *,
+        temperature: float = 1.0,
+        max_tokens: int = 64,
+        choices: Sequence[str] | None = None,
+        model: str = "",
+        player: str | None = None,
+    ) -> ModelResponse:
+        """Ask an oracle, such as a judge: no role, so its answer is never learned from.
+
+        Args:
+            prompt: what to ask.
+            temperature: > 0.
+            max_tokens: the longest answer.
+            choices: the answers that are allowed; None: any.
+            model: which model is asked.
+            player: the adapter that answers; None: the base model alone.
+
+        Raises:
+            UnknownName: no such model.
+            UsageError: an empty prompt, one that is too long, or unusable choices.
+        """
+        node = self._here()
+        if node is None:
+            self._calls += 1
+        seed = node.next_seed() if node else Seed(stream(self.seed, self.updates, self._calls), 0)
+        found = _known("model", model, self.models)
+        messages = _messages(prompt, "")
+        form = _form(found.chat, choices, max_tokens)
+        ask = self._ask(found, messages, form, player, seed, temperature)
+        return _response(found.chat, await found.batcher.ask(ask), choices)
+
+    async def call_role(
+        self, role_id: str, prompt: Prompt, *, choices: Sequence[str] | None = None, max_tokens: int | None = None
+    ) -> ModelResponse:
+        """Ask a role, within an episode; the answer becomes a step of its rollout. See ``Episode.call_model``."""
+        node = self._here()
+        if node is None:
+            raise UsageError(f"Role {role_id!r} is asked outside of an episode; ask an oracle with arena.call_model.")
+        role = _known("role", role_id, self.roles)
+        found = self.models[role.model]
+        messages = _messages(prompt, role.system_prompt)
+        step = Step(role_id, [{"role": m["role"], "content": m["content"]} for m in messages])
+        node.state.rollout.steps.append(step)  # now: their order is that of the questions
+        try:
+            form = _form(found.chat, choices, role.max_tokens if max_tokens is None else max_tokens)
+            ask = self._ask(found, messages, form, role.adapter, node.next_seed(), role.temperature)
+            answer = await found.batcher.ask(ask)
+        except BaseException:
+            node.state.rollout.steps = [s for s in node.state.rollout.steps if s is not step]
+            raise
+        response = _response(found.chat, answer, choices)
+        step.text, step.chosen, step.probabilities = response.text, response.chosen, response.probabilities
+        step.choices, step.data, response.step = list(choices or ()), [Datum.of(ask, answer)], step
+        return response
+
+    def _ask(
+        self, model: Model, messages: Messages, form: Form, player: str | None, seed: Seed, temperature: float
+    ) -> Ask:
+        context = model.chat.context(messages, player)
+        room = form.max_tokens if isinstance(form, Free) else max(map(len, form.candidates))
+        if len(context) + room > model.longest:
+            raise UsageError(
+                f"A prompt of {len(context):,} tokens came; with an answer of up to {room:,}, the model reads "
+                f"{model.longest:,}. Shorten it."
+            )
+        return Ask(context, form, player, seed, temperature)
+
+    # -- episodes -----------------------------------------------------------------------------------------------------
+
+    async def generate_rollouts(self, requests: Sequence[EpisodeRequest]) -> list[GenerateResult]:
+        """Run episodes; within an episode, as its children.
+
+        Returns:
+            Their results, in the order of the requests. An episode that failed is one of them, with an ``error``.
+
+        Raises:
+            UnknownName: no such episode type, role or model.
+        """
+        parent = self._here()
+        if parent is None:
+            self._calls += 1
+            return await self._roots(requests, self._calls)
+        born, trains = len(parent.children), parent.result.is_trainable
+        above = parent.result.path
+        nodes = [
+            self._node(request, (parent.stream,), (*above, born + k), trains=trains)
+            for k, request in enumerate(requests)
+        ]
+        parent.children += nodes
+        parent.result.children += [node.result for node in nodes]
+        async with self._waiting(parent):
+            await self._all(nodes)
+        return [node.result for node in nodes]
+
+    async def run_episode(
+        self, episode_type: str, artifact: Any = None, *, is_trainable: bool = True
+    ) -> GenerateResult:
+        """Run one episode; see ``generate_rollouts``."""
+        (result,) = await self.generate_rollouts([EpisodeRequest(episode_type, artifact, is_trainable)])
+        return result
+
+    def play(self, requests: Sequence[EpisodeRequest]) -> list[GenerateResult]:
+        """``generate_rollouts`` for callers without an event loop."""
+        return asyncio.run(self.generate_rollouts(requests))
+
+    async def _roots(self, requests: Sequence[EpisodeRequest], call: int) -> list[GenerateResult]:
+        nodes = [self._node(request, (self.updates, call), (k,)) for k, request in enumerate(requests)]
+        await self._all(nodes)
+        for node in nodes:
+            node.finish()
+        return [node.result for node in nodes]
+
+    def _node(
+        self, request: EpisodeRequest, numbers: tuple[int, ...], path: tuple[int, ...], *, trains: bool = True
+    ) -> Node:
+        _known("episode", request.episode_type, self.episodes)
+        own = stream(self.seed, *numbers, path[-1])
+        state = EpisodeState(Rollout(request.artifact), Seed(own, _RNG).generator())
+        result = GenerateResult(
+            state.rollout, [], request.episode_type, trains and request.is_trainable, request.group, path
+        )
+        return Node(request, result, state, own, self)
+
+    async def _all(self, nodes: Sequence[Node]) -> None:
+        """Run episodes concurrently; what ends the run ends all of them."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for node in nodes:
+                    group.create_task(self._run(node))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    async def _run(self, node: Node) -> None:
+        """Run one episode; its failure is part of its result."""
+        slots = self._semaphore()
+        await slots.acquire()
+        node.placed = True
+        HERE.set(node)  # of this task alone
+        limit = asyncio.timeout(self.timeout)
+        try:
+            async with limit:
+                node.result.rollout.rewards = await self._rewards(node)
+        except (OutOfTime, UnknownName):
+            raise
+        except Exception as error:
+            late = isinstance(error, TimeoutError) and limit.expired()
+            node.result.error = f"It took longer than {self.timeout:g} seconds." if late else _told(error)
+        finally:
+            if node.placed:
+                slots.release()
+
+    async def _rewards(self, node: Node) -> dict[str, float]:
+        """Play an episode to its end and pay its roles."""
+        episode, rollout = self.episodes[node.request.episode_type], node.state.rollout
+        state = await episode.rollout(self, node.request.artifact, node.state)
+        if state is not node.state:
+            raise UsageError(f"rollout() of {node.request.episode_type} must return the state that it was given.")
+        state.child_results = state.child_results or list(node.result.children)
+        rollout.extras |= episode.get_extras(state)
+        paid = await episode.rubric.score(rollout, self)
+        for step in rollout.steps:
+            paid[step.role_id] = paid.get(step.role_id, 0.0) + step.reward
+        for role, reward in paid.items():
+            if not math.isfinite(reward):
+                raise UsageError(f"{node.request.episode_type} paid {role} {reward}, which is no finite number.")
+        return paid
+
+    # -- concurrency --------------------------------------------------------------------------------------------------
+
+    def _here(self) -> Node | None:
+        """The running episode, if it is one of this arena's."""
+        node = HERE.get()
+        return node if node is not None and node.arena is self else None
+
+    def _semaphore(self) -> asyncio.Semaphore:
+        loop = asyncio.get_running_loop()
+        if self._slots is None or self._slots[0] is not loop:
+            self._slots = loop, asyncio.Semaphore(self.concurrency)
+        return self._slots[1]
+
+    @asynccontextmanager
+    async def _waiting(self, node: Node) -> AsyncIterator[None]:
+        """While an episode waits for others, they may use its place."""
+        slots = self._semaphore()
+        node.away += 1
+        if node.placed:
+            node.placed = False
+            slots.release()
+        try:
+            yield
+        finally:
+            node.away -= 1
+        if not node.away:  # not after an exception: the episode is about to end
+            await slots.acquire()
+            node.placed = True
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def assign(self, results: Sequence[GenerateResult]) -> Credited:
+        """Set the advantages of all steps in the trees of an update."""
+        return self.credit.assign(results, self.roles)
+
+    def build_training_batch(self, results: Sequence[GenerateResult]) -> list[TrainingRecord]:
+        """All data to learn from, in the order of the tree: trainable roles' in trainable episodes that didn't fail."""
+        return [
+            TrainingRecord(step.role_id, datum, step.advantage, step.keep, result.path)
+            for root in results
+            for result in root.walk()
+            if result.is_trainable and not result.error
+            for step in result.rollout.steps
+            if self.roles[step.role_id].trainable
+            for datum in step.data
+        ]
+
+
+def _new(kind: str, name: str, known: Mapping[str, object]) -> None:
+    if name in known:
+        raise UsageError(f"The arena already has the {kind} {name!r}; choose another name.")
+
+
+def _known(kind: str, name: str, known: Mapping[str, Any]) -> Any:
+    if name not in known:
+        raise UnknownName(kind, name, known)
+    return known[name]
+
+
+def _told(error: Exception) -> str:
+    """An error in one line; ours speak for themselves."""
+    told = " ".join(str(error).split())
+    return (told if told and isinstance(error, CoterieError) else f"{type(error).__name__}: {told}")[:1000]
+
+
+def _messages(prompt: Prompt, system: str) -> Messages:
+    """The messages of a prompt, the system prompt first unless they begin with one."""
+    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+    check_messages(messages)
+    first = messages[0]["role"] if messages else ""
+    return [{"role": "system", "content": system}, *messages] if system and first != "system" else messages
+
+
+def _form(chat: Chat, choices: Sequence[str] | None, max_tokens: int) -> Form:
+    return Free(max_tokens, chat.stop) if choices is None else candidates(choices, chat)
+
+
+def _response(chat: Chat, answer: Answer, choices: Sequence[str] | None) -> ModelResponse:
+    if choices is not None:
+        shares = [] if answer.distribution is None else np.exp(answer.distribution).tolist()
+        text = choices[answer.chosen] if answer.chosen >= 0 else answer.text
+        return ModelResponse(text, answer.chosen, shares, "", answer.ids)
+    return ModelResponse(answer.text or chat.text(answer.ids), stop=answer.stop, ids=answer.ids)
