@@ -1,0 +1,109 @@
+r"""Problems with exact answers, and how an answer is found in a text.
+
+An answer is what the text marks last: ``<answer>5</answer>``, ``\boxed{5}``, ``#### 5``, ``Answer: 5`` or ``the answer
+is 5``. In a text without a mark it is the last line; where a number is asked for, the last number of that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from fractions import Fraction
+from typing import TypedDict
+
+from ....errors import UsageError
+
+__all__ = ["Problem", "checked", "number", "read_answer", "right"]
+
+
+class Problem(TypedDict):
+    """A question and its answer: plain data, so that stores and transcripts can keep it.
+
+    Attributes:
+        question: what is asked.
+        answer: the right answer; a number is compared as a number, anything else word by word.
+        choices: every answer that may be given, the right one among them; empty: any text.
+        level: how hard it is, from 1 on, within its kind; 0: unknown.
+    """
+
+    question: str
+    answer: str
+    choices: list[str]
+    level: int
+
+
+def checked(level: int, most: int) -> None:
+    """Raises UsageError: a level outside of 1 to ``most``."""
+    if not 1 <= level <= most:
+        raise UsageError(f"Levels go from 1 to {most}; {level} came.")
+
+
+LONGEST = 20_000
+"""Characters of the end of an answer that are read."""
+
+TAG = re.compile(r"<answer>", re.IGNORECASE)
+SAID = re.compile(r"\banswer(?:[ \t]{0,4}[:=]|[ \t]{1,4}is\b[ \t]{0,4}:?)", re.IGNORECASE)
+FRACTION = re.compile(r"\\[dt]?frac\{(\d{1,40})\}\{(\d{1,40})\}")
+NUMBER = re.compile(
+    r"(?:(?<![\w)])[-\u2212])?\$?"  # a sign, unless it is a minus between two terms
+    r"(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<!\d)\.\d+)"
+    r"(?:e[-+]?\d{1,2}\b|[ ]?/[ ]?\d+)?",
+    re.IGNORECASE,
+)
+
+
+def read_answer(text: str) -> str:
+    """The answer that a text gives, as the module's docstring says; without spaces around it and the full stop."""
+    text = text[-LONGEST:]
+    ends = {
+        "tag": max((m.end() for m in TAG.finditer(text)), default=-1),
+        "boxed": text.rfind(r"\boxed{"),
+        "hashes": text.rfind("####"),
+        "said": max((m.end() for m in SAID.finditer(text)), default=-1),
+    }
+    last = max(ends, key=lambda mark: ends[mark])
+    at = ends[last]
+    if at < 0:
+        found = text.rstrip().rpartition("\n")[2]
+    elif last == "tag":
+        found = re.split(r"</answer>", text[at:], maxsplit=1, flags=re.IGNORECASE)[0]
+    elif last == "boxed":
+        found = _braced(text[at + len(r"\boxed{") :])
+    else:
+        found = text[at + 4 * (last == "hashes") :].lstrip().partition("\n")[0]
+    return found.strip().removesuffix(".").strip("*").strip()
+
+
+def _braced(text: str) -> str:
+    """As far as the brace that closes one opened before the text."""
+    depth = 1
+    for k, mark in enumerate(text):
+        depth += (mark == "{") - (mark == "}")
+        if not depth:
+            return text[:k]
+    return text
+
+
+def number(text: str) -> Fraction | None:
+    """The last number of a text, exactly: ``-1,234.5``, ``$3``, ``3/4``, ``1e3``; None if there is none to read."""
+    found = deque(NUMBER.finditer(FRACTION.sub(r"\1/\2", text)), maxlen=1)
+    if not found or len(found[0][0]) > 50:
+        return None
+    plain = re.sub(r"[$, ]", "", found[0][0]).replace("\u2212", "-")
+    try:
+        return Fraction(plain)
+    except (ValueError, ZeroDivisionError):  # 1/0; 1.5/2
+        return None
+
+
+def right(problem: Problem, text: str) -> bool:
+    """Whether a text gives the right answer."""
+    said, wanted = read_answer(text), problem["answer"].strip()
+    if NUMBER.fullmatch(FRACTION.sub(r"\1/\2", wanted)):
+        return number(said) == number(wanted)
+    return _words(said) == _words(wanted)
+
+
+def _words(text: str) -> list[str]:
+    """Words in lower case, without punctuation and ``and``."""
+    return [word for word in re.findall(r"\w+", text.casefold()) if word != "and"]
