@@ -60,7 +60,7 @@ class Snapshot(NamedTuple):
         cycles: [n] int32 turns or ticks played in this game.
         status: [n] uint8 RUNNING, TERMINATED or TRUNCATED.
         rewards: [n, P] float32 of the last transition.
-        pending: [n, P] float32 rewards since a player last acted (PettingZoo's cumulative rewards).
+        pending: [n, P] float64 rewards since a player last acted (PettingZoo's cumulative rewards).
         illegal: [n, P] int32 illegal actions so far in this game.
         gone: [n, P] bool players that have taken their final ``step(None)``.
         waiting: [n, P] int32 actions of an incomplete tick (AEC face of simultaneous games); NONE elsewhere. In games
@@ -73,7 +73,7 @@ class Snapshot(NamedTuple):
     cycles: NDArray[np.int32]
     status: NDArray[np.uint8]
     rewards: NDArray[np.float32]
-    pending: NDArray[np.float32]
+    pending: NDArray[np.float64]
     illegal: NDArray[np.int32]
     gone: NDArray[np.bool_]
     waiting: NDArray[np.int32] | list[list[Any]]
@@ -205,7 +205,7 @@ def _whole(game: Game, state: State) -> Snapshot:
         np.zeros(n, np.int32),
         np.full(n, UNKNOWN, np.uint8),
         np.zeros((n, players), np.float32),
-        np.zeros((n, players), np.float32),
+        np.zeros((n, players), np.float64),
         np.zeros((n, players), np.int32),
         np.zeros((n, players), np.bool_),
         [[NONE] * players for _ in range(n)] if plain else np.full((n, players), NONE, np.int32),

@@ -6,14 +6,18 @@ Two templates, both using only the game's text face:
 * ``chat``: the model's own chat template; the rules as the system message, the position and the legal actions as the
   user message.
 
+What a game tells may hold messages of other players. Special tokens that are spelt out in it are encoded as ordinary
+text, so that no message can forge a turn of the conversation.
+
 With ``think`` (free decoding) the chat template asks for thoughts first and a last line ``Answer: <action>``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UnknownName
@@ -22,7 +26,7 @@ from ..core import Turn
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["TEMPLATES", "Template", "answer_text", "make_template", "stop_token"]
+__all__ = ["TEMPLATES", "Template", "answer_text", "chat_ids", "make_template", "plain_ids", "stop_token"]
 
 TEMPLATES = ("auto", "compact", "chat")
 BYTE_VOCABULARY = 512
@@ -40,8 +44,8 @@ def stop_token(tokenizer: PreTrainedTokenizerBase) -> int:
     For a tokenizer without either it is the last id, which is rarely sampled.
     """
     if tokenizer.chat_template:
-        shown = _chat_ids(tokenizer, [{"role": "user", "content": "x"}], generation=True)
-        whole = _chat_ids(
+        shown = chat_ids(tokenizer, [{"role": "user", "content": "x"}], generation=True)
+        whole = chat_ids(
             tokenizer, [{"role": "user", "content": "x"}, {"role": "assistant", "content": "x"}], generation=False
         )
         answer = tokenizer.encode("x", add_special_tokens=False)
@@ -52,9 +56,48 @@ def stop_token(tokenizer: PreTrainedTokenizerBase) -> int:
     return int(eos) if isinstance(eos, int) else len(tokenizer) - 1
 
 
-def _chat_ids(tokenizer: PreTrainedTokenizerBase, messages: list[dict[str, str]], *, generation: bool) -> list[int]:
-    text: Any = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=generation)
-    return list(tokenizer.encode(text, add_special_tokens=False))
+def chat_ids(
+    tokenizer: PreTrainedTokenizerBase, messages: Sequence[Mapping[str, str]], *, generation: bool
+) -> list[int]:
+    """Token ids of a conversation in the model's chat template.
+
+    Special tokens that are spelt out in a message become ordinary text, so that no message can end its own turn or
+    begin another one.
+
+    Args:
+        tokenizer: the model's, with a chat template.
+        messages: each with ``role`` and ``content``.
+        generation: append the beginning of an assistant's answer.
+    """
+    contents = [message["content"] for message in messages]
+    forged = any(map(_special(tokenizer).search, contents))
+    # Marks take the place of the contents, so that template and contents can be told apart in the rendered text.
+    marks = [f"{_MARK}{k}{_MARK}" for k in range(len(contents))]
+    shown = [{**m, "content": mark if forged else m["content"]} for m, mark in zip(messages, marks, strict=True)]
+    text: Any = tokenizer.apply_chat_template(shown, tokenize=False, add_generation_prompt=generation)
+    if not forged:
+        return list(tokenizer.encode(text, add_special_tokens=False))
+    ids: list[int] = []
+    for k, part in enumerate(re.split(f"{_MARK}([0-9]+){_MARK}", text)):
+        ids += plain_ids(tokenizer, contents[int(part)]) if k % 2 else tokenizer.encode(part, add_special_tokens=False)
+    return ids
+
+
+def plain_ids(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
+    """Token ids of a text; special tokens that are spelt out in it become ordinary text."""
+    return list(tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True))
+
+
+_MARK = "x7q5"
+"""Stands around the number of a message in a rendered conversation."""
+
+
+@cache
+def _special(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:
+    """Finds special tokens that are spelt out in a text."""
+    added = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
+    names = sorted(added.union(tokenizer.all_special_tokens), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, names)) or "(?!)")
 
 
 def answer_text(completion: str) -> str:
@@ -91,7 +134,8 @@ class Template:
         if self.name == "compact" and texts:
             start = self.tokenizer.bos_token_id
             begin = (start,) if isinstance(start, int) else ()
-            return [(*begin, *ids) for ids in self.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
+            found = self.tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)["input_ids"]
+            return [(*begin, *ids) for ids in found]
         return [self._instructed(turn, text) for turn, text in zip(turns, texts, strict=True)]
 
     def _instructed(self, turn: Turn, text: str) -> tuple[int, ...]:
@@ -102,7 +146,7 @@ class Template:
         rules, question = turn.game.rules, f"{text}\n{ask}"
         if self.tokenizer.chat_template:
             return tuple(self._chat(rules, question))
-        return tuple(self.tokenizer.encode(f"{rules}\n\n{question}\n"))
+        return tuple(self.tokenizer.encode(f"{rules}\n\n{question}\n", split_special_tokens=True))
 
     def _chat(self, rules: str, question: str) -> list[int]:
         """The rules as system message, or before the question if the chat template has no system role."""
@@ -110,10 +154,10 @@ class Template:
 
         user = {"role": "user", "content": question}
         try:
-            return _chat_ids(self.tokenizer, [{"role": "system", "content": rules}, user], generation=True)
+            return chat_ids(self.tokenizer, [{"role": "system", "content": rules}, user], generation=True)
         except TemplateError:
             both = {"role": "user", "content": f"{rules}\n\n{question}"}
-            return _chat_ids(self.tokenizer, [both], generation=True)
+            return chat_ids(self.tokenizer, [both], generation=True)
 
     def answer(self, text: str) -> tuple[int, ...]:
         """Token ids of an action's text alone; cached, since few different texts occur."""
@@ -121,7 +165,7 @@ class Template:
         if known is None:
             if len(self._answers) >= _CACHE:
                 self._answers.clear()
-            known = self._answers[text] = tuple(self.tokenizer.encode(text, add_special_tokens=False))
+            known = self._answers[text] = tuple(plain_ids(self.tokenizer, text))
         return known
 
 

@@ -140,7 +140,8 @@ class Rows:
         """A copy of some rows (default: all) with their bookkeeping; its ``.state`` holds the game's own rows."""
         b, index = self.arrays, rows_of(rows, self.num_envs)
         gone = ~b.alive & ~b.terminated if self.game.kernels.alive is not None else np.zeros_like(b.alive)
-        live = (self.state, b.seed, b.episode, b.cycles, b.status, b.rewards, b.rewards, b.faults, gone)
+        pending = b.rewards.astype(np.float64)
+        live = (self.state, b.seed, b.episode, b.cycles, b.status, b.rewards, pending, b.faults, gone)
         waiting = np.full((len(index), self.num_players), NONE, np.int32)
         parts: list[Any] = [take(part, index) for part in live]
         parts.append(waiting.tolist() if isinstance(self.state, list) else waiting)

@@ -437,7 +437,7 @@ class Table:
         found: Snapshot = self.row.get_state()
         return found._replace(
             rewards=np.array([rewards], np.float32),
-            pending=np.array([pending], np.float32),
+            pending=np.array([pending], np.float64),
             gone=np.array([gone], np.bool_),
             waiting=[list(waiting)] if self.words else np.array([waiting], np.int32),
         )

@@ -28,7 +28,7 @@ from ..stepping.jit import disabled
 from ..stepping.rng import below, episode_seed, word
 from ..words import TextGame
 from .play import actors, check_copies, check_determinism, check_pettingzoo, equal, given
-from .words import check_words
+from .words import check_words, transcript_of_words
 from .worlds import check_world
 
 __all__ = ["CHECKS", "check_game", "transcript"]
@@ -375,6 +375,8 @@ def transcript(game: Game, seeds: range = range(4)) -> str:
     From turn 40 on, only every tenth turn is described. Of worlds: two games, 60 ticks each, two seats' compact lines
     per tick and one description every tenth tick.
     """
+    if isinstance(game, TextGame):
+        return transcript_of_words(game, seeds)
     world = shares_loops(game)
     lines = [game.rules]
     for seed in seeds[:2] if world else seeds:

@@ -21,7 +21,7 @@ from ..words.core import LONGEST
 from ..words.vec import TextVec
 from .play import check_copies, check_determinism, check_pettingzoo
 
-__all__ = ["check_words"]
+__all__ = ["check_words", "transcript_of_words"]
 
 
 def check_words(game: TextGame) -> None:
@@ -29,6 +29,23 @@ def check_words(game: TextGame) -> None:
     checks = (_check_rules, _check_messages, check_determinism, check_copies, _check_faces, check_pettingzoo)
     for check in checks:
         check(game)
+
+
+def transcript_of_words(game: TextGame, seeds: range) -> str:
+    """Random games as text: what each seat is told, what is said, and rewards."""
+    lines = [game.rules]
+    for seed in seeds:
+        lines.append(f"# seed {seed}")
+        for vec, messages, rewards in _play(game, seed):
+            if rewards is not None:
+                lines.append("rewards " + " ".join(f"{r:g}" for r in rewards[0].tolist()))
+            lines += [game.compact(vec.state, 0, p) for p in range(game.info.players)]
+            asked = list(game.asked(vec.state[0]))
+            if asked:
+                lines.append(game.describe(vec.state, 0, asked[0]))
+                said = [messages[0][p] for p in asked] if game.info.simultaneous else messages
+                lines.append("says " + " ".join(map(repr, said)))
+    return "\n".join(lines) + "\n"
 
 
 def _play(game: TextGame, seed: int) -> Iterator[tuple[TextVec, list[Any], Any]]:

@@ -45,7 +45,7 @@ def test_check_game_runs_all_checks(monkeypatch):
     assert ran == list(CHECKS)
 
 
-@pytest.mark.parametrize("id", BOARDS)
+@pytest.mark.parametrize("id", [*BOARDS, *WORDS])
 def test_golden_transcripts(id):
     """Rewrite a file only together with a new version of the game; CONTRIBUTING says how."""
     assert (GOLDEN / f"{id}.txt").is_file(), f"{id} has no golden transcript yet; CONTRIBUTING.md says how to write it"
