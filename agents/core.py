@@ -101,12 +101,15 @@ class Decision:
         text: the answer as text; in games of words the message, which is what counts.
         tokens: for language models, the prompt and answer in tokens, which training needs.
         info: anything else worth showing (value of the position, thoughts, ...), plain data.
+        before: what the model was asked first, in the same context, if a decision takes several asks (a message, then
+            an action); trained like ``tokens``.
     """
 
     action: Action | None
     text: str = ""
     tokens: Datum | None = None
     info: dict[str, object] = field(default_factory=dict)
+    before: tuple[Datum, ...] = ()
 
 
 class Agent(Protocol):

@@ -32,6 +32,7 @@ __all__ = [
     "spec",
 ]
 
+_TALK = f"{__name__.rsplit('.', 1)[0]}.words.talk:talk"
 _ID = re.compile(r"^([a-z][a-z0-9_]*)-v([0-9]+)$")
 _PACKAGE = __name__.rsplit(".", 2)[0]
 _FACE_ARGUMENTS = (
@@ -180,13 +181,16 @@ def _load(found: GameSpec, point: str) -> Any:
 def make_game(id: str, **config: Any) -> Game:
     """A registered game, configured.
 
-    Fills in what the factory left out: name and version from the registration, ``config`` from the arguments.
+    Fills in what the factory left out: name and version from the registration, ``config`` from the arguments. Every
+    turn-based game takes ``talk``, the longest message in characters that may come with an action (``words.talk``); 0:
+    players do not talk.
 
     Raises:
         UnknownName: no such game.
         UsageError: an argument that the game does not take, or a factory that does not return a Game.
     """
     maker = factory(id)
+    length = 0 if "talk" in inspect.signature(maker).parameters else config.pop("talk", 0)
     taken = inspect.signature(maker).parameters
     known = list(taken)
     for name in config:
@@ -197,7 +201,8 @@ def make_game(id: str, **config: Any) -> Game:
         if isinstance(config[name], dict) and not _takes_parts(taken[name].annotation):
             part = next(iter(config[name]), "")
             raise UsageError(f"{spec(id).id} has no {name}.{part}: its argument {name!r} is one value, without parts.")
-    return _completed(maker(**config), spec(id), taken, config)
+    game = _completed(maker(**config), spec(id), taken, config)
+    return cast("Game", _load(spec(id), _TALK)(game, length)) if length else game
 
 
 def _completed(game: Game, found: GameSpec, taken: Mapping[str, inspect.Parameter], config: dict[str, Any]) -> Game:

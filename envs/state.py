@@ -35,6 +35,7 @@ __all__ = [
     "from_bytes",
     "layout_hash",
     "need_whole",
+    "packed",
     "put",
     "received",
     "rows_of",
@@ -42,6 +43,7 @@ __all__ = [
     "snapshot",
     "take",
     "to_bytes",
+    "unpacked",
 ]
 
 NONE = -(2**31)
@@ -337,6 +339,26 @@ def from_bytes(game: Game, blob: bytes) -> State:
     else:
         snapshot(game, state)
     return state
+
+
+def packed(state: State) -> bytes:
+    """The bytes of rows of arrays, without a header; ``unpacked`` reads them."""
+    return b"".join(_as_bytes(leaf) for leaf in _leaves(state))
+
+
+def unpacked(state: State, data: bytes) -> None:
+    """Write what ``packed`` gave over ``state``, which has the layout and the number of rows of those that were packed.
+
+    Raises:
+        StateError: another number of bytes. The rows may still be no positions of a game: see ``snapshot``.
+    """
+    leaves = _leaves(state)
+    if len(data) != sum(leaf.nbytes for leaf in leaves):
+        raise StateError(f"{len(data)} bytes came; these rows have {sum(leaf.nbytes for leaf in leaves)}.")
+    offset = 0
+    for leaf in leaves:
+        leaf[...] = np.frombuffer(data, leaf.dtype, leaf.size, offset).reshape(leaf.shape)
+        offset += leaf.nbytes
 
 
 def _read(game: Game, blob: bytes) -> State:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from ..agents.llm.policy import LLMAgent
+from ..envs.words.talk import TalkGame
 from .data.assign import assign
 from .data.credit import RoleBaseline
 from .data.games import Games
@@ -70,7 +71,7 @@ class Trainer:
             self.policy.engine,
             config.loss,
             o,
-            free=config.policy.decode == "free",
+            free=config.policy.decode == "free" or isinstance(self.game, TalkGame),
             schedules=o.own,
             max_completion_length=length,
             seed=config.seed,

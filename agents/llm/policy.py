@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...envs.core import Game
 from ...envs.words import SAY, TextGame
+from ...envs.words.talk import TalkGame
 from ...errors import ActionError, UsageError
 from ..core import Decision, Turn
 from ..engines.base import Answer, Ask, Choice, Context, Datum, Form, Free, Trie
@@ -45,6 +46,14 @@ class _Asked(NamedTuple):
     actions: list[int]
     texts: list[str]
     game: Game  # kept alive, so that no other game gets its id()
+
+
+class _Spoken(NamedTuple):
+    """A message: the context with it, what of it is heard, and its record."""
+
+    context: Context
+    message: str
+    record: Datum
 
 
 class LoraPolicy:
@@ -166,16 +175,53 @@ class LoraPolicy:
         """
         known = self._ask_all(turns)
         asks = self._asks(turns, known, players, greedy)
+        spoken = self._speak(turns, asks)
+        for k, words in spoken.items():
+            asks[k] = dataclasses.replace(asks[k], context=words.context)
         said = zip(turns, known, asks, self.engine.sample(asks), explore or [0.0] * len(asks), strict=True)
-        return [self._decision(turn, what, ask, *_tried(ask, answer, p)) for turn, what, ask, answer, p in said]
+        made = [self._decision(turn, what, ask, *_tried(ask, answer, p)) for turn, what, ask, answer, p in said]
+        for k, words in spoken.items():
+            text = f"{words.message} {made[k].text}".lstrip()
+            made[k] = dataclasses.replace(made[k], text=text, before=(words.record,))
+        return made
+
+    def _speak(self, turns: Sequence[Turn], asks: Sequence[Ask]) -> dict[int, _Spoken]:
+        """The messages of turns with a talk channel, said freely before the action is chosen in the same context.
+
+        In free decoding message and action are one answer.
+        """
+        talking = {
+            k: dataclasses.replace(ask, form=self._speech(turn.game), seed=turn.seed.fork(1))
+            for k, (turn, ask) in enumerate(zip(turns, asks, strict=True))
+            if isinstance(turn.game, TalkGame) and self.decode != "free"
+        }
+        answers = self.engine.sample(list(talking.values())) if talking else []
+        spoken = {}
+        for (k, ask), answer in zip(talking.items(), answers, strict=True):
+            kept = len(answer.ids) - (answer.stop == "stop")
+            context, game = ask.context, turns[k].game
+            if kept:
+                context = context.extend(answer.ids[:kept], ask.player or "", answer.logprobs[:kept])
+            said = answer.text or str(self.loaded.tokenizer.decode(list(answer.ids[:kept]), skip_special_tokens=False))
+            message = game.sayable(said, turns[k].player) if isinstance(game, TalkGame) else ""
+            spoken[k] = _Spoken(context, message, Datum.of(ask, answer))
+        return spoken
+
+    def _speech(self, game: TalkGame) -> Free:
+        """A message ends with the stop token, or where the model begins the action's bracket itself."""
+        brackets = [self.template.answer(text) for text in ("[", " [")]
+        ends = (self.stop, *(ids[0] for ids in brackets if len(ids) == 1))
+        return Free(min(self._free.max_tokens, game.length), ends)
 
     def policy(self, turns: Sequence[Turn], player: str | None, *, greedy: bool = False) -> list[NDArray[np.float64]]:
         """For each turn the probabilities [A] of all actions; in games of words those of ``turn.answers()``.
 
         Raises:
-            UsageError: free decoding, whose distribution over actions can only be sampled, a game of words that lists
-                no messages, or an engine that returns no distribution.
+            UsageError: free decoding or a talk channel, whose distributions over actions can only be sampled, a game of
+                words that lists no messages, or an engine that returns no distribution.
         """
+        if any(isinstance(turn.game, TalkGame) for turn in turns):
+            raise UsageError("A message comes before the action: its distribution is not exact; sample games instead.")
         if self.decode == "free":
             raise UsageError("Free decoding has no exact distribution over actions; sample games instead.")
         known = self._ask_all(turns)
@@ -273,11 +319,13 @@ def _tried(ask: Ask, answer: Answer, explore: float) -> tuple[Answer, bool]:
 
 
 def _answers(turn: Turn) -> list[str]:
-    """All legal answers of a turn.
+    """All legal answers of a turn; where a message comes first, the actions in brackets.
 
     Raises:
         UsageError: the game of words lists none.
     """
+    if isinstance(turn.game, TalkGame):
+        return turn.game.actions_in(turn.state[turn.row], turn.player)
     found = turn.answers()
     if found is None:
         raise UsageError(

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ...envs.words.talk import TalkGame
 from ...errors import UnknownName
 from ..core import Turn
 
@@ -141,6 +142,8 @@ class Template:
     def _instructed(self, turn: Turn, text: str) -> tuple[int, ...]:
         if self.think:
             ask = "Think briefly, then end with one line: Answer: <action>."
+        elif isinstance(turn.game, TalkGame):
+            ask = "Answer with a short message to the others, then one legal action in brackets."
         else:
             ask = "Answer with one legal action and nothing else."
         rules, question = turn.game.rules, f"{text}\n{ask}"

@@ -29,7 +29,13 @@ def render_modes(draw: str | None) -> list[str]:
 
 
 def picture(draw: str | None, game: Game, state: State, **how: Any) -> NDArray[np.uint8]:
-    """[H, W, 3] row 0 of a state, drawn by ``"module:function"``, which takes ``how`` (size, player)."""
+    """[H, W, 3] row 0 of a state, drawn by ``"module:function"``, which takes ``how`` (size, player).
+
+    A game that is played inside another one has a method ``drawn(state)``, which returns it and its state.
+    """
+    inside: Any = getattr(game, "drawn", None)
+    if inside is not None:
+        game, state = inside(state)
     module, _, name = str(draw).partition(":")
     frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(game, state, 0, **how)
     return frame

@@ -27,6 +27,7 @@ from ..registry import list_envs, spec
 from ..state import from_bytes, to_bytes
 from ..stepping.rng import below, word
 from ..words import TextGame
+from ..words.table import TalkTable
 
 __all__ = ["FARAMA_WARNINGS", "actors", "check_copies", "check_determinism", "check_pettingzoo", "equal", "given"]
 
@@ -68,9 +69,13 @@ def actors(game: Game) -> int:
     return game.info.players if game.info.simultaneous else 1
 
 
-def given(env: AECGame | ParallelGame, action: int) -> Any:
-    """An action number in the form that the face takes."""
-    return env.table.verbs.pair(action) if isinstance(env.table, PairTable) else action
+def given(env: AECGame | ParallelGame, action: Any) -> Any:
+    """An action number (games of words: message) in the form that the face takes."""
+    table = env.table
+    if isinstance(table, TalkTable) and not table.text and isinstance(action, str):
+        said = table.game.split(table.state, 0, action)
+        return said.action, said.message
+    return table.verbs.pair(action) if isinstance(table, PairTable) else action
 
 
 def _random_action(env: AECGame, seed: int, turn: int) -> Any:
@@ -78,7 +83,7 @@ def _random_action(env: AECGame, seed: int, turn: int) -> Any:
     seat, table, game = env.possible_agents.index(env.agent_selection), env.table, env.game
     if isinstance(game, TextGame):
         asked = seat in game.asked(table.state[0])
-        return game.sample(table.state[0], seat, np.random.default_rng([seed, turn])) if asked else ""
+        return given(env, game.sample(table.state[0], seat, np.random.default_rng([seed, turn]))) if asked else ""
     legal = np.flatnonzero(table.mask(seat))
     drawn = below(np.uint64(word(np.uint64(seed), turn)), max(1, len(legal)))
     return given(env, int(legal[drawn]) if len(legal) else 0)
@@ -145,7 +150,8 @@ class _WordsAEC(AECGame):
     """For PettingZoo's api_test."""
 
     def observe(self, agent: str) -> Any:
-        return _Told(super().observe(agent))
+        seen = super().observe(agent)
+        return _Told(seen) if isinstance(seen, str) else seen
 
 
 def check_pettingzoo(game: Game) -> None:

@@ -18,8 +18,9 @@ from ..faces.aec import AECGame
 from ..faces.parallel import ParallelGame
 from ..words import TextGame
 from ..words.core import LONGEST
+from ..words.talk import TalkGame
 from ..words.vec import TextVec
-from .play import check_copies, check_determinism, check_pettingzoo
+from .play import check_copies, check_determinism, check_pettingzoo, equal, given
 
 __all__ = ["check_words", "transcript_of_words"]
 
@@ -144,21 +145,26 @@ def _closed(game: TextGame) -> bool:
 
 def _check_faces(game: TextGame) -> None:
     """AEC, parallel and batched play the same games, restarts included."""
-    vec, aec, parallel = TextVec(game, 3, seed=11), AECGame(game), ParallelGame(game)
+    for text in (True, False) if isinstance(game, TalkGame) else (True,):
+        _check_same(TextVec(game, 3, seed=11), AECGame(game, text=text), ParallelGame(game, text=text))
+
+
+def _check_same(vec: TextVec, aec: AECGame, parallel: ParallelGame) -> None:
+    game = vec.game
     vec.reset()
     row = 2
     aec.reset(seed=11 + row)
     seen, _ = parallel.reset(seed=11 + row)
     for turn in range(min(200, 3 * game.info.max_cycles)):
         told = {agent: aec.observe(agent) for agent in aec.agents}
-        assert told == seen, f"the observations of the parallel face differ in turn {turn}"
+        assert equal(told, seen), f"the observations of the parallel face differ in turn {turn}"
         messages = vec.sample_actions()
         asked = list(game.asked(vec.state[row]))
         said = {p: messages[row][p] if game.info.simultaneous else messages[row] for p in asked}
         _, rewards, ended, cut, _ = vec.step(messages)
+        everybody = {agent: given(parallel, said.get(p)) for p, agent in enumerate(parallel.possible_agents)}
         for _ in asked if not game.info.simultaneous else aec.agents[:]:
-            aec.step(said.get(aec.possible_agents.index(aec.agent_selection)))
-        everybody = {agent: said.get(p) for p, agent in enumerate(parallel.possible_agents)}
+            aec.step(everybody[aec.agent_selection])
         seen, paid, over, truncated, _ = parallel.step(everybody)
         assert list(paid.values()) == rewards[row].tolist() == list(aec.rewards.values()), f"rewards differ: {paid}"
         assert over == aec.terminations, f"terminations differ in turn {turn}"

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from gymnasium.spaces import Text
+import numpy as np
+from gymnasium.spaces import Dict, Discrete, Space, Text, Tuple
 from numpy.typing import NDArray
 
-from ...aliases import Player
+from ...aliases import RUNNING, Mask, Player
+from ...errors import IllegalAction, InvalidAction
 from ..core import Game
+from ..faces.actions import few
 from ..faces.pairs import PairTable
+from ..faces.spaces import observation_space
 from ..faces.table import NO_ANSWER, Table, TableOptions
+from ..plain import told as shown
 from ..stepping.buffers import RAISE
 from .core import LONGEST, TextGame, is_sayable
+from .talk import TalkGame
 from .vec import TextVec
 
-__all__ = ["TextTable", "Utterance", "table_of"]
+__all__ = ["Spoken", "TalkTable", "TextTable", "Utterance", "table_of"]
 
 _ASCII = "".join(map(chr, range(32, 127))) + "\n"
 
@@ -39,6 +46,23 @@ class Utterance(Text):
         return f"Utterance({self.min_length}, {self.max_length})"
 
 
+class Spoken(Tuple):  # type: ignore[type-arg]  # earlier releases of gymnasium have no arguments
+    """Pairs (action number, message).
+
+    Args:
+        actions: A. length: the longest message, in characters.
+    """
+
+    def __init__(self, actions: int, length: int) -> None:
+        super().__init__((Discrete(actions), Utterance(length, min_length=0)))
+
+    def sample(self, mask: Any = None, probability: Any = None) -> tuple[Any, ...]:
+        """A random pair; ``mask`` [A] is that of the observation, or as Gymnasium's ``Tuple`` has it."""
+        if mask is not None and not isinstance(mask, tuple):
+            mask = (mask, None)
+        return super().sample(mask=mask, probability=probability)
+
+
 class TextTable(Table):
     """One game of words.
 
@@ -56,11 +80,11 @@ class TextTable(Table):
         self.state = self.row.state
         self._look()
 
-    def observation_space(self) -> Text:
+    def observation_space(self) -> Space[Any]:
         """A new space of one player's observations."""
         return Utterance(LONGEST, min_length=0)
 
-    def action_space(self) -> Text:
+    def action_space(self) -> Space[Any]:
         """A new space of one player's messages."""
         game = self.game
         if game.charset is None:
@@ -106,8 +130,90 @@ class TextTable(Table):
         return {"illegal": self.faults[player]} | ({} if listed is None else {"choices": list(listed)}) | told
 
 
+class TalkTable(TextTable):
+    """A turn-based game with a talk channel: actions are pairs (number, message), or with ``text`` one text.
+
+    Observations are the inner game's, with its mask and, as ``heard``, the messages that the player heard.
+    """
+
+    game: TalkGame
+
+    def observation_space(self) -> Space[Any]:
+        """A new space of one player's observations."""
+        if self.text:
+            return super().observation_space()
+        return Dict({**observation_space(self.game.inner).spaces, "heard": Utterance(LONGEST, min_length=0)})
+
+    def action_space(self) -> Space[Any]:
+        """A new space of one player's actions."""
+        return super().action_space() if self.text else Spoken(self.game.inner.info.num_actions, self.game.length)
+
+    def check(self, action: Any) -> Any:
+        """A pair (number, message) as a text ``message [action]``; a number alone says nothing.
+
+        Raises:
+            InvalidAction: anything else, or a number outside 0..A-1.
+            IllegalAction: an action that is not legal, under the policy ``raise``.
+        """
+        count = self.game.inner.info.num_actions
+        number, message = action if isinstance(action, tuple | list) and len(action) == 2 else (action, "")
+        try:
+            if isinstance(number, bool | np.bool_) or not isinstance(message, str):
+                raise TypeError
+            number = operator.index(number)
+        except TypeError:
+            raise InvalidAction(
+                f"{shown(action)} is not an action of {self.game.info.id} with talk; a pair is needed: a whole number "
+                f"0..{count - 1} and a message."
+            ) from None
+        if not 0 <= number < count:
+            raise InvalidAction(f"Action {shown(number)} is outside 0..{count - 1} of {self.game.info.id}.")
+        mask = self.mask(max(0, self.mover))
+        if mask[number]:
+            return self.game.join(self.state, 0, message, number)
+        if self.limits.illegal == RAISE:
+            raise IllegalAction(
+                f"Action {number} of player_{self.mover} is not legal in:\n{self.describe(self.mover)}\n"
+                f"Legal: {few(mask)}."
+            )
+        return NO_ANSWER
+
+    def trust(self, action: Any) -> Any:
+        """``check`` for ``raw_env()``: NO_ANSWER for anything that is no action."""
+        try:
+            return self.check(action)
+        except InvalidAction:
+            return NO_ANSWER
+
+    def mask(self, player: Player) -> Mask:
+        """[A] int8, a new array; zeros for a player who is not to move."""
+        if self.status != RUNNING:
+            return np.zeros(self.game.inner.info.num_actions, np.int8)
+        return self.game.inner.legal_mask(self.game.rows(self.state[0]), 0, player)
+
+    def seen(self, player: Player, asked: bool) -> Any:
+        """A player's observation in new arrays, or a text. The mask is zeros unless ``asked``."""
+        if self.text:
+            return self.describe(player)
+        inner, rows = self.game.inner, self.game.rows(self.state[0])
+        out = np.zeros(inner.info.observation_shape, inner.info.observation_dtype)
+        inner.kernels.observe(rows, 0, player, out)
+        heard = self.game.overheard(self.state[0], player)
+        return {"observation": out, "action_mask": self._shown(player, asked), "heard": heard}
+
+    def info(self, player: Player, asked: bool, told: dict[str, Any]) -> dict[str, Any]:
+        """A player's info: its mask unless actions are texts, its illegal actions, and the game's own entries."""
+        mask = {} if self.text else {"action_mask": self._shown(player, asked)}
+        return mask | super().info(player, asked, told)
+
+    def _shown(self, player: Player, asked: bool) -> Mask:
+        return self.mask(player) if asked else np.zeros(self.game.inner.info.num_actions, np.int8)
+
+
 def table_of(game: Game, **options: Unpack[TableOptions]) -> Table:
     """A table for any game; games of words use texts whatever ``text`` is."""
+    if isinstance(game, TalkGame):
+        return TalkTable(game, **options)
     if isinstance(game, TextGame):
         options["text"] = True
         return TextTable(game, **options)

@@ -17,7 +17,7 @@ __all__ = ["Episode", "Rollout", "Visit"]
 
 @dataclass(slots=True)
 class Visit:
-    """One decision of a player who learns.
+    """One decision of a player who learns; a decision of several asks (a message, then an action) has a visit for each.
 
     Attributes:
         episode: index into ``Rollout.episodes``.

@@ -206,7 +206,8 @@ def _play(
             episode, p = episodes[turn.row], turn.player
             if episode.learners[p] and decision.tokens is not None:
                 ply, before = episode.opening_plies + episode.plies, episode.returns[p] + float(besides[turn.row, p])
-                visits.append(Visit(turn.row, p, ply, turn.key, decision.action, before, decision.tokens))
+                for tokens in (*decision.before, decision.tokens):
+                    visits.append(Visit(turn.row, p, ply, turn.key, decision.action, before, tokens))
         if dense is not None:
             dense.look(vec)
         _, rewards, _, _, info = vec.step(actions)
