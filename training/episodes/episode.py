@@ -188,7 +188,7 @@ class SingleTurnEpisode(MultiTurnEpisode):
         self,
         role: str,
         prompt: Callable[[Any], str] | None = None,
-        choices: Callable[[Any], Sequence[str]] | None = None,
+        choices: Callable[[Any], Sequence[str] | None] | None = None,
         rubric: Rubric | RewardFn | Sequence[RewardFn] | None = None,
     ) -> None:
         super().__init__(role, None, 1, rubric)

@@ -277,8 +277,8 @@ def test_data_sets_in_folders(tmp_path: Path) -> None:
     (tmp_path / "three").mkdir()
     table.to_json(str(tmp_path / "three" / "train.jsonl"))
     assert len(read_problems(str(tmp_path / "three"))) == 2
-    with pytest.raises(UsageError, match=r"row 0: there is no column 'anser'\. Did you mean 'answer'"):
-        read_problems(str(tmp_path / "one"), answer="anser")
+    with pytest.raises(UsageError, match=r"row 0: there is no column 'answr'\. Did you mean 'answer'"):
+        read_problems(str(tmp_path / "one"), answer="answr")
 
 
 @pytest.mark.parametrize(

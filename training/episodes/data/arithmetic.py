@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import operator
+import re
+from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from .problems import Problem, checked
 
-__all__ = ["MOST", "sums", "word_problem"]
+__all__ = ["MOST", "sums", "value_of", "word_problem"]
 
 MOST = 99
 """The largest number that a word problem meets."""
@@ -80,3 +85,34 @@ def _sizes(kind: str, have: int, top: int) -> list[int]:
     if kind == "*":
         return [n for n in range(2, min(top, 9) + 1) if 0 < have * n <= MOST]
     return [n for n in range(2, min(top, 12) + 1) if have and have % n == 0]
+
+
+OPERATIONS: dict[type, Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+
+
+def value_of(expression: str) -> Fraction | None:
+    """The value of an expression of whole numbers, ``+ - * /`` and parentheses; None: it is none, or has no value.
+
+    At most 200 characters and numbers of 9 digits are read.
+    """
+
+    def value(node: ast.expr) -> Fraction:
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
+            return OPERATIONS[type(node.op)](value(node.left), value(node.right))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -value(node.operand)
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return Fraction(node.value)
+        raise ValueError
+
+    if not re.fullmatch(r"[\d+*/() -]{1,200}", expression, re.ASCII) or re.search(r"\d{10}", expression):
+        return None
+    try:
+        return value(ast.parse(expression.strip(), mode="eval").body)
+    except (ValueError, SyntaxError, ZeroDivisionError, TypeError, RecursionError, MemoryError):
+        return None

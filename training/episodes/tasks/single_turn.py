@@ -1,0 +1,66 @@
+"""One problem, one answer: the standard task of reinforcement learning with verifiable rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..arena import Arena
+from ..data.problems import Problem, right
+from ..data.sources import Draw, draw_from
+from ..episode import SingleTurnEpisode
+from ..records import EpisodeRequest, Rollout
+from ..role import Role
+from ..rubric import RewardFn
+from .task import Task
+
+__all__ = ["ANSWER", "allowed", "groups", "is_right", "single_turn", "solving"]
+
+ANSWER = "Think step by step. End with one line: Answer: and your answer."
+"""What a role is told that answers in free words."""
+
+
+def allowed(problem: Problem) -> list[str] | None:
+    """The choices of a problem; None: any text."""
+    return problem["choices"] or None
+
+
+def is_right(rollout: Rollout, arena: object) -> dict[str, float]:
+    """1 for the role that answers if its last answer is right, else 0."""
+    step = rollout.steps[-1]
+    return {step.role_id: float(right(rollout.artifact, step.text))}
+
+
+def solving(
+    role: str = "Solver", *, free: bool = False, rubric: RewardFn | Sequence[RewardFn] = is_right
+) -> SingleTurnEpisode:
+    """An episode whose artifact is a problem that a role answers; ``free``: in any words, not by choice."""
+    return SingleTurnEpisode(role, lambda p: str(p["question"]), None if free else allowed, rubric)
+
+
+def groups(name: str, draw: Draw, batch: int, rollouts: int, rng: np.random.Generator) -> list[EpisodeRequest]:
+    """Requests of ``batch`` problems, each ``rollouts`` times, to be compared with each other."""
+    problems = [draw(rng) for _ in range(batch)]
+    return [EpisodeRequest(name, problem, group=k) for k, problem in enumerate(problems) for _ in range(rollouts)]
+
+
+def single_turn(
+    *, problems: str = "sums:9", batch: int = 8, rollouts: int = 8, free: bool = False, max_tokens: int = 256
+) -> Task:
+    """The role Solver answers problems; a right answer pays 1.
+
+    Args:
+        problems: see ``data.sources.draw_from``.
+        batch: problems of an update.
+        rollouts: answers to each problem, compared with each other.
+        free: the answer may be any text; otherwise problems with choices are answered by choice.
+        max_tokens: the longest free answer.
+    """
+    draw = draw_from(problems)
+
+    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
+        return groups("single_turn", draw, batch, rollouts, rng)
+
+    role = Role("Solver", ANSWER if free else "", max_tokens=max_tokens)
+    return Task("single_turn", (role,), {"single_turn": solving(free=free)}, source)

@@ -1,0 +1,70 @@
+"""A task: roles, episodes, and what an update plays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ....errors import UsageError
+from ..arena import Arena, Playable, Source
+from ..role import Role
+from ..store import ArtifactStore
+
+__all__ = ["Task"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to train on. ``a + b`` is a task whose updates play those of both; equal roles are shared.
+
+    Attributes:
+        name: of the task.
+        roles: who takes part.
+        episodes: by the name of their type.
+        source: (arena, generator) -> the requests of an update.
+        stores: by name.
+    """
+
+    name: str
+    roles: tuple[Role, ...]
+    episodes: Mapping[str, Playable]
+    source: Source
+    stores: Mapping[str, ArtifactStore] = field(default_factory=dict)
+
+    def join(self, arena: Arena) -> None:
+        """Register roles, episodes and stores.
+
+        Raises:
+            UsageError: the arena has one of that name already.
+        """
+        for role in self.roles:
+            arena.add_role(role)
+        for name, episode in self.episodes.items():
+            arena.add_episode(name, episode)
+        for name, store in self.stores.items():
+            arena.add_store(name, store)
+
+    def __add__(self, other: Task) -> Task:
+        """Both tasks in one.
+
+        Raises:
+            UsageError: they have different roles, episodes or stores of the same name.
+        """
+        roles = {role.id: role for role in self.roles}
+        for kind, mine, theirs in (
+            ("role", roles, {role.id: role for role in other.roles}),
+            ("episode", self.episodes, other.episodes),
+            ("store", self.stores, other.stores),
+        ):
+            for name in theirs:
+                if name in mine and mine[name] != theirs[name]:
+                    raise UsageError(
+                        f"{self.name} and {other.name} have different {kind}s {name!r}; such tasks can't be mixed."
+                    )
+        return Task(
+            f"{self.name}+{other.name}",
+            tuple((roles | {role.id: role for role in other.roles}).values()),
+            {**self.episodes, **other.episodes},
+            lambda arena, rng: [*self.source(arena, rng), *other.source(arena, rng)],
+            {**self.stores, **other.stores},
+        )
