@@ -200,7 +200,8 @@ def _in_run(file: str, path: Path) -> Any:
     with _beside(file, path) as folder:
         run = Run.reopen(folder)
         run.cut_metrics(5)
-        plot_curves(run.metrics(), folder / "curves.png")
+        if file == "metrics.jsonl":
+            plot_curves(run.metrics(), folder / "curves.png")
         run.elapsed()
         run.model()
         run.load()

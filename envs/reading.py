@@ -11,6 +11,7 @@ import json
 import os
 import stat
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from .plain import limit
 
 __all__ = [
     "FILE",
+    "LINE",
     "UNPACKED",
     "inflated",
+    "lines_of",
     "parsed",
     "read_bytes",
     "read_text",
@@ -32,6 +35,9 @@ FILE = 64 << 20
 
 UNPACKED = 16 << 20
 """Most bytes that compressed data may unpack to, in one file: 160,000 ticks of 100 players."""
+
+LINE = 16 << 20
+"""Most bytes of a line, in a file that is read line by line and may be of any length."""
 
 DEPTH = 50
 """Most levels of nested lists and mappings."""
@@ -60,6 +66,22 @@ def read_bytes(path: str | os.PathLike[str], most: int = FILE) -> bytes:
 def read_text(path: str | os.PathLike[str], most: int = FILE) -> str:
     """A whole file in UTF-8; raises also UnicodeDecodeError, else as ``read_bytes``."""
     return read_bytes(path, most).decode("utf-8")
+
+
+def lines_of(path: str | os.PathLike[str], at: int = 0) -> Iterator[bytes]:
+    """The lines of a file from byte ``at`` on, with their ends.
+
+    Raises:
+        OSError: it can't be opened, or is a folder.
+        UsageError: a line is longer than ``limit(LINE)`` bytes.
+    """
+    allowed = limit(LINE)
+    with Path(path).open("rb") as file:
+        file.seek(at)
+        while line := file.readline(allowed + 1):
+            if len(line) > allowed:
+                raise UsageError(f"a line is longer than {_told(allowed)}")
+            yield line
 
 
 def inflated(data: bytes, most: int = UNPACKED) -> bytes:

@@ -25,14 +25,8 @@ def corpus(tmp_path_factory) -> Path:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is bounded by setrlimit and /proc")
-@pytest.mark.parametrize(
-    "readers",
-    [
-        pytest.param(("saved game of a board", "SGF"), id="a few", marks=pytest.mark.slow),
-        pytest.param(GAMES, id="games", marks=pytest.mark.slow),
-        pytest.param(RUNS, id="runs", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("readers", [pytest.param(GAMES, id="games"), pytest.param(RUNS, id="runs")])
 def test_no_reader_fails_in_another_way(corpus, readers) -> None:
     command = [sys.executable, str(HERE / "opened.py"), str(corpus), "500", "5", *readers]
     bounds = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "COTERIE_LIMITS": "1"}

@@ -15,7 +15,7 @@ before it is used. Only one process at a time trains in a folder; however it end
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import errno
 import json
 import os
 import re
@@ -32,9 +32,9 @@ from ...agents.sums import check_finite, check_sums, file_sum, write_sums
 from ...envs.reading import parsed, read_text
 from ...errors import CoterieError, RunError
 from .config import AnyConfig, from_tagged, read_config, save_config, to_dict, write_text
+from .metrics import Metrics
 
 LOCK = ".lock"
-_WAY_OUT = "Restore it, or remove it, which loses the run's curves and its time so far."
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
 __all__ = ["Run", "check_same", "fitting", "same_game", "saved_version"]
@@ -45,6 +45,7 @@ class Run:
 
     def __init__(self, folder: Path, config: AnyConfig) -> None:
         self.folder, self.config = folder, config
+        self._metrics = Metrics(folder / "metrics.jsonl")
 
     @classmethod
     def create(cls, folder: Path, config: AnyConfig) -> Run:
@@ -114,7 +115,7 @@ class Run:
 
     def _unwritable(self, error: OSError) -> RunError:
         where = f"{self.folder} can't be written: {error.strerror}"
-        return RunError(f"{where}. Free some space, or name another folder with --run.")
+        return RunError(f"{where}. {_mended(error)}, or name another folder with --run.")
 
     def write_config(self) -> None:
         """Write config.yaml; makes the folder if it doesn't exist.
@@ -131,63 +132,24 @@ class Run:
     # -- metrics
 
     def log(self, row: Mapping[str, Any]) -> None:
-        """Append one line to metrics.jsonl.
+        """Append one line to metrics.jsonl; raises RunError if the disk is full or the folder is gone."""
+        self._metrics.append(row)
 
-        Raises:
-            RunError: the disk is full or the folder is gone.
-        """
-        with self._metrics() as path, path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
+    def metrics(self) -> list[dict[str, Any]]:
+        """All complete lines of metrics.jsonl; raises RunError if it can't be read or holds something else."""
+        return self._metrics.rows()
 
-    @contextlib.contextmanager
-    def _metrics(self) -> Iterator[Path]:
-        try:
-            yield self.folder / "metrics.jsonl"
-        except OSError as error:
-            raise RunError(f"metrics.jsonl in {self.folder} can't be written: {error.strerror}.") from None
+    def looked(self) -> list[dict[str, Any]]:
+        """The rows of the last evaluation, from metrics.jsonl; empty without one."""
+        return self._metrics.looked()
 
     def elapsed(self) -> float:
         """Seconds spent on the run, from metrics.jsonl."""
         return max((float(row["elapsed"]) for row in self.metrics()), default=0.0)
 
-    def metrics(self) -> list[dict[str, Any]]:
-        """All complete lines of metrics.jsonl.
-
-        Raises:
-            RunError: it can't be read, or holds something else.
-        """
-        path = self.folder / "metrics.jsonl"
-        rows: list[dict[str, Any]] = []
-        try:
-            lines = read_text(path).splitlines() if path.exists() else []
-        except (OSError, ValueError) as error:
-            raise RunError(f"{path} can't be read: {error}. {_WAY_OUT}") from None
-        for number, line in enumerate(lines, 1):
-            try:
-                row = parsed(line)
-            except ValueError:
-                if number == len(lines):
-                    break  # killed while writing it
-                row = None
-            if not isinstance(row, dict) or not _is_row(row):
-                raise RunError(f"{path} is damaged: line {number} is not a line of metrics. {_WAY_OUT}")
-            rows.append(row)
-        return rows
-
-    def _metrics_sum(self, update: int) -> str:
-        """SHA-256 of the lines before ``update``."""
-        lines = (json.dumps(row) for row in self.metrics() if row["update"] < update)
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
     def cut_metrics(self, update: int) -> None:
-        """Remove the lines from ``update`` on, which the run will write again.
-
-        Raises:
-            RunError: metrics.jsonl can't be written.
-        """
-        rows = [row for row in self.metrics() if row["update"] < update]
-        with self._metrics() as path:
-            write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+        """Remove the lines from ``update`` on, which the run will write again; raises RunError if it can't."""
+        self._metrics.cut(update)
 
     # -- checkpoints
 
@@ -210,7 +172,7 @@ class Run:
             partial.mkdir(parents=True)
             for stem, data in tensors.items():
                 torch.save(data, partial / f"{stem}.pt")
-            whole = {"update": update, "config": to_dict(self.config), "metrics": self._metrics_sum(update), **state}
+            whole = {"update": update, "config": to_dict(self.config), "metrics": self._metrics.sum(update), **state}
             write_text(partial / "state.json", json.dumps(whole, indent=1))
             write_sums(partial, [path.name for path in partial.iterdir()])
             shutil.rmtree(final, ignore_errors=True)
@@ -226,7 +188,7 @@ class Run:
         """The error for something that could not be saved."""
         kept = self.checkpoints()
         rest = f"The checkpoint of update {kept[-1]} is kept." if kept else "There is no earlier checkpoint."
-        return RunError(f"{what} could not be written: {error}. {rest} Free some space, then --resume.")
+        return RunError(f"{what} could not be written: {error}. {rest} {_mended(error)}, then --resume.")
 
     def checkpoints(self) -> list[int]:
         """Updates of the existing checkpoints, ascending."""
@@ -269,7 +231,7 @@ class Run:
                 continue
             # Fields added after the checkpoint was written have their presets' values.
             check_same(config, self.config, f"checkpoint {folder}")
-            if state.get("metrics") not in (None, self._metrics_sum(update)):  # None: of an earlier release
+            if state.get("metrics") not in (None, self._metrics.sum(update)):  # None: of an earlier release
                 wrong.append(f"{self.folder / 'metrics.jsonl'}: lines before update {update} were changed or removed")
             return tensors, state, wrong
         if wrong:
@@ -294,6 +256,19 @@ class Run:
         return self.folder / "players" / name / f"v{update:06d}"
 
 
+def _mended(error: Exception) -> str:
+    """What to do about a file that can't be written, as the beginning of a sentence."""
+    ways = {
+        errno.EROFS: "Make its file system writable",
+        errno.EACCES: "Allow writing there",
+        errno.EPERM: "Allow writing there",
+        errno.ENOSPC: "Free some space",
+        errno.EDQUOT: "Free some space",
+    }
+    number = getattr(error, "errno", None)  # torch and safetensors don't say
+    return "Free some space" if number is None else ways.get(number, "Mend that")
+
+
 @contextlib.contextmanager
 def fitting(what: str) -> Iterator[None]:
     """Turn what goes wrong while a checkpoint is put in place into a RunError: it is sound but of another making."""
@@ -312,19 +287,6 @@ def _tensors(path: Path) -> Any:
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in file.infolist()):
             raise ValueError(f"{path.name} was not written by a run")
     return torch.load(path, weights_only=True)
-
-
-def _is_row(row: Mapping[str, Any]) -> bool:
-    """Whether a line of metrics.jsonl has what its readers need: numbers of update and seconds, rows of evaluations."""
-    looked = [row.get(name, []) for name in ("eval", "before")]
-    return (
-        all(isinstance(rows, list) and all(isinstance(e, dict) for e in rows) for rows in looked)
-        and type(row.get("update")) is int
-        and 0 <= row["update"] < 2**53
-        and type(row.get("elapsed")) in (int, float)
-        and 0 <= row["elapsed"] < 1e12
-        and isinstance(row.get("players", {}), dict)
-    )
 
 
 def same_game(one: str, other: str) -> bool:

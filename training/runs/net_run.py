@@ -162,13 +162,10 @@ def train_net(
         with watched(trainer, watcher) as show:
             reason = _loop(trainer, kept, show, notes)
             trainer.save()
-    rows = [row for row in kept.metrics() if "eval" in row]
     message = f"Done: {trainer.ppo.agent_steps / 1e6:.2f} M agent-steps. Evaluate it with: coterie eval {folder}"
     if reason == "interrupted":
         message = how_to_resume(kept, trainer.updates)
-    return Outcome(
-        reason, message, folder, trainer.updates, time.monotonic() - started, rows[-1]["eval"] if rows else []
-    )
+    return Outcome(reason, message, folder, trainer.updates, time.monotonic() - started, kept.looked())
 
 
 def _loop(trainer: NetTrainer, run: Run, show: Callable[[Mapping[str, Any]], None], notes: list[str]) -> str:

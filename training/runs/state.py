@@ -68,8 +68,7 @@ def save(trainer: Training) -> None:
         return
     from safetensors import SafetensorError
 
-    looked = [row["eval"] for row in run.metrics() if "eval" in row]
-    evaluation = looked[-1] if looked else []
+    evaluation = run.looked()
     for name in trainer.pool.live:
         folder = run.player_folder(name, trainer.updates)
         try:

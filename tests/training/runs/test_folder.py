@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 import shutil
 
 import pytest
@@ -87,19 +89,31 @@ def test_a_checkpoint_from_before_there_were_several_learners_goes_on_alike(smal
     assert torch.equal(weights(tmp_path / "run", 3), weights(tmp_path / "old", 3))
 
 
-def test_a_full_disk_at_the_adapter_is_told_like_any_other(small, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "way"),
+    [
+        (errno.ENOSPC, "Free some space"),
+        (errno.EROFS, "Make its file system writable"),
+        (errno.EACCES, "Allow writing there"),
+        (errno.EIO, "Mend that"),
+    ],
+)
+def test_what_cannot_be_written_is_told_with_a_way_out(small, tmp_path, monkeypatch, number, way):
     trainer = Trainer(small)
     from coterie.training.runs.folder import Run
 
     trainer.run = Run.create(tmp_path / "run", small)
     save(trainer)
 
-    def full(*args, **kwargs):
-        raise OSError(28, "No space left on device")
+    def refused(*args, **kwargs):
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(trainer.policy.bank, "save_peft", full)
-    with pytest.raises(RunError, match=r"No space left on device.*checkpoint of update 0 is kept"):
+    monkeypatch.setattr(trainer.policy.bank, "save_peft", refused)
+    with pytest.raises(RunError, match=rf"{os.strerror(number)}.*checkpoint of update 0 is kept. {way}, then --resume"):
         save(trainer)
+    monkeypatch.setattr("coterie.training.runs.folder.save_config", refused)
+    with pytest.raises(RunError, match=rf"{os.strerror(number)}. {way}, or name another folder"):
+        Run.create(tmp_path / "other", small)
 
 
 def test_a_base_model_under_another_name_goes_on_and_another_one_is_refused(small, mini, tmp_path):
