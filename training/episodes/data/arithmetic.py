@@ -13,7 +13,7 @@ import numpy as np
 
 from .problems import Problem, checked
 
-__all__ = ["MOST", "sums", "value_of", "word_problem"]
+__all__ = ["MOST", "additions", "read_expression", "sums", "value_of", "word_problem"]
 
 MOST = 99
 """The largest number that a word problem meets."""
@@ -29,6 +29,15 @@ def sums(level: int, rng: np.random.Generator) -> Problem:
         "choices": [str(k) for k in range(2 * level + 1)],
         "level": level,
     }
+
+
+def additions(level: int, rng: np.random.Generator) -> Problem:
+    """``3 + 4 + 2 =``: three numbers from 0 to ``level`` (1 to 33), with 3 ``level`` + 1 choices."""
+    checked(level, 33)
+    numbers = rng.integers(level + 1, size=3).tolist()
+    choices = [str(k) for k in range(3 * level + 1)]
+    asked = " + ".join(map(str, numbers))
+    return {"question": f"{asked} =", "answer": str(sum(numbers)), "choices": choices, "level": level}
 
 
 class Grade(NamedTuple):
@@ -54,9 +63,10 @@ STORIES = {
 
 
 def word_problem(level: int, rng: np.random.Generator) -> Problem:
-    """A short story about a number of things, of 1 (level 1) to 6 (level 10) steps; 100 choices."""
+    """A short story about a number of things, of 1 (level 1) to 6 (level 10) steps; 11 to 100 choices."""
     checked(level, 10)
     grade = GRADES[level - 1]
+    most = min(MOST, grade.top * (grade.steps + 1)) if set(grade.kinds) <= set("+-") else MOST
     who, what = (str(rng.choice(names)) for names in (NAMES, THINGS))
     have = int(rng.integers(1, grade.top + 1))
     story = [f"{who} has {have} {what}."]
@@ -71,7 +81,7 @@ def word_problem(level: int, rng: np.random.Generator) -> Problem:
     return {
         "question": f"{' '.join(story)} How many {what} does {who} have now?",
         "answer": str(have),
-        "choices": [str(k) for k in range(MOST + 1)],
+        "choices": [str(k) for k in range(most + 1)],
         "level": level,
     }
 
@@ -116,3 +126,13 @@ def value_of(expression: str) -> Fraction | None:
         return value(ast.parse(expression.strip(), mode="eval").body)
     except (ValueError, SyntaxError, ZeroDivisionError, TypeError, RecursionError, MemoryError):
         return None
+
+
+def read_expression(text: str) -> Problem | None:
+    """The problem that a text sets: its last expression that has a value; None: there is none."""
+    for line in reversed(text[-2000:].splitlines()):
+        found = re.search(r"[\d(][\d+*/() -]*[\d)]", line)
+        value = value_of(found[0]) if found else None
+        if found and value is not None and not found[0].strip().isdecimal():
+            return {"question": f"{found[0].strip()} =", "answer": str(value), "choices": [], "level": 0}
+    return None

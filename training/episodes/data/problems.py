@@ -13,7 +13,7 @@ from typing import TypedDict
 
 from ....errors import UsageError
 
-__all__ = ["Problem", "checked", "number", "read_answer", "right"]
+__all__ = ["Problem", "checked", "is_marked", "number", "read_answer", "right"]
 
 
 class Problem(TypedDict):
@@ -55,14 +55,7 @@ NUMBER = re.compile(
 def read_answer(text: str) -> str:
     """The answer that a text gives, as the module's docstring says; without spaces around it and the full stop."""
     text = text[-LONGEST:]
-    ends = {
-        "tag": max((m.end() for m in TAG.finditer(text)), default=-1),
-        "boxed": text.rfind(r"\boxed{"),
-        "hashes": text.rfind("####"),
-        "said": max((m.end() for m in SAID.finditer(text)), default=-1),
-    }
-    last = max(ends, key=lambda mark: ends[mark])
-    at = ends[last]
+    last, at = _mark(text)
     if at < 0:
         found = text.rstrip().rpartition("\n")[2]
     elif last == "tag":
@@ -72,6 +65,22 @@ def read_answer(text: str) -> str:
     else:
         found = text[at + 4 * (last == "hashes") :].lstrip().partition("\n")[0]
     return found.strip().removesuffix(".").strip("*").strip()
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text marks its answer as one."""
+    return _mark(text[-LONGEST:])[1] >= 0
+
+
+def _mark(text: str) -> tuple[str, int]:
+    """The last mark of an answer, and where it is; -1: there is none."""
+    ends = {
+        "tag": max((m.end() for m in TAG.finditer(text)), default=-1),
+        "boxed": text.rfind(r"\boxed{"),
+        "hashes": text.rfind("####"),
+        "said": max((m.end() for m in SAID.finditer(text)), default=-1),
+    }
+    return max(ends.items(), key=lambda mark: mark[1])
 
 
 def _braced(text: str) -> str:

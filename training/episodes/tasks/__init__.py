@@ -18,7 +18,15 @@ __all__ = ["TASKS", "Task", "make_task", "task_factory"]
 
 TASKS: dict[str, str] = {
     "single_turn": "single_turn:single_turn",
+    "dataset_rl": "dataset_rl:dataset_rl",
     "proposer_solver": "proposer_solver:proposer_solver",
+    "refine_loop": "refine_loop:refine_loop",
+    "collaborative": "collaborative:collaborative",
+    "heavy_agent": "heavy_agent:heavy_agent",
+    "ensemble": "ensemble:ensemble",
+    "self_distillation": "self_distillation:self_distillation",
+    "amplification": "amplification:amplification",
+    "code_generation": "code_generation:code_generation",
 }
 
 

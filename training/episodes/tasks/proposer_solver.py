@@ -9,14 +9,13 @@ The proposals of an update are compared with each other, the answers with those 
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 
 from ....errors import UnknownName, UsageError
 from ..arena import Arena
-from ..data.arithmetic import value_of
+from ..data.arithmetic import read_expression
 from ..data.problems import Problem
 from ..data.sources import KINDS
 from ..episode import Episode
@@ -76,7 +75,7 @@ class ProposerEpisode(Episode):
             problem: Problem | None = KINDS[self.kind](response.chosen + 1, state.rng)
         else:
             response = await self.call_model("Proposer", "Your problem:", arena)
-            problem = read_proposal(response.text)
+            problem = read_expression(response.text)
         state.data["problem"] = problem
         if problem is not None:
             state.child_results = await arena.generate_rollouts([EpisodeRequest(self.solve, problem)] * self.rollouts)
@@ -93,16 +92,6 @@ class ProposerEpisode(Episode):
             "level": problem["level"] if problem else 0,
             "pass_rate": float(np.mean(wins)) if problem else None,
         }
-
-
-def read_proposal(text: str) -> Problem | None:
-    """The problem that a proposer wrote: the last expression in its text that has a value; None: there is none."""
-    for line in reversed(text[-2000:].splitlines()):
-        found = re.search(r"[\d(][\d+*/() -]*[\d)]", line)
-        value = value_of(found[0]) if found else None
-        if found and value is not None and not found[0].strip().isdecimal():
-            return {"question": f"{found[0].strip()} =", "answer": str(value), "choices": [], "level": 0}
-    return None
 
 
 def proposer_solver(

