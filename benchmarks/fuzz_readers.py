@@ -104,6 +104,19 @@ def _positions(path: Path) -> Any:
     return read_positions(game, find_curriculum(game, f"fen={path}"), path)
 
 
+def _problems(path: Path) -> Any:
+    from ..training.episodes.data.problems import right
+    from ..training.episodes.data.tables import read_problems
+
+    return [right(problem, problem["answer"]) for problem in read_problems(str(path))]
+
+
+def _schedule(path: Path) -> Any:
+    from ..training.episodes.schedule import parse_schedule
+
+    return str(parse_schedule(path.read_bytes().decode("utf-8", "replace")).draw(np.random.default_rng(0)))
+
+
 def _zipped(text: str) -> bytes:
     import gzip
 
@@ -269,6 +282,9 @@ def _readers() -> Iterator[Reader]:
     yield Reader("PGN", ".pgn", _pgn, _PGN.encode)
     yield Reader("curriculum", ".txt", _positions, f"{_FEN}\n# told\n{_FEN}\n".encode)
     yield Reader("zipped curriculum", ".txt.gz", _positions, part(_zipped, f"{_FEN}\n"))
+    yield Reader("problems in JSONL", ".jsonl", _problems, b'{"question": "1 + 1?", "answer": "#### 2"}'.strip)
+    yield Reader("problems in CSV", ".csv", _problems, b'question,answer\n"1 + 1?",2\n'.strip)
+    yield Reader("schedule", ".txt", _schedule, b"A -> B -> (A/B & C)*(2..5)".strip)
     yield Reader("configuration of a world", ".yaml", _world, _WORLD.encode)
     yield Reader("pedigree", ".yaml", _pedigree, _PEDIGREE.encode)
     yield Reader("configuration of a run", ".yaml", _run_config, b"game: tictactoe\nrollout:\n  games: 16\n".strip)

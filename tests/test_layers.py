@@ -38,7 +38,7 @@ BELOW = (
         "envs.stepping",
         "envs.typed",
     ),
-    *("envs.replay.packing", "envs.replay.sgf", "envs.words.core"),
+    *("envs.replay.packing", "envs.replay.sgf", "envs.words.core", "envs.words.vocabulary"),
 )
 """What games may import, beside themselves."""
 
