@@ -16,7 +16,6 @@ import numpy as np
 from ....errors import UnknownName, UsageError
 from ..arena import Arena
 from ..data.arithmetic import read_expression
-from ..data.problems import Problem
 from ..data.sources import KINDS
 from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState, Rollout
@@ -53,14 +52,16 @@ class ProposerEpisode(Episode):
     Args:
         kind: of problems, of ``data.sources.KINDS``; the proposer chooses the level. Empty: it writes an expression.
         levels: it chooses from 1 to this.
-        rollouts: answers to each problem.
+        rollouts: answers to each proposal.
+        fresh: every solver gets a problem of its own of the level; otherwise all get the same.
         extremes: see ``goldilocks``.
         solve: the type of the solvers' episodes.
     """
 
-    def __init__(self, kind: str, levels: int, rollouts: int, extremes: bool, solve: str) -> None:
+    def __init__(self, kind: str, levels: int, rollouts: int, fresh: bool, extremes: bool, solve: str) -> None:
         super().__init__(self.reward)
-        self.kind, self.levels, self.rollouts, self.extremes, self.solve = kind, levels, rollouts, extremes, solve
+        self.kind, self.levels, self.rollouts, self.solve = kind, levels, rollouts, solve
+        self.fresh, self.extremes = fresh, extremes
 
     def reward(self, rollout: Rollout, arena: object) -> dict[str, float]:
         """The Goldilocks reward, or -1 for an invalid proposal."""
@@ -72,17 +73,18 @@ class ProposerEpisode(Episode):
         if self.kind:
             names = [f"level {k}" for k in range(1, self.levels + 1)]
             response = await self.call_model("Proposer", "Choose a level.", arena, choices=names)
-            problem: Problem | None = KINDS[self.kind](response.chosen + 1, state.rng)
+            made = [KINDS[self.kind](response.chosen + 1, state.rng) for _ in range(self.rollouts if self.fresh else 1)]
         else:
             response = await self.call_model("Proposer", "Your problem:", arena)
-            problem = read_expression(response.text)
-        state.data["problem"] = problem
-        if problem is not None:
-            state.child_results = await arena.generate_rollouts([EpisodeRequest(self.solve, problem)] * self.rollouts)
+            read = read_expression(response.text)
+            made = [read] if read else []
+        state.data["problem"] = made[0] if made else None
+        given = [made[k % len(made)] for k in range(self.rollouts if made else 0)]
+        state.child_results = await arena.generate_rollouts([EpisodeRequest(self.solve, problem) for problem in given])
         return state
 
     def get_extras(self, state: EpisodeState) -> dict[str, Any]:
-        """``pass_rate`` (None: an invalid proposal), ``level`` (0: free) and the ``problem``."""
+        """``pass_rate`` (None: an invalid proposal), ``level`` (0: free) and the (first) ``problem``."""
         problem = state.data["problem"]
         wins = [child.rewards["Solver"] > 0 for child in state.child_results if not child.error]
         if problem is not None and not wins:
@@ -100,6 +102,7 @@ def proposer_solver(
     levels: int = 12,
     batch: int = 16,
     n_solver_rollouts: int = 8,
+    fresh: bool = False,
     extremes: bool = False,
     shared: bool = False,
     max_tokens: int = 256,
@@ -111,7 +114,9 @@ def proposer_solver(
             ``free``: the proposer writes an expression, and the solver answers in words.
         levels: the highest level to choose.
         batch: proposals of an update.
-        n_solver_rollouts: answers to each problem.
+        n_solver_rollouts: answers to each proposal.
+        fresh: every answer is to a problem of its own, so that the pass rate is that of the level; otherwise all are to
+            the same problem, which a solver who is sure of itself always or never solves.
         extremes: problems that everybody or nobody solves pay the proposer -0.5, not 0.
         shared: both roles have one adapter, not two.
         max_tokens: the longest free answer.
@@ -132,7 +137,7 @@ def proposer_solver(
         Role("Solver", ANSWER if free else "", max_tokens=max_tokens, player=player),
     )
     episodes = {
-        "propose": ProposerEpisode("" if free else kind, levels, n_solver_rollouts, extremes, "solve"),
+        "propose": ProposerEpisode("" if free else kind, levels, n_solver_rollouts, fresh, extremes, "solve"),
         "solve": solving(free=free),
     }
     return Task("proposer_solver", roles, episodes, lambda arena, rng: [EpisodeRequest("propose")] * batch)

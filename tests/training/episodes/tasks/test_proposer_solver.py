@@ -64,6 +64,15 @@ def test_everybody_and_nobody():
     assert {r.rewards["Proposer"] for r in results} == {-0.5}
 
 
+def test_every_solver_may_get_a_problem_of_its_own():
+    _, results = played(MockEngine(lambda ask: 4), batch=3, fresh=True)
+    for root in results:
+        asked = [child.rollout.artifact for child in root.children]
+        assert len({p["question"] for p in asked}) > 1
+        assert {p["level"] for p in asked} == {5}
+        assert root.rollout.extras["pass_rate"] == np.mean([p["answer"] == "4" for p in asked])
+
+
 def writes(text):
     return lambda ask: list(text.encode()) if b"Your problem" in bytes(ask.context.ids) else list(b"so Answer: 49")
 
