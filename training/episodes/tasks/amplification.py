@@ -16,6 +16,7 @@ Source: Christiano, Shlegeris and Amodei 2018, Supervising strong learners by am
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import Any
 
@@ -32,7 +33,7 @@ from .person import HumanEpisode, Person, at_the_terminal
 from .single_turn import ANSWER, allowed, solving
 from .task import Task
 
-__all__ = ["AmplifyEpisode", "amplification"]
+__all__ = ["AmplifyEpisode", "amplification", "amplified_by"]
 
 SPLIT = "Write up to three smaller questions whose answers help with this one, one a line:\n"
 
@@ -90,9 +91,8 @@ def amplification(
     batch: int = 4,
     free: bool = False,
     max_tokens: int = 256,
-    person: Person | None = None,
 ) -> Task:
-    """The role Assistant learns from itself with notes and a person.
+    """The role Assistant learns from itself with notes and the person at the terminal.
 
     Args:
         level: sums of three numbers from 0 to this.
@@ -100,7 +100,6 @@ def amplification(
         batch: questions of an update; each needs one rating.
         free: the assistant splits the question and answers in its own words; otherwise by choice.
         max_tokens: the longest free answer.
-        person: rates what was worked out; None: the person at the terminal.
 
     Raises:
         UsageError: no such level.
@@ -113,7 +112,13 @@ def amplification(
     episodes = {
         "amplify": AmplifyEpisode(samples, free=free),
         "answer": solving("Assistant", free=free, rubric=()),
-        "human": HumanEpisode(person or at_the_terminal),
+        "human": HumanEpisode(at_the_terminal),
     }
     role = Role("Assistant", ANSWER if free else "", max_tokens=max_tokens)
     return Task("amplification", (role,), episodes, source)
+
+
+def amplified_by(person: Person, **options: Any) -> Task:
+    """``amplification`` with another person than the one at the terminal, such as a function in a test."""
+    task = amplification(**options)
+    return dataclasses.replace(task, episodes={**task.episodes, "human": HumanEpisode(person)})

@@ -24,7 +24,7 @@ def play() -> Callable:
             return candidates.index(text) if candidates else list(text.encode())
 
         arena = Arena(MockEngine(found if answer else None), seed=1)
-        task = make_task(name, **options)
+        task = make_task(name, **options) if isinstance(name, str) else name
         task.join(arena)
         results = arena.play(task.source(arena, np.random.default_rng(0)))
         if not failing:

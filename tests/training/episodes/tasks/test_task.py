@@ -13,13 +13,14 @@ from coterie.training.episodes import Arena
 from coterie.training.episodes.data.sources import draw_from
 from coterie.training.episodes.sandbox import isolation
 from coterie.training.episodes.tasks import TASKS, Task, make_task
+from coterie.training.episodes.tasks.amplification import amplified_by
 
 
 def made(name):
     """A task with its defaults; a person who likes everything a little."""
     if name == "code_generation" and isolation():
         pytest.skip(isolation())
-    return make_task(name, person=lambda work: 4) if name == "amplification" else make_task(name)
+    return amplified_by(lambda work: 4) if name == "amplification" else make_task(name)
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -11,6 +11,7 @@ from coterie.errors import PlayerLeft, UsageError
 from coterie.training.episodes.data.functions import puzzle
 from coterie.training.episodes.sandbox import isolation
 from coterie.training.episodes.tasks import make_task
+from coterie.training.episodes.tasks.amplification import amplified_by
 from coterie.training.episodes.tasks.code_generation import read_code
 from coterie.training.episodes.tasks.person import at_the_terminal
 
@@ -203,7 +204,7 @@ def test_the_amplified_answer_teaches_as_far_as_the_person_approves(play):
     def helped(who, prompt, choices):
         return total(prompt) if "\n" in prompt or prompt.count("+") == 1 else choices[0]
 
-    arena, results = play("amplification", helped, batch=3, samples=2, level=9, person=person)
+    arena, results = play(amplified_by(person, batch=3, samples=2, level=9), helped)
     for r, work in zip(results, shown, strict=True):
         a, b, c = map(int, re.findall(r"\d+", r.rollout.artifact["question"]))
         assert work == f"{a} + {b} = {a + b}\n{a} + {b} + {c} = {a + b + c}"
@@ -218,10 +219,10 @@ def test_a_person_may_take_time_or_fail(play):
     async def person(work):
         return 5
 
-    _, results = play("amplification", None, batch=1, person=person)
+    _, results = play(amplified_by(person, batch=1))
     assert results[0].rewards == {"Assistant": 1}
     for bad in (lambda work: 6, lambda work: "yes", lambda work: 1 / 0):
-        _, results = play("amplification", None, failing=True, batch=2, person=bad)
+        _, results = play(amplified_by(bad, batch=2), failing=True)
         assert all("There is no rating" in r.error for r in results)
 
 
@@ -230,7 +231,7 @@ def test_the_assistant_splits_questions_itself(play):
         return "What is 1 + 1?\n\nAnd 2 + 2?" if "smaller questions" in prompt else "Answer: 4"
 
     shown = []
-    play("amplification", split, batch=1, free=True, person=lambda work: shown.append(work) or 3)
+    play(amplified_by(lambda work: shown.append(work) or 3, batch=1, free=True), split)
     assert shown[0].startswith("What is 1 + 1? 4\nAnd 2 + 2? 4\n")
 
 
