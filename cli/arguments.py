@@ -16,7 +16,7 @@ import tyro
 from ..envs.arguments import wanted, with_preset
 from ..errors import UsageError, did_you_mean
 
-__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "parse", "train_arguments", "wanted", "with_preset"]
+__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "TrainTask", "parse", "train_arguments", "wanted", "with_preset"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,8 @@ class Train:
     """Train a model by playing a game: a language model, or with --policy net a small net.
 
     Attributes:
-        game: the game to learn; `coterie envs` lists them. Not needed with --config, or with --run and --resume.
+        game: the game to learn; `coterie envs` lists them. Not needed with --config, or with --run and --resume. It may
+            also be a task for several roles ({tasks}); `coterie train TASK --help` lists its flags.
         config: a YAML file of fields that differ from the game's preset, such as a run's config.yaml.
         run: the run's folder; runs/GAME-TIME by default.
         resume: continue the run in --run, or the newest run of this game.
@@ -105,6 +106,26 @@ class Train:
     run: Path | None = None
     resume: bool = False
     preset: str = ""
+    report_to: Literal["tensorboard", "wandb", "none"] = "tensorboard"
+
+
+@dataclass(frozen=True)
+class TrainTask:
+    """Train the roles of a task.
+
+    Attributes:
+        task: the task; several joined by + are mixed. Not needed with --config, or with --run and --resume.
+            --num-steps, --batch-size and --model-path mean --updates, --batch and --model.
+        config: a YAML file of fields that differ from the task's defaults, such as a run's config.yaml.
+        run: the run's folder; runs/TASK-TIME by default.
+        resume: continue the run in --run, or the newest run of this task.
+        report_to: where metrics go besides metrics.jsonl: tensorboard (files in the run's folder), wandb or none.
+    """
+
+    task: tyro.conf.Positional[str] = ""
+    config: Path | None = None
+    run: Path | None = None
+    resume: bool = False
     report_to: Literal["tensorboard", "wandb", "none"] = "tensorboard"
 
 
@@ -170,13 +191,18 @@ class Bench:
 @cache
 def train_arguments(config: Any) -> Any:
     """``Train`` with the fields of a configuration (``TrainConfig`` or ``NetConfig``) added to its own."""
+    from ..training.episodes.tasks import TASKS
+
     own, more = get_type_hints(Train, include_extras=True), get_type_hints(config)
     fields: list[Any] = [(f.name, own[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)]
     fields += [(f.name, more[f.name]) for f in dataclasses.fields(config) if f.name != "game"]
     made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
     told = (config.__doc__ or "").partition("Attributes:\n")[2].splitlines()
     made.__doc__ = "\n".join(
-        [(Train.__doc__ or "").rstrip(), *(line for line in told if not line.strip().startswith("game:"))]
+        [
+            (Train.__doc__ or "").replace("{tasks}", ", ".join(TASKS)).rstrip(),
+            *(line for line in told if not line.strip().startswith("game:")),
+        ]
     )
     return made
 

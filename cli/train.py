@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..envs.arguments import with_preset
-from ..envs.registry import spec
-from ..errors import RunError, UsageError
+from ..envs.registry import list_envs, spec
+from ..errors import RunError, UnknownName, UsageError
 from ..training.runs.config import AnyConfig, NetConfig, TrainConfig, new_folder, newest_folder, preset, read_config
 from ..training.runs.presets import is_large
+from . import train_task
 from .arguments import parse, train_arguments
+from .train_task import of_task
 
 __all__ = ["run"]
 
@@ -25,6 +27,8 @@ def run(words: list[str]) -> int:
     Raises:
         CoterieError: a bad argument, setting or folder.
     """
+    if of_task(words):
+        return train_task.run(words)
     said, words = _taken(words, "policy")
     policy = said.policy
     if policy is not None and policy not in POLICIES:
@@ -35,7 +39,7 @@ def run(words: list[str]) -> int:
     said, _ = _taken(words, "run", "config")
     resume, run, file = "--resume" in words, said.run, said.config
     if resume or file:
-        folder = Path(run) if run else newest_folder(named) if resume else None
+        folder = Path(run) if run else newest_folder(spec(named).name if named else "") if resume else None
         source = folder / "config.yaml" if resume and folder else Path(file or "")
         if resume and not source.is_file():
             raise RunError(f"There is no run in {folder} (no config.yaml); leave out --resume to start one there.")
@@ -75,6 +79,7 @@ def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:
     if isinstance(config, NetConfig):
         outcome = train_net(config, folder, resume=resume, watcher=watcher)
     else:
+        assert isinstance(config, TrainConfig)  # tasks have a command of their own
         outcome = train_llm(config, folder, resume=resume, watcher=watcher)
     print(outcome.message)
     return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
@@ -86,7 +91,12 @@ def _start(policy: str | None, game: str) -> AnyConfig:
     Raises:
         UnknownName: no such game.
     """
-    spec(game)
+    try:
+        spec(game)
+    except UnknownName:
+        from ..training.episodes.tasks import TASKS
+
+        raise UnknownName("game or task", game, [*(id.rpartition("-v")[0] for id in list_envs()), *TASKS]) from None
     return NetConfig.preset(game) if policy == "net" else preset(game)
 
 

@@ -67,7 +67,11 @@ class MockEngine:
         if not isinstance(chosen, int) or not 0 <= chosen < len(candidates):
             raise UsageError(f"The mock answered {chosen!r}, which is no index of {len(candidates)} candidates.")
         shares = np.full(len(candidates), -math.log(len(candidates)))
-        return Answer(candidates[chosen], (float(shares[chosen]),), chosen, model="mock", distribution=shares)
+        logprobs, version = (float(shares[chosen]),), self._version(ask)
+        return Answer(candidates[chosen], logprobs, chosen, version=version, model="mock", distribution=shares)
+
+    def _version(self, ask: Ask) -> int:
+        return self.players.get(ask.player or "", 0)
 
     def _free(self, ask: Ask, form: Free) -> Answer:
         if self._answer is not None:
@@ -78,7 +82,8 @@ class MockEngine:
         end = next((t + 1 for t, token in enumerate(said[: form.max_tokens]) if token in form.stop), form.max_tokens)
         ids = said[:end]
         stop = "stop" if ids and ids[-1] in form.stop else "length"
-        return Answer(ids, (-math.log(self._vocabulary),) * len(ids), stop=stop, model="mock")
+        logprobs = (-math.log(self._vocabulary),) * len(ids)
+        return Answer(ids, logprobs, stop=stop, version=self._version(ask), model="mock")
 
     def score(self, data: Sequence[Datum]) -> list[Scored]:
         """The log-probs that the decisions already have."""

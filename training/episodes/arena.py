@@ -7,10 +7,12 @@ episode's place in the tree determines its seeds, so the same seed gives the sam
 from __future__ import annotations
 
 import asyncio
+import copy
 import math
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,6 +24,8 @@ from ...agents.engines.protocol import Engine
 from ...agents.llm.chat import Chat, Style, candidates, check_messages
 from ...agents.seeds import Seed, stream
 from ...errors import CoterieError, UnknownName, UsageError
+from ..runs.config import LossConfig, OptimizerConfig
+from ..runs.task_config import LimitsConfig
 from .credit import CreditAssigner, Credited, GRPOCredit
 from .node import HERE, Node
 from .records import (
@@ -38,13 +42,19 @@ from .role import Role
 from .rubric import Rubric
 from .store import ArtifactStore
 
-__all__ = ["Arena", "Playable", "Prompt", "Source"]
+if TYPE_CHECKING:
+    from .learning import Learning
+
+__all__ = ["Arena", "Metrics", "Playable", "Prompt", "Source"]
 
 Prompt: TypeAlias = str | Messages
 """A text (said by the user), or messages."""
 
 Source: TypeAlias = Callable[["Arena", np.random.Generator], Sequence[EpisodeRequest]]
 """(arena, generator) -> the requests of an update; all randomness comes from the generator."""
+
+Metrics: TypeAlias = Callable[[Sequence[GenerateResult]], Mapping[str, float]]
+"""(the trees of an update) -> its figures by name."""
 
 _RNG = 1 << 62
 """The counter of an episode's generator, far above those of its questions."""
@@ -92,9 +102,14 @@ class Arena:
         concurrency: how many episodes run at once; one that waits for others doesn't count.
         timeout: seconds that an episode may take, its children included.
         style: how messages become prompts, see ``Chat``.
+        source: what an update plays.
+        loss, optimizer: how players learn; None: the defaults of runs.
+        limits: when a player is broken.
 
     Attributes:
         roles, episodes, stores, models: by name. updates: finished updates.
+        metrics: (results) -> figures of an update, added to its line under ``task``.
+        results: the trees of the last update.
     """
 
     def __init__(
@@ -106,11 +121,19 @@ class Arena:
         concurrency: int = 64,
         timeout: float = 600.0,
         style: Style | None = None,
+        source: Source | None = None,
+        loss: LossConfig | None = None,
+        optimizer: OptimizerConfig | None = None,
+        limits: LimitsConfig | None = None,
     ) -> None:
         if concurrency < 1 or not timeout > 0:
             raise UsageError(f"concurrency is {concurrency} and timeout {timeout}: both must be above 0.")
         self.seed, self.credit, self.timeout = seed, credit or GRPOCredit(), timeout
-        self.concurrency = concurrency
+        self.concurrency, self.source, self.style = concurrency, source, style
+        self.metrics: Metrics | None = None
+        self.results: list[GenerateResult] = []
+        self._how = loss or LossConfig(), optimizer or OptimizerConfig(), limits or LimitsConfig()
+        self._learning: dict[str, Learning] | None = None
         self.models = {"": Model(policy, style)}
         self.roles: dict[str, Role] = {}
         self.episodes: dict[str, Playable] = {}
@@ -383,6 +406,105 @@ class Arena:
             if self.roles[step.role_id].trainable
             for datum in step.data
         ]
+
+    @property
+    def learning(self) -> dict[str, Learning]:
+        """What trains the players, by model; complete once all roles have been added."""
+        from .learning import Learning  # torch
+
+        if self._learning is None:
+            self._learning = {}
+            for name, model in self.models.items():
+                roles = [role for role in self.roles.values() if role.model == name]
+                if any(role.trainable for role in roles):
+                    self._learning[name] = Learning(model.engine, roles, *self._how, self.seed)
+        return self._learning
+
+    def step(self, requests: Sequence[EpisodeRequest] | None = None) -> dict[str, Any]:
+        """One update: play, assign credit, train all players in one learner step per model.
+
+        Args:
+            requests: the roots; None: those of the ``source``.
+
+        Returns:
+            Its figures, a line for metrics.jsonl.
+
+        Raises:
+            UnknownName: an episode named a role, an episode type or a model that doesn't exist.
+            UsageError: no requests; siblings with different roles (``GRPOCredit``).
+            CollapseError: the only learner broke.
+        """
+        from .learning import summary  # torch
+
+        update, started = self.updates, time.perf_counter()
+        if requests is None:
+            if self.source is None:
+                raise UsageError("There is nothing to play: give step() requests, or the arena a source of them.")
+            requests = self.source(self, np.random.default_rng([self.seed, update]))
+        learning, asked = self.learning, {name: len(model.batcher.sizes) for name, model in self.models.items()}
+        results = asyncio.run(self._roots(requests, 0))
+        played = time.perf_counter()
+        credited = self.assign(results)
+        records = self.build_training_batch(results)
+        stats: dict[str, dict[str, float]] = {}
+        for name, learns in learning.items():
+            stats |= learns.step([r for r in records if self.roles[r.role_id].model == name], update)
+        calls = [size for name, model in self.models.items() for size in model.batcher.sizes[asked[name] :]]
+        seconds = played - started, time.perf_counter() - played
+        row, players = summary(results, records, self.roles, credited, stats, calls, seconds)
+        row = {"update": update, **row}
+        if self.metrics is not None:
+            row["task"] |= {name: float(value) for name, value in self.metrics(results).items()}
+        for learns in learning.values():
+            own = {name: players[name] for name in learns.live if name in players}
+            found = learns.health.look_after(update, own, learns.learner.broken)
+            notes = [*row.get("notes", ()), *found.get("notes", ())]
+            row |= found | ({"notes": notes} if notes else {})
+            row |= {"players": players} if len(players) > 1 else {}
+        self.results, self.updates, self._calls = results, update + 1, 0
+        return row
+
+    def run(self, num_steps: int, requests: Sequence[EpisodeRequest] | None = None) -> list[dict[str, Any]]:
+        """Several updates, in memory; returns their figures. ``episodes.run.train_task`` keeps a folder."""
+        return [self.step(requests) for _ in range(num_steps)]
+
+    def later(self, action: Callable[[], None]) -> None:
+        """Do something after the update, in the order of the tree, unless this episode fails; outside of one: now."""
+        node = self._here()
+        if node is None:
+            action()
+        else:
+            node.later.append(action)
+
+    def taken(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Copies of all that the next update depends on: tensors by name, and plain data."""
+        tensors = {
+            f"{name}.{stem}" if name else stem: data
+            for name in self.learning
+            for stem, data in self.models[name].engine.state_dict().items()
+        }
+        models = {name: model.engine.describe() for name, model in self.models.items()}
+        state = {
+            "update": self.updates,
+            "credit": self.credit.state_dict(),
+            "stores": {name: store.state_dict() for name, store in self.stores.items()},
+            "learning": {name: learns.state_dict() for name, learns in self.learning.items()},
+            "model": {"id": models[""].model, "hash": models[""].hash},
+            "models": {name: told.hash for name, told in models.items()},
+        }
+        return tensors, copy.deepcopy(state)
+
+    def put_back(self, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        """Restore what ``taken`` returned."""
+        for name, learns in self.learning.items():
+            start = f"{name}." if name else ""
+            own = {stem.removeprefix(start): data for stem, data in tensors.items() if stem.startswith(start)}
+            self.models[name].engine.load_state_dict(own)
+            learns.load_state_dict(state["learning"][name])
+        self.credit.load_state_dict(state["credit"])
+        for name, store in self.stores.items():
+            store.load_state_dict(state["stores"][name])
+        self.updates, self._calls = int(state["update"]), 0
 
 
 def _new(kind: str, name: str, known: Mapping[str, object]) -> None:

@@ -8,14 +8,50 @@ neither count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ...agents.engines.protocol import Players
 from ...errors import CollapseError
-from ..runs.config import BudgetConfig
-from .pool import Pool
 
-__all__ = ["Guards", "Health", "Sound"]
+__all__ = ["Guards", "Health", "Limits", "Sound"]
+
+
+class Limits(Protocol):
+    """What a healthy player keeps to; ``BudgetConfig`` describes each."""
+
+    @property
+    def max_illegal(self) -> float:
+        """Most illegal answers, as a share."""
+        ...
+
+    @property
+    def min_entropy(self) -> float:
+        """Least entropy, in nats."""
+        ...
+
+    @property
+    def patience(self) -> int:
+        """Updates in a row that count."""
+        ...
+
+    @property
+    def max_kl(self) -> float:
+        """Furthest move of an update, in nats per decision."""
+        ...
+
+
+class Population(Protocol):
+    """Players, and the names of those that learn."""
+
+    @property
+    def players(self) -> Players:
+        """Their weights."""
+        ...
+
+    @property
+    def live(self) -> list[str]:
+        """Those that learn."""
+        ...
 
 
 class Guards:
@@ -24,7 +60,7 @@ class Guards:
     ``low`` holds, by player, the updates in a row with too many illegal answers and with too little entropy.
     """
 
-    def __init__(self, limits: BudgetConfig) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.low: dict[str, dict[str, int]] = {}
 
@@ -101,7 +137,7 @@ class Health:
     Every ``every`` updates it keeps the learners that are well.
     """
 
-    def __init__(self, limits: BudgetConfig, pool: Pool, every: int) -> None:
+    def __init__(self, limits: Limits, pool: Population, every: int) -> None:
         self.guards, self.pool, self.every = Guards(limits), pool, every
         self.sound = Sound(pool.players)
         self.welcome(0)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .config import TrainConfig, preset, to_dict, write_text
+from .config import PolicyConfig, TaskConfig, TrainConfig, preset, to_dict, write_text
 from .curves import title
 
 if TYPE_CHECKING:
@@ -25,17 +25,20 @@ def base_name(id: str) -> str:
     return HUB.get(id) or (Path(id).name if Path(id).is_absolute() else id)
 
 
-def command(config: TrainConfig) -> str:
-    """The command line that starts a run with this configuration: the game, and what differs from its preset."""
-    start = to_dict(preset(config.game, config.rollout.curriculum))
-    words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game]
-    if config.rollout.curriculum:
-        words += ["--curriculum", config.rollout.curriculum]
+def command(config: TrainConfig | TaskConfig) -> str:
+    """The command line that starts a run with this configuration: its game or task, and what differs from a preset."""
+    if isinstance(config, TaskConfig):
+        words, start = ["coterie", "train", config.task], to_dict(TaskConfig(task=config.task))
+    else:
+        words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game]
+        start = to_dict(preset(config.game, config.rollout.curriculum))
+        if config.rollout.curriculum:
+            words += ["--curriculum", config.rollout.curriculum]
     for section, values in to_dict(config).items():
         own = values if isinstance(values, Mapping) else {section: values}
         before = start[section] if isinstance(values, Mapping) else start
         for name, value in own.items():
-            if section == "game" or value == before[name]:
+            if section in ("game", "task") or value == before[name]:
                 continue
             flag = f"--{name.replace('_', '-')}"
             if isinstance(value, bool):
@@ -45,7 +48,12 @@ def command(config: TrainConfig) -> str:
     return shlex.join(words)
 
 
-def complete(folder: Path, loaded: LoadedModel, config: TrainConfig, evaluation: Sequence[Mapping[str, Any]]) -> None:
+def complete(
+    folder: Path,
+    loaded: LoadedModel,
+    config: TrainConfig | TaskConfig,
+    evaluation: Sequence[Mapping[str, Any]],
+) -> None:
     """Complete an adapter in peft's format in ``folder``: set the base model's name, add README.md and the tokenizer.
 
     ``evaluation`` holds the rows of the run's last evaluation, if any.
@@ -60,7 +68,7 @@ def complete(folder: Path, loaded: LoadedModel, config: TrainConfig, evaluation:
     write_text(folder / "README.md", _card(loaded, config, evaluation))
 
 
-def _card(loaded: LoadedModel, config: TrainConfig, evaluation: Sequence[Mapping[str, Any]]) -> str:
+def _card(loaded: LoadedModel, config: TrainConfig | TaskConfig, evaluation: Sequence[Mapping[str, Any]]) -> str:
     base, game = base_name(loaded.id), config.game.rpartition("-v")[0] or config.game
     hub = "/" in base
     where = f"[{base}](https://huggingface.co/{base})" if hub else f"`{base}`"
@@ -70,8 +78,8 @@ def _card(loaded: LoadedModel, config: TrainConfig, evaluation: Sequence[Mapping
     note = "comes with coterie: `pip install 'coterie[train]'`" if shipped else f"loaded as `{base_name(loaded.id)}`"
     if loaded.id in HUB:
         note = f"coterie's `{loaded.id}` (from a quantised file: the hub's weights differ a little)"
-    rows = "\n".join(f"| {title(e)} | {_figures(e)} |" for e in evaluation) or "| none yet | |"
     p = config.policy
+    task = isinstance(config, TaskConfig)
     return f"""---
 library_name: peft
 {f"base_model: {base}" if hub else "# base_model: not on the hub, see below"}
@@ -86,15 +94,9 @@ A LoRA adapter (r {p.lora_r}, alpha {p.lora_alpha}) that learned {config.game} b
 
 - **Base model**: {where}; {note}. SHA-256 of its weights as loaded: `{loaded.hash}`.
 - **Trained with**: `{command(config)}`
-- **Answers with**: {p.decode} decoding, the {p.template} prompt, temperature {p.temperature:g}.
+- **Answers with**: {f"the {p.template} prompt" if task else _decoding(config)}.
 - **Licence** of the adapter: MIT; the base model has its own.
-
-The run's last evaluation:
-
-| against | result |
-|---|---|
-{rows}
-
+{"" if task else _results(evaluation)}
 ## Load it
 
 With peft, where `FOLDER` is this folder or its id on the hub:
@@ -105,7 +107,32 @@ from peft import PeftModel
 
 model = PeftModel.from_pretrained({get}, FOLDER)
 ```
+{"" if task else _as_player(loaded, config, base)}"""
 
+
+def _decoding(config: TrainConfig | TaskConfig) -> str:
+    p = config.policy
+    assert isinstance(p, PolicyConfig)
+    return f"{p.decode} decoding, the {p.template} prompt, temperature {p.temperature:g}"
+
+
+def _results(evaluation: Sequence[Mapping[str, Any]]) -> str:
+    """A table of the run's last evaluation."""
+    rows = "\n".join(f"| {title(e)} | {_figures(e)} |" for e in evaluation) or "| none yet | |"
+    return f"""
+The run's last evaluation:
+
+| against | result |
+|---|---|
+{rows}
+"""
+
+
+def _as_player(loaded: LoadedModel, config: TrainConfig | TaskConfig, base: str) -> str:
+    """How to let the adapter play."""
+    p = config.policy
+    assert isinstance(p, PolicyConfig)
+    return f"""
 As a player, with coterie:
 
 ```python

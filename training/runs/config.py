@@ -1,6 +1,6 @@
-"""Reads and writes configurations of runs, of language models and of nets; a tag distinguishes them.
+"""Reads and writes configurations of runs; a tag says of what kind: a language model on a game or a task, or a net.
 
-``policy: net`` marks a run of a net; for a language model ``policy`` is a section.
+``policy: net`` marks a run of a net; for a language model ``policy`` is a section. ``task`` marks a run on episodes.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from .sections import (
     SchemeConfig,
     TrainConfig,
 )
+from .task_config import TaskConfig
 
 __all__ = [
     "AnyConfig",
@@ -41,6 +42,7 @@ __all__ = [
     "PolicyConfig",
     "RolloutConfig",
     "SchemeConfig",
+    "TaskConfig",
     "TrainConfig",
     "from_dict",
     "from_tagged",
@@ -54,7 +56,7 @@ __all__ = [
     "write_text",
 ]
 
-AnyConfig = TrainConfig | NetConfig
+AnyConfig = TrainConfig | NetConfig | TaskConfig
 
 
 def to_dict(config: AnyConfig) -> dict[str, Any]:
@@ -85,6 +87,9 @@ def from_tagged(data: Mapping[str, Any]) -> AnyConfig:
     Raises:
         UnknownName, UsageError: see ``from_dict``.
     """
+    if "task" in data:
+        untagged = {name: value for name, value in data.items() if name not in ("task", "game")}
+        return merge(TaskConfig(task=str(data["task"])), untagged)
     if data.get("policy") != "net":
         return from_dict(data)
     untagged = {name: value for name, value in data.items() if name != "policy"}
@@ -102,6 +107,8 @@ def read_config(path: Path, game: str | None = TrainConfig.game) -> AnyConfig:
         UsageError: no such file, not YAML, not a mapping, no game, unknown fields or bad values.
     """
     data = read_yaml(path)
+    if "task" in data:
+        return from_tagged(data)
     if "game" not in data and game is None:
         raise UsageError(
             f"{path} doesn't name a game: add a line such as `game: tictactoe`, or give the game before --config."
@@ -135,6 +142,8 @@ def load_config(path: Path) -> TrainConfig:
     config = read_config(path)
     if isinstance(config, NetConfig):
         raise UsageError(f"{path} configures a net (policy: net), not a language model.")
+    if isinstance(config, TaskConfig):
+        raise UsageError(f"{path} configures a run on the task {config.task}, whose players do not play games.")
     return config
 
 
@@ -153,18 +162,19 @@ def save_config(config: AnyConfig, path: Path) -> None:
 def new_folder(config: AnyConfig) -> Path:
     """``runs/GAME-TIME``, the default folder of a run."""
     kind = "-net" if isinstance(config, NetConfig) else ""
-    return Path("runs") / f"{spec(config.game).name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+    name = config.task if isinstance(config, TaskConfig) else spec(config.game).name
+    return Path("runs") / f"{name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
-def newest_folder(game: str) -> Path:
-    """The newest run of a game in runs/; of any game if ``game`` is empty.
+def newest_folder(name: str) -> Path:
+    """The newest run of a game or task in runs/, by its name without version; of any if ``name`` is empty.
 
     Raises:
         UsageError: there is no such run.
     """
-    pattern = f"{spec(game).name}-*" if game else "*-*"
+    pattern = f"{name}-*" if name else "*-*"
     left = sorted(Path("runs").glob(pattern), key=lambda path: path.stat().st_mtime)
     if not left:
-        what = f"No run of {spec(game).name}" if game else "No run"
+        what = f"No run of {name}" if name else "No run"
         raise UsageError(f"{what} in runs/; name the one to resume: --run DIR --resume.")
     return left[-1]

@@ -6,7 +6,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ...agents.deadline import OutOfTime, until
 from ...agents.llm.models import LARGE
@@ -14,10 +14,96 @@ from ...errors import CollapseError
 from .display import watched
 from .folder import Run
 from .interrupts import StopFlag
-from .outcome import Outcome, Watcher, how_to_resume
+from .outcome import Outcome, Watched, Watcher, how_to_resume
 from .state import Training, foresee, put_back, save, taken
 
-__all__ = ["follow"]
+__all__ = ["Budget", "Course", "follow", "run_updates"]
+
+
+class Course(Watched, Protocol):
+    """A run whose updates ``run_updates`` runs."""
+
+    @property
+    def budget(self) -> Budget:
+        """When to save and to stop."""
+        ...
+
+    def step(self) -> dict[str, Any]:
+        """One update; returns its line for metrics.jsonl."""
+        ...
+
+    def look(self, *, first: bool = False) -> list[dict[str, Any]] | None:
+        """The rows of an evaluation, if one is due now; ``first``: before the first update."""
+        ...
+
+    def reached(self, rows: list[dict[str, Any]]) -> str:
+        """One sentence if these rows reach the run's goal, else nothing."""
+        ...
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        ...
+
+    def taken(self) -> Any:
+        """All that the next update depends on."""
+        ...
+
+    def put_back(self, state: Any) -> None:
+        """Restore what ``taken`` returned."""
+        ...
+
+
+class Budget(Protocol):
+    """When to save and to stop; ``BudgetConfig`` describes each."""
+
+    @property
+    def updates(self) -> int:
+        """Most updates."""
+        ...
+
+    @property
+    def minutes(self) -> float:
+        """Most minutes of wall-clock time; 0: no limit."""
+        ...
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Updates between two checkpoints."""
+        ...
+
+
+class _Games:
+    """The course of a run of games."""
+
+    def __init__(self, trainer: Training) -> None:
+        self._trainer = trainer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._trainer, name)
+
+    @property
+    def budget(self) -> Budget:
+        return self._trainer.config.budget
+
+    def look(self, *, first: bool = False) -> list[dict[str, Any]] | None:
+        trainer, budget = self._trainer, self._trainer.config.budget
+        if first:
+            return trainer.evaluate() if trainer.exam.looks_first else None
+        due = trainer.updates % budget.eval_every == 0 or trainer.updates == budget.updates
+        return trainer.evaluate() if due else None
+
+    def reached(self, rows: list[dict[str, Any]]) -> str:
+        goal = self._trainer.exam.goal
+        return f"The goal is reached: {goal.shown(rows)}." if goal.reached(rows) else ""
+
+    def save(self) -> None:
+        save(self._trainer)
+
+    def taken(self) -> Any:
+        return taken(self._trainer)
+
+    def put_back(self, state: Any) -> None:
+        put_back(self._trainer, *state)
 
 
 def follow(
@@ -33,39 +119,53 @@ def follow(
         with contextlib.suppress(OutOfTime), until(moment):
             trainer.foreseen = foresee(trainer)
     with watched(trainer, watcher) as show:
-        reason, message, rows = _updates(trainer, run, started, moment, show, notes)
+        reason, message, rows = run_updates(_Games(trainer), run, started, moment, show, notes)
     return Outcome(reason, message, run.folder, trainer.updates, time.monotonic() - started, rows)
 
 
-def _updates(
-    trainer: Training,
+def run_updates(
+    course: Course | _Games,
     run: Run,
     started: float,
     moment: float,
     show: Callable[[Mapping[str, Any]], None],
     notes: list[str],
 ) -> tuple[str, str, list[dict[str, Any]]]:
-    budget, exam = trainer.config.budget, trainer.exam
+    """Update until the goal, the budget, a collapse or Ctrl-C.
+
+    Args:
+        course: the run.
+        run: its folder.
+        started: when it began, in ``time.monotonic``.
+        moment: when its minutes are over.
+        show: called with every line of metrics.
+        notes: for the first line.
+
+    Returns:
+        Reason and message of the ``Outcome``, and the rows of the last evaluation.
+    """
+    budget = course.budget
     before = run.elapsed()
     rows: list[dict[str, Any]] = []
     with StopFlag() as stop:
-        while trainer.updates < budget.updates:
-            whole = taken(trainer) if budget.minutes else None
+        while course.updates < budget.updates:
+            whole = course.taken() if budget.minutes else None
             try:
                 with until(moment):
-                    start = trainer.evaluate() if not trainer.updates and exam.looks_first else []
-                    row = trainer.step()
+                    start = None if course.updates else course.look(first=True)
+                    row = course.step()
             except OutOfTime:  # an unfinished update leaves no trace
                 assert whole is not None
-                put_back(trainer, *whole)
+                course.put_back(whole)
                 break
             except CollapseError as error:
                 kept = run.checkpoints()
                 last = f" The checkpoint of update {kept[-1]} is kept." if kept else ""
                 return "collapse", f"{error}{last}", rows
-            if trainer.updates % budget.eval_every == 0 or trainer.updates == budget.updates:
-                with contextlib.suppress(OutOfTime), until(moment):
-                    row["eval"] = rows = trainer.evaluate()
+            with contextlib.suppress(OutOfTime), until(moment):
+                looked = course.look()
+                if looked is not None:
+                    row["eval"] = rows = looked
             if start:
                 row["before"] = start
             spent = time.monotonic() - started
@@ -74,16 +174,16 @@ def _updates(
                 row["notes"], notes = [*notes, *row.get("notes", ())], []
             run.log(row)
             show(row)
-            reached = "eval" in row and exam.goal.reached(rows)
+            reached = course.reached(rows) if "eval" in row else ""
             over = time.monotonic() > moment
-            if reached or over or stop.asked or trainer.updates % budget.checkpoint_every == 0:
-                save(trainer)
+            if reached or over or stop.asked or course.updates % budget.checkpoint_every == 0:
+                course.save()
             if reached:
-                return "goal", f"The goal is reached: {exam.goal.shown(rows)}.", rows
+                return "goal", reached, rows
             if stop.asked:
-                return "interrupted", how_to_resume(run, trainer.updates), rows
+                return "interrupted", how_to_resume(run, course.updates), rows
             if over:
                 break
-    save(trainer)
-    short = "" if trainer.updates else " One takes longer than `minutes` allows: set fewer games, or more minutes."
-    return "budget", f"The budget is used up after {trainer.updates} updates.{short}", rows
+    course.save()
+    short = "" if course.updates else " One takes longer than `minutes` allows: set fewer games, or more minutes."
+    return "budget", f"The budget is used up after {course.updates} updates.{short}", rows

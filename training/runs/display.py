@@ -186,9 +186,10 @@ _FIGURES = {
 
 
 def _figures(row: Mapping[str, Any]) -> list[str]:
-    digits = "+.3f" if "games" in row else ".5f"  # per game, or per agent and tick
+    digits = "+.3f" if "decisions_per_second" in row else ".5f"  # per game or episode, or per agent and tick
     known = (f"{word} {row[name]:{form}}" for name, (word, form) in _FIGURES.items() if name in row)
-    return [f"reward {row['reward']:{digits}}", *known]
+    own = (f"{name} {value:.3f}" for name, value in row.get("task", {}).items())
+    return [f"reward {row['reward']:{digits}}", *own, *known]
 
 
 def _rate(row: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from ..data.credit import Credit
 from ..data.records import Rollout
 
-__all__ = ["summary"]
+__all__ = ["means", "summary"]
 
 
 def summary(
@@ -36,7 +36,7 @@ def summary(
         "step_time": sum(seconds),
         "rollout_seconds": seconds[0],
         "learn_seconds": seconds[1],
-        **_mean(stats),
+        **means(stats),
     }
     return row, players
 
@@ -61,7 +61,7 @@ def _worth(credit: Credit, rows: Any) -> dict[str, float]:
     return {"frac_reward_zero_std": float(1.0 - credit.keep[rows].mean()) if rows.any() else 0.0}
 
 
-def _mean(stats: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def means(stats: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Means over the learners; ``trained`` is summed."""
     names = dict.fromkeys(key for shown in stats.values() for key in shown)
     values = {key: [shown[key] for shown in stats.values() if key in shown] for key in names}

@@ -31,7 +31,7 @@ class Tracker(Protocol):
 def scalars(row: Mapping[str, Any]) -> dict[str, float]:
     """The numbers in a line of metrics; those of evaluations as ``eval_OPPONENT/NAME``."""
     found = {name: float(v) for name, v in row.items() if isinstance(v, int | float) and name != "update"}
-    for player, own in row.get("players", {}).items():
+    for player, own in (*row.get("players", {}).items(), *((name, row[name]) for name in ("task",) if name in row)):
         found |= {f"{player}/{name}": value for name, value in scalars(own).items()}
     for e in row.get("eval", ()):
         for name in ("win", "draw", "loss", "solved", "sampled", "entropy", "exploitability", "reward"):

@@ -6,15 +6,29 @@ keyword arguments, with their types and defaults, are the task's options.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, get_type_hints
 
+from ....envs.typed import STRICT, read
 from ....errors import UnknownName, UsageError, did_you_mean
 from .task import Task
 
-__all__ = ["TASKS", "Task", "make_task", "task_factory"]
+__all__ = [
+    "TASKS",
+    "Task",
+    "is_task",
+    "make_task",
+    "read_options",
+    "register_task",
+    "task_defaults",
+    "task_factory",
+    "task_options",
+]
 
 TASKS: dict[str, str] = {
     "single_turn": "single_turn:single_turn",
@@ -36,12 +50,76 @@ def task_factory(name: str) -> Callable[..., Task]:
     Raises:
         UnknownName: no such task.
     """
+    module, factory = _place(name)
+    found: Callable[..., Task] = getattr(import_module(module, __name__), factory)
+    return found
+
+
+def _place(name: str) -> tuple[str, str]:
     key = name.replace("-", "_")
     if key not in TASKS:
         raise UnknownName("task", name, TASKS)
-    module, factory = TASKS[key].split(":")
-    found: Callable[..., Task] = getattr(import_module(f".{module}", __name__), factory)
-    return found
+    module, _, factory = TASKS[key].partition(":")
+    return (module if "." in module else f".{module}"), factory
+
+
+def register_task(name: str, entry_point: str) -> None:
+    """Add a task of your own: ``register_task("haiku", "my.module:haiku")``.
+
+    Raises:
+        UsageError: the name is taken, or the entry point is not of the form module:factory.
+    """
+    if name in TASKS:
+        raise UsageError(f"There is already a task {name!r}; choose another name.")
+    if not re.fullmatch(r"[\w.]+:\w+", entry_point):
+        raise UsageError(f"{entry_point!r} is not of the form module:factory.")
+    TASKS[name] = entry_point
+
+
+def is_task(name: str) -> bool:
+    """Whether a name means a task, or several joined by ``+``."""
+    return all(part.replace("-", "_") in TASKS for part in name.split("+"))
+
+
+def task_defaults(name: str) -> dict[str, Any]:
+    """The settings of runs in which a task differs from others: ``DEFAULTS`` of its module; a mixture has none.
+
+    Raises:
+        UnknownName: no such task.
+    """
+    if "+" in name:
+        return {}
+    return dict(getattr(import_module(_place(name)[0], __name__), "DEFAULTS", {}))
+
+
+@cache
+def task_options(name: str) -> Any:
+    """A frozen dataclass of a task's options, with its factory's docstring; a mixture has none.
+
+    Raises:
+        UnknownName: no such task.
+    """
+    factory = (lambda: None) if "+" in name else task_factory(name)
+    hints, fields = get_type_hints(factory), []
+    for option, parameter in inspect.signature(factory).parameters.items():
+        default = dataclasses.field() if parameter.default is inspect.Parameter.empty else parameter.default
+        fields.append((option, hints[option], default))
+    made = dataclasses.make_dataclass(
+        f"Options of {name}", fields, frozen=True, kw_only=True, namespace={"__pydantic_config__": STRICT}
+    )
+    made.__doc__ = inspect.getdoc(factory)
+    return made
+
+
+def read_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as a factory takes them, from plain data.
+
+    Raises:
+        UnknownName: an option that the task does not have.
+        UsageError: a value of the wrong type.
+    """
+    found = read(task_options(name), dict(options), f"the task {name}")
+    return {option: getattr(found, option) for option in options}
 
 
 def make_task(name: str, **options: Any) -> Task:

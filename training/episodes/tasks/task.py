@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ....errors import UsageError
-from ..arena import Arena, Playable, Source
+from ..arena import Arena, Metrics, Playable, Source
 from ..role import Role
 from ..store import ArtifactStore
 
@@ -23,6 +23,7 @@ class Task:
         episodes: by the name of their type.
         source: (arena, generator) -> the requests of an update.
         stores: by name.
+        metrics: (the trees of an update) -> its figures by name, such as a pass rate.
     """
 
     name: str
@@ -30,9 +31,10 @@ class Task:
     episodes: Mapping[str, Playable]
     source: Source
     stores: Mapping[str, ArtifactStore] = field(default_factory=dict)
+    metrics: Metrics | None = None
 
     def join(self, arena: Arena) -> None:
-        """Register roles, episodes and stores.
+        """Register roles, episodes and stores; the arena's updates then play the task.
 
         Raises:
             UsageError: the arena has one of that name already.
@@ -43,6 +45,7 @@ class Task:
             arena.add_episode(name, episode)
         for name, store in self.stores.items():
             arena.add_store(name, store)
+        arena.source, arena.metrics = self.source, self.metrics
 
     def __add__(self, other: Task) -> Task:
         """Both tasks in one.
@@ -67,4 +70,5 @@ class Task:
             {**self.episodes, **other.episodes},
             lambda arena, rng: [*self.source(arena, rng), *other.source(arena, rng)],
             {**self.stores, **other.stores},
+            lambda results: {n: v for task in (self, other) if task.metrics for n, v in task.metrics(results).items()},
         )

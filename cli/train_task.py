@@ -1,0 +1,158 @@
+"""``coterie train TASK``: train the roles of a task of episodes."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from functools import cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import yaml
+
+from ..envs.plain import read_yaml
+from ..envs.registry import game_arguments, list_envs
+from ..errors import RunError, UsageError
+from ..training.runs.config import TaskConfig, new_folder, newest_folder, read_config
+from ..training.runs.fields import merge
+from .arguments import TrainTask, parse
+
+__all__ = ["of_task", "run"]
+
+PREFIX = "task:"
+"""Before a name, it means the task even if there is a game of that name."""
+
+SAME = {"--num-steps": "--updates", "--batch-size": "--batch", "--model-path": "--model"}
+"""Other names of flags."""
+
+
+def of_task(words: list[str]) -> bool:
+    """Whether the words after ``coterie train`` are about a task: named, or that of a run or a file."""
+    if words and not words[0].startswith("-"):
+        from ..training.episodes.tasks import is_task
+
+        games = {name for id in list_envs() for name in (id, id.rpartition("-v")[0])}
+        return words[0].startswith(PREFIX) or (words[0] not in games and is_task(words[0]))
+    said = _said(words)
+    files = [Path(said.config)] if said.config else [Path(said.run) / "config.yaml"] if said.run else []
+    return any(file.is_file() and "task" in read_yaml(file) for file in files)
+
+
+def run(words: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Raises:
+        CoterieError: a bad argument, setting or folder.
+    """
+    from ..training.episodes.tasks import task_defaults
+
+    words = [SAME.get(head, head) + equals + tail for head, equals, tail in (word.partition("=") for word in words)]
+    said, named = _said(words), ""
+    if words and not words[0].startswith("-"):
+        named, words = words[0].removeprefix(PREFIX).replace("-", "_"), words[1:]
+    resume, folder = said.resume, Path(said.run) if said.run else None
+    if resume:
+        folder = folder or newest_folder(named)
+        if not (folder / "config.yaml").is_file():
+            raise RunError(f"There is no run in {folder} (no config.yaml); leave out --resume to start one there.")
+    if resume or said.config:
+        source = folder / "config.yaml" if resume and folder else Path(said.config)
+        data = read_yaml(source)
+        task = str(data.get("task", named))
+        base = read_config(source) if resume else merge(TaskConfig.preset(task, task_defaults(task)), _untagged(data))
+        if not isinstance(base, TaskConfig) or (named and base.task != named):
+            raise UsageError(f"{source} is for {base.game}, not for the task {named}.")
+    else:
+        base = TaskConfig.preset(named, task_defaults(named))
+    config, report_to = _config(base, words)
+    return _train(config, folder or new_folder(config), resume, report_to)
+
+
+def _untagged(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name != "task"}
+
+
+def _config(base: TaskConfig, words: list[str]) -> tuple[TaskConfig, str]:
+    """The configuration that flags make of ``base``, and where metrics go."""
+    from ..training.episodes.tasks import read_options, task_options
+
+    options = task_options(base.task)
+    own = [field.name for field in dataclasses.fields(options)]
+    settings = [field.name for field in dataclasses.fields(TaskConfig) if field.name != "task"]
+    kind = _arguments(base.task)
+    before = read_options(base.task, base.game_arguments)
+    default = kind(task=base.task, **{name: getattr(base, name) for name in settings}, **before)
+    asked = parse(kind, "train", words, default)
+    chosen = read_options(base.task, base.game_arguments | game_arguments(asked.set))
+    chosen |= {name: getattr(asked, name) for name in own if getattr(asked, name) != getattr(default, name)}
+    texts = tuple(
+        f"{name}={yaml.safe_dump(value, default_flow_style=True).splitlines()[0]}" for name, value in chosen.items()
+    )
+    return dataclasses.replace(
+        base, **{name: getattr(asked, name) for name in settings} | {"set": texts}
+    ), asked.report_to
+
+
+@cache
+def _arguments(task: str) -> Any:
+    """The flags of a task: those of every run, its options, and the settings of its configuration."""
+    from ..training.episodes.tasks import task_options
+
+    options = task_options(task)
+    train, more = get_type_hints(TrainTask, include_extras=True), get_type_hints(TaskConfig)
+    told = get_type_hints(options)
+    fields: list[Any] = [
+        (f.name, train[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(TrainTask)
+    ]
+    fields += [(f.name, told[f.name], f) for f in dataclasses.fields(options)]
+    fields += [(f.name, more[f.name]) for f in dataclasses.fields(TaskConfig) if f.name != "task"]
+    made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
+    lines = [
+        *_attributes(TrainTask.__doc__, ()),
+        *_attributes(options.__doc__, ()),
+        *_attributes(TaskConfig.__doc__, ("task",)),
+    ]
+    summary = (options.__doc__ or "Several tasks at once.").partition("\n")[0]
+    made.__doc__ = "\n".join([f"Train the roles of the task {task}. {summary}", "", "Attributes:", *lines])
+    return made
+
+
+def _attributes(doc: str | None, without: tuple[str, ...]) -> list[str]:
+    """The lines of a docstring's ``Attributes:`` or ``Args:``, each name at an indent of four."""
+    lines = (doc or "").replace("    Attributes:\n", "Attributes:\n").splitlines()
+    found: list[str] = []
+    inside, depth, skipped = False, 0, False
+    for line in lines:
+        if line.strip() in ("Attributes:", "Args:"):
+            inside, depth = True, 0
+            continue
+        if not inside or not line.strip():
+            inside = inside and not found
+            continue
+        indent = len(line) - len(line.lstrip())
+        depth = depth or indent
+        if indent < depth:
+            break
+        if indent == depth:
+            skipped = line.strip().partition(":")[0] in without
+        if not skipped:
+            found.append("    " + line[depth:])
+    return found
+
+
+def _train(config: TaskConfig, folder: Path, resume: bool, report_to: str) -> int:
+    from ..training.episodes.run import train_task
+    from ..training.runs.display import Display
+
+    outcome = train_task(config, folder, resume=resume, watcher=Display(report_to=report_to))
+    print(outcome.message)
+    return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
+
+
+def _said(words: list[str]) -> argparse.Namespace:
+    """``--run`` and ``--config`` (None: not given), and whether ``--resume`` was."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--run", nargs="?", const="")
+    parser.add_argument("--config", nargs="?", const="")
+    parser.add_argument("--resume", action="store_true")
+    return parser.parse_known_args(words)[0]

@@ -1,0 +1,84 @@
+"""``coterie train TASK``: flags, runs, errors."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+
+from coterie.cli import main
+from coterie.cli.train_task import of_task
+from coterie.training.episodes.tasks import TASKS, task_defaults
+from coterie.training.runs.config import TaskConfig, read_config
+
+QUICK = ["--threads", "1", "--report-to", "none", "--lora-r", "2"]
+
+
+def train(mini, run, *words):
+    return main(["train", *words, "--run", str(run), "--model-path", str(mini), *QUICK])
+
+
+def test_a_task_is_trained_and_resumed(mini, tmp_path, capsys):
+    run = tmp_path / "run"
+    words = ["proposer_solver", "--num-steps", "2", "--batch-size=3", "--n-solver-rollouts", "2", "--set", "levels=4"]
+    assert train(mini, run, *words) == 0
+    told = capsys.readouterr().out
+    assert "players Proposer, Solver" in told
+    assert "update 2" in told
+    assert "reward/Proposer" in told
+    assert read_config(run / "config.yaml").game_arguments == {"levels": 4, "batch": 3, "n_solver_rollouts": 2}
+    assert main(["train", "--run", str(run), "--resume", "--updates", "3"]) == 0
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [line["episodes"] for line in lines] == [9, 9, 9]
+    assert (run / "curves.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["proposer_solvr"], "Did you mean 'proposer_solver'"),
+        (["proposer_solver", "--leveles", "3"], "no flag '--leveles'"),
+        (["proposer_solver", "--set", "leveles=3"], "Unknown field of the task proposer_solver 'leveles'"),
+        (["proposer_solver", "--kind", "sum"], "Unknown kind of problems 'sum'"),
+        (["task:tictactoe"], "Unknown task 'tictactoe'"),
+        (["proposer_solver", "--resume", "--run", "nowhere"], "There is no run in nowhere"),
+    ],
+)
+def test_bad_words_are_one_sentence(words, told, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", *words]) == 2
+    assert told in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_games_stay_games():
+    assert not of_task(["tictactoe"])
+    assert not of_task(["tictactoe-v0", "--games", "8"])
+    assert of_task(["proposer_solver"])
+    assert of_task(["proposer-solver"])
+    assert of_task(["single_turn+proposer_solver"])
+
+
+def test_a_file_names_its_task(mini, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("task: single_turn\nset: {batch: 2, rollouts: 2}\nbudget: {updates: 1}\n")
+    assert train(mini, tmp_path / "run", "--config", str(file)) == 0
+    config = read_config(tmp_path / "run" / "config.yaml")
+    assert isinstance(config, TaskConfig)
+    assert config.game_arguments == {"batch": 2, "rollouts": 2}
+    assert main(["train", "proposer_solver", "--config", str(file)]) == 2
+
+
+def test_help_lists_the_tasks(capsys):
+    assert main(["train", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert all(name in shown for name in TASKS)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_has_flags_and_can_be_configured(name, capsys):
+    assert main(["train", f"task:{name}", "--help"]) == 0
+    assert "--batch" in capsys.readouterr().out
+    TaskConfig.preset(name, task_defaults(name))
