@@ -282,6 +282,7 @@ register("leduc_poker-v0", f"{_PACKAGE}.envs.leduc_poker:leduc_poker", draw=f"{_
 register("highest_string-v0", f"{_PACKAGE}.envs.words.highest_string:highest_string")
 register("debate-v0", f"{_PACKAGE}.envs.words.debate.game:debate")
 register("word_chain-v0", f"{_PACKAGE}.envs.words.word_chain:word_chain")
+register("twenty_questions-v0", f"{_PACKAGE}.envs.words.questions.game:twenty_questions")
 register("matrix-v0", f"{_PACKAGE}.envs.matrix:matrix", draw=f"{_PACKAGE}.renderers.matrix:draw")
 register("go-v0", f"{_PACKAGE}.envs.go:go", draw=f"{_PACKAGE}.renderers.go:draw")
 register(

@@ -142,13 +142,15 @@ def result(match: Match) -> str:
         return "\n".join(lines)
     if match.status == RUNNING:
         return f"Unfinished after {len(match.plies)} turns."
+    if match.game.info.players == 1:
+        return f"player_0 ({match.names[0]}) gets {match.returns[0]:g}."
     seat = winner(match.returns)
     return "A draw." if seat is None else f"player_{seat} ({match.names[seat]}) wins."
 
 
 def _totals(match: Match, returns: Sequence[NDArray[np.float64]]) -> Iterator[str]:
-    """Totals of several games with [P] returns each: wins per seat; in worlds, mean returns by player name."""
-    if match.world:
+    """Totals of several games with [P] returns each: wins per seat; in worlds and of lone players, mean returns."""
+    if match.world or match.game.info.players == 1:
         for name, paid in _by_name(match.names, np.array(returns).T):
             means = paid.mean(axis=0)
             span = f"({means.min():.4g} to {means.max():.4g})"

@@ -59,7 +59,7 @@ class MatchResult:
     Attributes:
         seats: [n] int64 the player's seat.
         results: [n] int64 0 won, 1 drawn, 2 lost. A game is won if the player got more than every other seat, lost if
-            another seat got more, drawn otherwise.
+            another seat got more, drawn otherwise. A lone player wins what pays more than 0.
         returns: [n] float64 the player's returns.
         units: [n] int64: games with the same number are not independent: they share an opening, or are copies.
         distinct: number of games that differ in seat, start, actions or returns.
@@ -204,7 +204,7 @@ def _result(
     own = returns[rows, seats]
     others = returns.copy()
     others[rows, seats] = -np.inf
-    best = others.max(1)
+    best = others.max(1) if game.info.players > 1 else np.zeros(len(rows))
     distinct = {
         (int(seats[k]), game.key(bare(starts), k), str(episode.actions), *episode.returns)
         for k, episode in enumerate(episodes)
