@@ -6,12 +6,14 @@ tensors of the last checkpoint, all saved players, and every line of the metrics
 unbroken runs differ). Exits with code 1 if one does not.
 
     python -m coterie.benchmarks.kills --kind llm --kills 100 --seed 1
+    python -m coterie.benchmarks.kills --kind many --kills 100 --seed 1     three learners and their past selves
     python -m coterie.benchmarks.kills --kind net --kills 100 --seed 1
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import hashlib
 import json
 import os
@@ -30,7 +32,14 @@ import torch
 from tqdm import tqdm
 
 from ..training.loop import train
-from ..training.runs.config import BudgetConfig, NetConfig, PolicyConfig, RolloutConfig, SchemeConfig, TrainConfig
+from ..training.runs.config import (
+    BudgetConfig,
+    NetConfig,
+    PolicyConfig,
+    RolloutConfig,
+    SchemeConfig,
+    TrainConfig,
+)
 from ..training.runs.net_run import train_net
 
 __all__ = ["KINDS", "contents", "differences", "main"]
@@ -58,8 +67,17 @@ NET = NetConfig(
     checkpoint_every=2,
 )
 
+MANY = dataclasses.replace(
+    LLM,
+    rollout=RolloutConfig(games=6, num_generations=2, opening_plies=2),
+    scheme=SchemeConfig(scheme="fictitious", learners=3, snapshot_every=2, max_past=2),
+    budget=dataclasses.replace(LLM.budget, eval_games=2),
+)
+"""A population: three learners, each against past selves of the others."""
+
 KINDS: dict[str, Callable[[Path], Any]] = {
     "llm": lambda folder: train(LLM, folder, resume=(folder / "config.yaml").exists(), watcher=None),
+    "many": lambda folder: train(MANY, folder, resume=(folder / "config.yaml").exists(), watcher=None),
     "net": lambda folder: train_net(NET, folder, resume=(folder / "config.yaml").exists(), watcher=None),
 }
 """Kind -> a function that begins or resumes a run in a folder and takes it to its end."""
@@ -136,7 +154,9 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--kind", choices=KINDS, default="llm", help="a language model or a net (llm)")
+    parser.add_argument(
+        "--kind", choices=KINDS, default="llm", help="a language model, several that learn, or a net (llm)"
+    )
     parser.add_argument("--kills", type=int, default=100, help="how often a process is killed, at least (100)")
     parser.add_argument("--minutes", type=float, default=0.0, help="begin no further run after so long (0: no limit)")
     parser.add_argument("--seed", type=int, help="of the moments (a new one each time)")

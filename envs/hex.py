@@ -33,6 +33,7 @@ from .replay.sgf import commented, sgf_text
 from .stepping.jit import kernel
 from .stepping.machine import store_word
 from .stepping.rng import Word, word
+from .stepping.scratch import scratch
 
 __all__ = ["board", "hex", "neighbours"]
 
@@ -42,6 +43,10 @@ SIZE, SWAP, MOVER, TURN, OVER, LAST = range(6)
 """Columns of ``Boards.facts``: cells per side, 1 with the swap rule, the seat to move, turns played, 1 at the end, the
 cell of the last stone (for rendering only).
 """
+
+NODES = LARGEST**2 + 4
+DEEPEST = 10
+"""Passes of pointer jumping: no tree is deeper than two to the power of this."""
 
 _1, _TWICE = np.uint64(1), np.uint64(1 << 32 | 1)
 
@@ -182,13 +187,14 @@ def key(state: Boards, i: int) -> Word:
 
 
 @kernel
-def find(links: NDArray[np.int16], i: int, node: Any) -> Any:
-    """The root of a node's tree, without a change; -1 if the links run in a circle."""
-    for _ in range(links.shape[1]):
-        if links[i, node] == node:
-            return node
-        node = np.int64(links[i, node])
-    return -1
+def apart(stones: NDArray[np.int8], roots: NDArray[np.uint16], first: Any, count: Any, step: Any, far: Any) -> Any:
+    """Whether a stone of cells first, first + step, ... has one of its colour ``far`` cells on in another tree."""
+    found = False
+    for k in range(count):
+        cell = np.uint64(first + k * step)
+        near = np.uint64(cell + np.uint64(far))
+        found |= (stones[cell] != 0) & (stones[cell] == stones[near]) & (roots[cell] != roots[near])
+    return found
 
 
 @kernel
@@ -196,43 +202,47 @@ def sound(state: Boards, i: int) -> int:
     """Numbers of stones and turns agree; links have no circle, join all neighbours, and tell whether the game is over.
 
     An empty cell must be a tree of its own, because ``connect`` hangs others on it. A full board then has a winner.
+    The roots of all nodes are found together: each pass halves the depth of every tree.
     """
-    links, size = state.links, np.int64(state.facts[i, SIZE])
+    links, stones, size = state.links[i], state.stones[i], np.int64(state.facts[i, SIZE])
     cells, count = size * size, 0
+    nodes = cells + 4
     for cell in range(cells):
-        count += state.stones[i, cell] != 0
+        count += stones[cell] != 0
     turn = np.int64(state.facts[i, TURN])
     swapped = state.facts[i, SWAP] == 1 and turn > 1 and count == turn - 1
     if (count != turn and not swapped) or state.facts[i, MOVER] != turn % 2:
         return 1
-    r, c = 0, -1
-    for cell in range(cells):
-        c += 1
-        if c == size:
-            r, c = r + 1, 0
-        color = state.stones[i, cell]
-        if color == 0:
-            if links[i, cell] != cell:
-                return 2
-            continue
-        own = find(links, i, cell)
-        along, edge = r if color == 1 else c, cells + 2 * (color - 1)
-        joined = own >= cells or (own >= 0 and state.stones[i, own] != 0)
-        joined &= along != 0 or find(links, i, edge) == own
-        joined &= along != size - 1 or find(links, i, edge + 1) == own
-        joined &= c == size - 1 or state.stones[i, cell + 1] != color or find(links, i, cell + 1) == own
-        joined &= r == size - 1 or state.stones[i, cell + size] != color or find(links, i, cell + size) == own
-        if r < size - 1 and c > 0 and state.stones[i, cell + size - 1] == color:
-            joined &= find(links, i, cell + size - 1) == own
-        if not joined:
-            return 2
-    over = False
-    for edge in (cells, cells + 2):
-        one, other = find(links, i, edge), find(links, i, edge + 1)
-        for own in (one, other):
-            if own < 0 or (own < cells and state.stones[i, own] == 0):
-                return 2
-        over |= one == other
+    roots = scratch(NODES)
+    for node in range(nodes):
+        roots[node] = links[np.uint16(links[node])]
+    moved, passes = True, 0
+    while moved and passes < DEEPEST:
+        moved = False
+        passes += 1
+        for node in range(nodes):
+            up = roots[roots[node]]
+            moved |= up != roots[node]
+            roots[node] = up
+    wrong = False
+    for node in range(nodes):
+        top = roots[node]
+        wrong |= np.uint16(links[top]) != top
+        wrong |= top < cells and stones[top] == 0 and np.int64(top) != node
+        wrong |= node < cells and stones[node] == 0 and np.int64(links[node]) != node
+    for r in range(size):
+        wrong |= apart(stones, roots, r * size, size - 1, 1, 1)
+        for color, along in ((1, r), (2, r * size)):
+            far = (size - 1) * (size if color == 1 else 1)
+            edge = cells + 2 * (color - 1)
+            wrong |= (stones[along] == color) & (roots[along] != roots[edge])
+            wrong |= (stones[along + far] == color) & (roots[along + far] != roots[edge + 1])
+    wrong |= apart(stones, roots, 0, cells - size, 1, size)
+    for r in range(size - 1):
+        wrong |= apart(stones, roots, r * size + 1, size - 1, 1, size - 1)
+    if wrong:
+        return 2
+    over = roots[cells] == roots[cells + 1] or roots[cells + 2] == roots[cells + 3]
     return 0 if over == (state.facts[i, OVER] == 1) else 3
 
 

@@ -32,6 +32,7 @@ def test_every_game_of_words(id):
 
 
 @pytest.mark.slow
+@pytest.mark.bounds
 @pytest.mark.parametrize("check", CHECKS)
 def test_many_actions_players_and_rounds(check):
     CHECKS[check](make_game("highest_number", max_number=300, players=3, rounds=10))

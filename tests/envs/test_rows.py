@@ -35,8 +35,9 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
     ("matrix-v0", {"payoffs": [[1, 2, 3], [4, 5, 6]], "rounds": 20}),
     ("chess-v0", {"claim": "never"}),
 ]
+SLOW = [pytest.mark.slow, pytest.mark.bounds]
 EACH = [
-    pytest.param(k, id=" ".join([id, *map(str, config.values())]), marks=[pytest.mark.slow] if config else [])
+    pytest.param(k, id=" ".join([id, *map(str, config.values())]), marks=SLOW if config else [])
     for k, (id, config) in enumerate(GAMES)
 ]
 ROWS = 2000
