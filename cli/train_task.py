@@ -77,10 +77,10 @@ def _config(base: TaskConfig, words: list[str]) -> tuple[TaskConfig, str]:
     from ..training.episodes.tasks import read_options, task_options
 
     options = task_options(base.task)
-    own = [field.name for field in dataclasses.fields(options)]
+    own = [field.name for field in _flagged(options)]
     settings = [field.name for field in dataclasses.fields(TaskConfig) if field.name != "task"]
     kind = _arguments(base.task)
-    before = read_options(base.task, base.game_arguments)
+    before = {name: v for name, v in read_options(base.task, base.game_arguments).items() if name in own}
     default = kind(task=base.task, **{name: getattr(base, name) for name in settings}, **before)
     asked = parse(kind, "train", words, default)
     chosen = read_options(base.task, base.game_arguments | game_arguments(asked.set))
@@ -104,7 +104,7 @@ def _arguments(task: str) -> Any:
     fields: list[Any] = [
         (f.name, train[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(TrainTask)
     ]
-    fields += [(f.name, told[f.name], f) for f in dataclasses.fields(options)]
+    fields += [(f.name, told[f.name], f) for f in _flagged(options)]
     fields += [(f.name, more[f.name]) for f in dataclasses.fields(TaskConfig) if f.name != "task"]
     made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
     lines = [
@@ -115,6 +115,13 @@ def _arguments(task: str) -> Any:
     summary = (options.__doc__ or "Several tasks at once.").partition("\n")[0]
     made.__doc__ = "\n".join([f"Train the roles of the task {task}. {summary}", "", "Attributes:", *lines])
     return made
+
+
+def _flagged(options: Any) -> list[Any]:
+    """The options with flags of their own: all whose names no other flag has (``--set`` sets those)."""
+    sections = [hint for hint in get_type_hints(TaskConfig).values() if dataclasses.is_dataclass(hint)]
+    taken = {field.name for kind in (TrainTask, TaskConfig, *sections) for field in dataclasses.fields(kind)}
+    return [field for field in dataclasses.fields(options) if field.name not in taken]
 
 
 def _attributes(doc: str | None, without: tuple[str, ...]) -> list[str]:

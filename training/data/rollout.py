@@ -26,7 +26,7 @@ from ...envs.words.vec import TextVec, vec_of
 from ...errors import UsageError
 from .records import Episode, Rollout, Visit
 
-__all__ = ["Seating", "ask", "opening_states", "rollout", "seated"]
+__all__ = ["Seating", "ask", "opening_states", "rollout", "seated", "turns_of"]
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _play(
     plies = 0
     while running.size and (not max_plies or plies < max_plies):
         breathe()
-        turns, seats = _turns(game, vec, running, streams, plies)
+        turns, seats = turns_of(game, vec, running, streams, plies)
         plies += 1
         deciders = [agents[episodes[t.row].players[t.player]] for t in turns]
         decisions = ask(turns, deciders)
@@ -244,7 +244,9 @@ def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
                 decision.tokens.taught = int(np.searchsorted(turn.legal_actions, answer.action))
 
 
-def _turns(game: Game, vec: Any, running: NDArray[np.int64], streams: list[int], plies: int) -> tuple[list[Turn], bool]:
+def turns_of(
+    game: Game, vec: Any, running: NDArray[np.int64], streams: list[int], plies: int
+) -> tuple[list[Turn], bool]:
     """Turns of all running rows, and whether every seat acts (simultaneous games); dead agents have no turn."""
     state, masks = vec.state, vec.action_mask
     rows, counter = running.tolist(), plies * game.info.players

@@ -15,6 +15,7 @@ from .credit import (
     TurnCredit,
 )
 from .episode import AlternatingRolesEpisode, ChatEpisode, Episode, MultiTurnEpisode, SingleTurnEpisode
+from .game import GameEpisode
 from .records import (
     EpisodeRequest,
     EpisodeState,
@@ -28,6 +29,7 @@ from .records import (
 from .role import Role
 from .rubric import Rubric
 from .store import ArtifactStore
+from .tasks.task import Task
 
 __all__ = [
     "AlternatingRolesEpisode",
@@ -41,6 +43,7 @@ __all__ = [
     "EpisodeState",
     "EpisodicRewardCredit",
     "GRPOCredit",
+    "GameEpisode",
     "GenerateResult",
     "Messages",
     "ModelResponse",
@@ -51,6 +54,7 @@ __all__ = [
     "Rubric",
     "SingleTurnEpisode",
     "Step",
+    "Task",
     "TrainingRecord",
     "TurnCredit",
 ]

@@ -23,7 +23,7 @@ from ...agents.engines.openai import Utf8
 from ...agents.engines.protocol import Engine
 from ...agents.llm.chat import Chat, Style, candidates, check_messages
 from ...agents.seeds import Seed, stream
-from ...errors import CoterieError, UnknownName, UsageError
+from ...errors import CoterieError, PlayerLeft, UnknownName, UsageError
 from ..runs.config import LossConfig, OptimizerConfig
 from ..runs.task_config import LimitsConfig
 from .credit import CreditAssigner, Credited, GRPOCredit
@@ -335,7 +335,7 @@ class Arena:
         try:
             async with limit:
                 node.result.rollout.rewards = await self._rewards(node)
-        except (OutOfTime, UnknownName):
+        except (OutOfTime, PlayerLeft, UnknownName):
             raise
         except Exception as error:
             late = isinstance(error, TimeoutError) and limit.expired()

@@ -41,6 +41,7 @@ TASKS: dict[str, str] = {
     "self_distillation": "self_distillation:self_distillation",
     "amplification": "amplification:amplification",
     "code_generation": "code_generation:code_generation",
+    "game": "game:game",
 }
 
 
