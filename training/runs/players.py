@@ -177,8 +177,9 @@ def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "")
 
     Args:
         spec: a baseline (``random``, ``mcts:400``, see ``make_baseline``), ``human``; a run folder
-            (``RUN:player@version``); ``net`` or a run of a net, which samples its actions; otherwise a model without
-            adapter. ``?sample`` after a run or a model makes it sample its answers: ``RUN:player@version?sample``.
+            (``RUN:player@version``); ``net`` or a run of a net, which samples its actions; ``judge:MODEL``, which sits
+            in the judge's seat of ``debate-v0``; otherwise a model without adapter. ``?sample`` after a run or a model
+            makes it sample its answers: ``RUN:player@version?sample``.
         game: the game to play.
         greedy: models take their likeliest answer.
         device: where a language model computes; empty: see ``load_player``.
@@ -199,6 +200,11 @@ def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "")
         from ...agents.human.terminal import HumanAgent
 
         return HumanAgent()
+    if spec.startswith("judge:"):
+        from ...agents.llm.judge import JudgeAgent
+        from ...agents.llm.policy import LoraPolicy
+
+        return JudgeAgent(LoraPolicy(load_base(spec.removeprefix("judge:"), "auto", device or "cpu")))
     spec, how = (spec, "") if Path(spec).exists() else spec.partition("?")[::2]
     if how not in ("", "sample"):
         raise UsageError(f"{spec}?{how}: only `sample` may follow the question mark.")

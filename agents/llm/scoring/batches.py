@@ -292,6 +292,7 @@ def _prompt_paths(pack: Pack, width: int) -> list[tuple[int, torch.Tensor]]:
 _cached: weakref.WeakKeyDictionary[Any, dict[object, bool]] = weakref.WeakKeyDictionary()
 
 
+@torch.no_grad()
 def caches(model: Any) -> bool:
     """Whether left padding with a cache gives the same states as whole sequences; each model is tested once."""
     config = model.config.get_text_config()
