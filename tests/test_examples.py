@@ -107,3 +107,12 @@ def test_train_makes_a_player(tmp_path: Path) -> None:
     shares = load("train").main(run=str(tmp_path / "run"), updates=2, games=64)
     assert sum(shares) == pytest.approx(1)
     assert (tmp_path / "run" / "config.yaml").exists()
+
+
+@pytest.mark.slow
+def test_training_examples_learn_from_what_they_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = load("train_proposer_solver").main(["--num-steps", "2", "--batch-size", "3", "--run", str(tmp_path / "run")])
+    assert [set(row) for row in rows] == [{"reward/Proposer", "reward/Solver", "pass_rate", "level"}] * 2
+    rewards = load("train_dataset_rl").main(["--num-steps", "8"])
+    assert rewards[-1] > rewards[0] + 0.2

@@ -31,7 +31,7 @@ from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from .person import HumanEpisode, Person, at_the_terminal
 from .single_turn import ANSWER, allowed, solving
-from .task import Task
+from .task import Task, averages
 
 __all__ = ["AmplifyEpisode", "amplification", "amplified_by"]
 
@@ -115,7 +115,7 @@ def amplification(
         "human": HumanEpisode(at_the_terminal),
     }
     role = Role("Assistant", ANSWER if free else "", max_tokens=max_tokens)
-    return Task("amplification", (role,), episodes, source)
+    return Task("amplification", (role,), episodes, source, metrics=averages("rating"))
 
 
 def amplified_by(person: Person, **options: Any) -> Task:

@@ -20,7 +20,7 @@ from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState
 from ..role import Role
 from .single_turn import ANSWER, solving
-from .task import Task
+from .task import Task, averages
 
 __all__ = ["EnsembleEpisode", "ensemble"]
 
@@ -89,4 +89,10 @@ def ensemble(
 
     role = Role("Solver", ANSWER if free else "", max_tokens=max_tokens)
     votes = solving(free=free, rubric=())
-    return Task("ensemble", (role,), {"ensemble": EnsembleEpisode(solvers, quorum), "vote": votes}, source)
+    return Task(
+        "ensemble",
+        (role,),
+        {"ensemble": EnsembleEpisode(solvers, quorum), "vote": votes},
+        source,
+        metrics=averages("majority_right", "share"),
+    )

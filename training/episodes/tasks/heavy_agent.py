@@ -21,7 +21,7 @@ from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState
 from ..role import Role
 from .single_turn import ANSWER, allowed, groups, is_right, solving
-from .task import Task
+from .task import Task, averages
 
 __all__ = ["HeavyEpisode", "heavy_agent"]
 
@@ -99,4 +99,10 @@ def heavy_agent(
         return groups("heavy", draw, batch, rollouts, rng)
 
     roles = (*(Role(name, prompt, max_tokens=max_tokens) for name in names), last)
-    return Task("heavy_agent", roles, {"heavy": HeavyEpisode(list(types), samples, free=free), **types}, source)
+    return Task(
+        "heavy_agent",
+        roles,
+        {"heavy": HeavyEpisode(list(types), samples, free=free), **types},
+        source,
+        metrics=averages("alone"),
+    )

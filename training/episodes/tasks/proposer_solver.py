@@ -21,9 +21,12 @@ from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from .single_turn import ANSWER, solving
-from .task import Task
+from .task import Task, averages
 
 __all__ = ["ProposerEpisode", "goldilocks", "proposer_solver"]
+
+DEFAULTS = {"loss": {"cover_coef": 0.03, "entropy_coef": 0.02}, "optimizer": {"learning_rate": 2e-3}}
+"""A proposer that is sure of one level can't follow its solver: all levels stay in play."""
 
 INVALID = -1.0
 """What an invalid proposal pays."""
@@ -102,7 +105,7 @@ def proposer_solver(
     levels: int = 12,
     batch: int = 16,
     n_solver_rollouts: int = 8,
-    fresh: bool = False,
+    fresh: bool = True,
     extremes: bool = False,
     shared: bool = False,
     max_tokens: int = 256,
@@ -140,4 +143,5 @@ def proposer_solver(
         "propose": ProposerEpisode("" if free else kind, levels, n_solver_rollouts, fresh, extremes, "solve"),
         "solve": solving(free=free),
     }
-    return Task("proposer_solver", roles, episodes, lambda arena, rng: [EpisodeRequest("propose")] * batch)
+    figures = averages("pass_rate", "level")
+    return Task("proposer_solver", roles, episodes, lambda arena, rng: [EpisodeRequest("propose")] * batch, {}, figures)

@@ -23,7 +23,7 @@ from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from ..store import ArtifactStore
 from .single_turn import ANSWER, solving
-from .task import Task
+from .task import Task, averages
 
 __all__ = ["DistillEpisode", "self_distillation"]
 
@@ -119,4 +119,5 @@ def self_distillation(
     def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
         return [EpisodeRequest("distill", draw(rng)) for _ in range(batch)]
 
-    return Task("self_distillation", tuple(roles), episodes, source, {"kept": ArtifactStore("kept", keep)})
+    figures = averages("passed", "right", "purity")
+    return Task("self_distillation", tuple(roles), episodes, source, {"kept": ArtifactStore("kept", keep)}, figures)

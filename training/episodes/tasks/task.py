@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ....errors import UsageError
 from ..arena import Arena, Metrics, Playable, Source
+from ..records import GenerateResult
 from ..role import Role
 from ..store import ArtifactStore
 
-__all__ = ["Task"]
+__all__ = ["Task", "averages"]
 
 
 @dataclass(frozen=True)
@@ -72,3 +73,22 @@ class Task:
             {**self.stores, **other.stores},
             lambda results: {n: v for task in (self, other) if task.metrics for n, v in task.metrics(results).items()},
         )
+
+
+def averages(*names: str) -> Metrics:
+    """Metrics of a task: the means over an update's trees of what their episodes told (``get_extras``).
+
+    Args:
+        names: of numbers; trees that don't have one, or have None, are left out.
+    """
+
+    def metrics(results: Sequence[GenerateResult]) -> dict[str, float]:
+        found: dict[str, list[float]] = {}
+        for result in results:
+            for name in names:
+                value = result.rollout.extras.get(name)
+                if value is not None and not result.error:
+                    found.setdefault(name, []).append(float(value))
+        return {name: sum(values) / len(values) for name, values in found.items()}
+
+    return metrics

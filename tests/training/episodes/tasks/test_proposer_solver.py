@@ -31,7 +31,7 @@ def played(engine, **options):
 
 
 def test_a_tree_of_proposals_and_answers():
-    arena, results = played(MockEngine(), batch=6)
+    arena, results = played(MockEngine(), batch=6, fresh=False)
     assert len(results) == 6
     for root in results:
         level = int(root.rollout.steps[0].text.removeprefix("level "))
@@ -57,7 +57,7 @@ def test_everybody_and_nobody():
         a, b = (int(x) for x in said.removesuffix("=").split("+"))
         return a + b if a % 2 == 0 else 3 * (a + b < 3)
 
-    _, results = played(MockEngine(knows), batch=12, extremes=True)
+    _, results = played(MockEngine(knows), batch=12, fresh=False, extremes=True)
     even = [r.rollout.extras["problem"]["question"][0] in "02" for r in results]
     assert 0 < sum(even) < 12
     assert [r.rollout.extras["pass_rate"] for r in results] == [float(e) for e in even]
@@ -65,7 +65,7 @@ def test_everybody_and_nobody():
 
 
 def test_every_solver_may_get_a_problem_of_its_own():
-    _, results = played(MockEngine(lambda ask: 4), batch=3, fresh=True)
+    _, results = played(MockEngine(lambda ask: 4), batch=3)
     for root in results:
         asked = [child.rollout.artifact for child in root.children]
         assert len({p["question"] for p in asked}) > 1

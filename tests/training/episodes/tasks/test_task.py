@@ -61,6 +61,19 @@ def test_mixed_tasks():
     assert make_task("single_turn+proposer_solver").name == "single_turn+proposer_solver"
 
 
+def test_figures_of_an_update():
+    arena, task = Arena(MockEngine()), make_task("proposer_solver", batch=6) + make_task("heavy_agent")
+    task.join(arena)
+    results = arena.play(task.source(arena, np.random.default_rng(0)))
+    rates = [r.rollout.extras["pass_rate"] for r in results[:6]]
+    levels = [r.rollout.extras["level"] for r in results[:6]]
+    alone = [r.rollout.extras["alone"] for r in results[6:]]
+    results[0].rollout.extras["pass_rate"] = None  # an invalid proposal
+    results[1].error = "it failed"
+    expected = {"pass_rate": np.mean(rates[2:]), "level": np.mean([levels[0], *levels[2:]]), "alone": np.mean(alone)}
+    assert task.metrics(results) == pytest.approx(expected)
+
+
 def test_tasks_that_can_not_be_mixed():
     with pytest.raises(UsageError, match="have different roles 'Solver'"):
         make_task("single_turn") + make_task("single_turn", max_tokens=9)
