@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from ..envs.core import Game
 from ..envs.words import SAY, TextGame
+from ..envs.words.talk import TalkGame
 from ..errors import UnknownName, UsageError, did_you_mean
 from .core import Agent, Decision, Turn
+from .scripted.quiet import QuietAgent
 from .search.rows import need_action, need_same_game
 from .search.solver import Solution, solve
 from .seeds import pick
@@ -27,6 +29,7 @@ __all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "is_built_
 MADE = {
     "alphabeta": ".search.alphabeta:AlphaBetaAgent",
     "altruist": ".scripted.gridworld:GridworldAgent",
+    "bargainer": ".scripted.bargainer:BargainerAgent",
     "equilibrium": ".search.equilibrium:EquilibriumAgent",
     "forager": ".scripted.gridworld:GridworldAgent",
     "greedy": ".scripted.greedy:GreedyAgent",
@@ -118,7 +121,8 @@ def make_baseline(spec: str, game: Game) -> Agent:
     ``random``; ``minimax`` for small games; ``equilibrium`` for small games with hidden information; ``greedy``;
     ``mcts[:PLAYOUTS]``, also ``mcts:playouts=400:exploration=1.4:cap=1000``; ``alphabeta[:DEPTH]``, also
     ``alphabeta:nodes=20000``; ``uci:PATH[?Name=value&Name=value]`` (see ``uci``); ``forager``, ``raider``,
-    ``altruist`` in the gridworld; ``scripted[:NAME]`` in games of words that bring scripts.
+    ``altruist`` in the gridworld; ``bargainer`` in negotiations; ``scripted[:NAME]`` in games of words that bring
+    scripts. Where actions come with messages (``talk=``), all but random say nothing.
 
     Raises:
         UnknownName: no baseline has this name.
@@ -127,6 +131,8 @@ def make_baseline(spec: str, game: Game) -> Agent:
     name, _, rest = spec.partition(":")
     if name not in BASELINES:
         raise UnknownName("baseline", name, BASELINES)
+    if isinstance(game, TalkGame) and name != "random":
+        return QuietAgent(game, make_baseline(spec, game.inner))
     if isinstance(game, TextGame) and name not in ("random", "scripted"):
         known = ", ".join(["random", *(f"scripted:{script}" for script in game.scripts)])
         raise UsageError(f"{name} cannot play {game.info.id}, a game of words; {known}, models and people can.")

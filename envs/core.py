@@ -47,6 +47,8 @@ class GameInfo:
         noop: the action that does nothing, in simultaneous games whose ``step`` takes any action number and lets
             illegal ones fail. Their default policy for illegal actions is ``noop``: only the player at fault loses its
             turn.
+        forfeit: what an illegal action pays under the policy ``lose``: to its player (unless ``illegal_reward`` says
+            otherwise), and to each of the others.
         name: without version, e.g. ``"tictactoe"``. ``make_game`` fills in name and version from the registered id.
             Factories that users call directly set both.
         version: rises when observation, action numbering or reward changes, never for speed.
@@ -62,6 +64,7 @@ class GameInfo:
     simultaneous: bool = False
     hidden: bool = False
     noop: Action | None = None
+    forfeit: tuple[float, float] = (-1.0, 0.0)
     name: str = UNNAMED
     version: int = 0
 

@@ -283,6 +283,9 @@ register("highest_string-v0", f"{_PACKAGE}.envs.words.highest_string:highest_str
 register("debate-v0", f"{_PACKAGE}.envs.words.debate.game:debate")
 register("word_chain-v0", f"{_PACKAGE}.envs.words.word_chain:word_chain")
 register("twenty_questions-v0", f"{_PACKAGE}.envs.words.questions.game:twenty_questions")
+register(
+    "negotiation-v0", f"{_PACKAGE}.envs.negotiation.game:negotiation", draw=f"{_PACKAGE}.renderers.negotiation:draw"
+)
 register("matrix-v0", f"{_PACKAGE}.envs.matrix:matrix", draw=f"{_PACKAGE}.renderers.matrix:draw")
 register("go-v0", f"{_PACKAGE}.envs.go:go", draw=f"{_PACKAGE}.renderers.go:draw")
 register(

@@ -89,12 +89,14 @@ class Limits(NamedTuple):
         illegal_reward: added to the reward of a player that acts illegally.
         max_cycles: truncate after that many turns (ticks).
         autoreset: index into AUTORESET.
+        others_reward: added to the rewards of the others.
     """
 
     illegal: int
     illegal_reward: float
     max_cycles: int
     autoreset: int
+    others_reward: float
 
 
 def illegal_limits(
@@ -110,7 +112,7 @@ def illegal_limits(
         illegal = "noop" if fails else "lose"
     known_name("illegal-move policy", illegal, POLICIES)
     if illegal_reward is None:
-        illegal_reward = -1.0 if illegal == "lose" else 0.0
+        illegal_reward = game.info.forfeit[0] if illegal == "lose" else 0.0
     if max_cycles is None:
         max_cycles = 4 * game.info.max_cycles if illegal == "noop" and not fails else 2**31 - 1
     return Limits(
@@ -118,6 +120,7 @@ def illegal_limits(
         finite_number("illegal_reward", illegal_reward),
         whole_number("max_cycles", max_cycles, 1, 2**31 - 1),
         autoreset,
+        float(game.info.forfeit[1]) if illegal == "lose" else 0.0,
     )
 
 

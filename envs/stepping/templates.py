@@ -310,7 +310,8 @@ def advance_turns(state: State, b: Arrays, i: int, action: int, acts: NDArray[np
         acts[p] = action
         status = act(state, b, i, acts)
     if not is_legal:
-        b.rewards[i, p] += np.float32(limits.illegal_reward)
+        for q in range(seats(b)):
+            b.rewards[i, q] += np.float32(limits.illegal_reward if q == p else limits.others_reward)
     b.cycles[i] += 1
     if status == RUNNING and b.cycles[i] >= limits.max_cycles:
         status = TRUNCATED
@@ -351,6 +352,8 @@ def advance_ticks(
         if b.illegal[i, p]:
             b.faults[i, p] += 1
             b.rewards[i, p] += np.float32(limits.illegal_reward)
+        elif wrong:
+            b.rewards[i, p] += np.float32(limits.others_reward)
     b.cycles[i] += 1
     if status == RUNNING and b.cycles[i] >= limits.max_cycles:
         status = TRUNCATED

@@ -130,7 +130,7 @@ def _check_messages(game: TextGame) -> None:
             assert vec.faults.sum() == 1, "another player's message is counted as illegal"
             if policy == "lose":
                 assert vec.status[0] != RUNNING, f"{message!r} did not end the game"
-                expected = [-1.0 if p == wrong else 0.0 for p in range(game.info.players)]
+                expected = [game.info.forfeit[int(p != wrong)] for p in range(game.info.players)]
                 assert rewards[0].tolist() == expected, f"{message!r} paid {rewards[0].tolist()}"
             if policy == "noop":
                 assert vec.state == before, f"{message!r} changed the game under noop"

@@ -19,6 +19,7 @@ CONFIGS = {
     "gridworld-v0": [{"preset": "a5_25x25"}, {"preset": "a3_11x11", "map": {"width": 9, "height": 21}}],
     "hex-v0": [{}, {"size": 5}],
     "matrix-v0": [{}, {"rounds": 4}],
+    "negotiation-v0": [{}, {"preset": "deal_or_no_deal"}, {"preset": "ultimatum"}, {"preset": "issues", "players": 6}],
 }
 CASES = [(id, config) for id in DRAWN for config in CONFIGS.get(id, [{}])]
 
