@@ -30,7 +30,7 @@ from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from .person import HumanEpisode, Person, at_the_terminal
-from .single_turn import ANSWER, allowed, solving
+from .single_turn import ANSWER, allowed, quoted, solving
 from .task import Task, averages
 
 __all__ = ["AmplifyEpisode", "amplification", "amplified_by"]
@@ -60,11 +60,11 @@ class AmplifyEpisode(Episode):
         for part in await self.parts(artifact, arena):
             child = await arena.run_episode("answer", part, is_trainable=False)
             if not child.error:
-                notes.append(f"{part['question']} {read_answer(child.rollout.steps[-1].text)}")
+                notes.append(f"{part['question']} {quoted(read_answer(child.rollout.steps[-1].text))}")
         options = None if self.free else allowed(artifact)
         work = "\n".join([*notes, artifact["question"]])
         answer = read_answer((await self.call_model("Assistant", work, arena, choices=options)).text)
-        rated = await arena.run_episode("human", f"{work} {answer}", is_trainable=False)
+        rated = await arena.run_episode("human", f"{work} {quoted(answer)}", is_trainable=False)
         if rated.error:
             raise UsageError(f"There is no rating: {rated.error}")
         rating = state.rollout.extras["rating"] = rated.rollout.extras["rating"]

@@ -17,7 +17,7 @@ from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from ..schedule import Schedule, drive, parse_schedule
-from .single_turn import ANSWER, allowed, groups
+from .single_turn import ANSWER, allowed, groups, quoted
 from .task import Task
 
 __all__ = ["ScheduledEpisode", "collaborative"]
@@ -46,7 +46,7 @@ class ScheduledEpisode(Episode):
         options = None if self.free else allowed(artifact)
 
         async def speak(role: str, heard: Sequence[tuple[str, str]]) -> tuple[str, str]:
-            lines = [*(f"{who}: {text}" for who, text in heard), str(artifact["question"])]
+            lines = [*(f"{who}: {quoted(text)}" for who, text in heard), str(artifact["question"])]
             return role, (await self.call_model(role, "\n".join(lines), arena, choices=options)).text
 
         state.data["said"] = await drive(self.schedule.draw(state.rng), speak)

@@ -20,7 +20,7 @@ from ..data.sources import draw_from
 from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState
 from ..role import Role
-from .single_turn import ANSWER, allowed, groups, is_right, solving
+from .single_turn import ANSWER, allowed, groups, is_right, quoted, solving
 from .task import Task, averages
 
 __all__ = ["HeavyEpisode", "heavy_agent"]
@@ -45,7 +45,7 @@ class HeavyEpisode(Episode):
         """Think, then merge; attempts that failed are left out."""
         asked = [EpisodeRequest(kind, artifact) for kind in self.thinkers for _ in range(self.samples)]
         state.child_results = await arena.generate_rollouts(asked)
-        attempts = [child.rollout.steps[-1].text for child in state.child_results if not child.error]
+        attempts = [quoted(child.rollout.steps[-1].text) for child in state.child_results if not child.error]
         lines = [*attempts, str(artifact["question"])]
         options = None if self.free else allowed(artifact)
         await self.call_model("Merger", "\n".join(lines), arena, choices=options)

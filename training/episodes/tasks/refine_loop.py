@@ -19,7 +19,7 @@ from ..data.sources import draw_from
 from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
-from .single_turn import ANSWER, allowed, groups
+from .single_turn import ANSWER, allowed, groups, quoted
 from .task import Task
 
 __all__ = ["RefineEpisode", "quality", "refine_loop"]
@@ -64,14 +64,14 @@ class RefineEpisode(Episode):
         answers = state.data["answers"] = []
         for turn in range(self.rounds + 1):
             answers.append((await self.call_model("Generator", "\n".join(said), arena, choices=options)).text)
-            said.append(answers[-1])
+            said.append(quoted(answers[-1]))
             if turn == self.rounds:
                 break
             verdicts = None if self.free else [KEEP, CHANGE]
             criticism = (await self.call_model("Critic", "\n".join(said), arena, choices=verdicts)).text
             if KEEP in criticism:
                 break
-            said += [criticism, artifact["question"]]
+            said += [quoted(criticism), artifact["question"]]
         return state
 
     def get_extras(self, state: EpisodeState) -> dict[str, Any]:

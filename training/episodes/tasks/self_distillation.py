@@ -22,7 +22,7 @@ from ..episode import Episode, SingleTurnEpisode
 from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from ..store import ArtifactStore
-from .single_turn import ANSWER, solving
+from .single_turn import ANSWER, quoted, solving
 from .task import Task, averages
 
 __all__ = ["DistillEpisode", "self_distillation"]
@@ -104,7 +104,7 @@ def self_distillation(
     draw = draw_from(problems)
     verify = SingleTurnEpisode(
         "Verifier",
-        lambda a: f"{a['problem']['question']}\n{a['text']}\nIs this right or wrong?",
+        lambda a: f"{a['problem']['question']}\n{quoted(a['text'])}\nIs this right or wrong?",
         lambda a: [RIGHT, WRONG],
         true_verdict,
     )

@@ -15,7 +15,7 @@ from ..role import Role
 from ..rubric import RewardFn, Rubric
 from .task import Task
 
-__all__ = ["ANSWER", "allowed", "groups", "is_right", "single_turn", "solving"]
+__all__ = ["ANSWER", "allowed", "groups", "is_right", "quoted", "single_turn", "solving"]
 
 ANSWER = "Think step by step. End with one line: Answer: and your answer."
 """What a role is told that answers in free words."""
@@ -37,6 +37,14 @@ def solving(
 ) -> SingleTurnEpisode:
     """An episode whose artifact is a problem that a role answers; ``free``: in any words, not by choice."""
     return SingleTurnEpisode(role, lambda p: str(p["question"]), None if free else allowed, rubric)
+
+
+def quoted(text: str) -> str:
+    """What a role said, for the prompt of another.
+
+    Lines after the first are indented, so that none can pass for somebody else's; control characters become spaces.
+    """
+    return "".join(c if c.isprintable() else "\n  " if c == "\n" else " " for c in text.strip())
 
 
 def groups(name: str, draw: Draw, batch: int, rollouts: int, rng: np.random.Generator) -> list[EpisodeRequest]:
