@@ -93,7 +93,7 @@ def code_generation(
         free: the coder writes a program; otherwise it chooses an expression.
         seconds: the longest run of a program.
         max_tokens: the longest free answer.
-        unsafe: run programs without isolation where there is none, see ``sandbox``.
+        unsafe: run programs with your own rights where the system has no sandbox.
 
     Raises:
         UsageError: no such level.

@@ -51,8 +51,9 @@ def dataset_rl(
     """The role Solver answers the problems of a data set, in random order, each once before any comes again.
 
     Args:
-        data: a source of ``data.tables.read_problems``, or KIND:LEVEL for a thousand problems that are made here.
-        question: the column with questions; all of these as in ``read_problems``.
+        data: a .jsonl or .csv file, a folder of datasets or a hub name such as openai/gsm8k; or word:1 etc., for
+            a thousand problems that are made here. See docs/tasks.md.
+        question: the column with questions.
         answer: the column with answers.
         choices: the column with choices, if there is one.
         split: of a data set.
@@ -62,7 +63,7 @@ def dataset_rl(
         free: the answer may be any text; otherwise problems with choices are answered by choice.
         max_tokens: the longest free answer.
         marked: paid for marking an answer as one, beside the 1 for a right answer.
-        brief: paid for short answers, see ``pays_brevity``.
+        brief: paid for short answers: the whole of it for an empty one, nothing from 1,000 characters on.
 
     Raises:
         UsageError: the data can't be read.

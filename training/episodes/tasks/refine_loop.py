@@ -92,7 +92,7 @@ def refine_loop(
     """The roles Generator and Critic improve answers; the last one pays both.
 
     Args:
-        problems: see ``data.sources.draw_from``.
+        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table; see docs/tasks.md.
         rounds: the most criticisms of an answer.
         batch: problems of an update.
         rollouts: loops for each problem, compared with each other.

@@ -59,7 +59,7 @@ def single_turn(
     """The role Solver answers problems; a right answer pays 1.
 
     Args:
-        problems: see ``data.sources.draw_from``.
+        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table; see docs/tasks.md.
         batch: problems of an update.
         rollouts: answers to each problem, compared with each other.
         free: the answer may be any text; otherwise problems with choices are answered by choice.

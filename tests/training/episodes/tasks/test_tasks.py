@@ -246,6 +246,14 @@ def test_a_person_may_take_time_or_fail(play):
         assert all("There is no rating" in r.error for r in results)
 
 
+def test_a_person_who_leaves_ends_the_run(play):
+    def left(work):
+        raise PlayerLeft("The person at the terminal has left.")
+
+    with pytest.raises(PlayerLeft):
+        play(amplified_by(left, batch=3))
+
+
 def test_the_assistant_splits_questions_itself(play):
     def split(who, prompt, choices):
         return "What is 1 + 1?\n\nAnd 2 + 2?" if "smaller questions" in prompt else "Answer: 4"
