@@ -286,6 +286,7 @@ register("twenty_questions-v0", f"{_PACKAGE}.envs.words.questions.game:twenty_qu
 register(
     "negotiation-v0", f"{_PACKAGE}.envs.negotiation.game:negotiation", draw=f"{_PACKAGE}.renderers.negotiation:draw"
 )
+register("redblue-v0", f"{_PACKAGE}.envs.words.redblue:redblue")
 register("matrix-v0", f"{_PACKAGE}.envs.matrix:matrix", draw=f"{_PACKAGE}.renderers.matrix:draw")
 register("go-v0", f"{_PACKAGE}.envs.go:go", draw=f"{_PACKAGE}.renderers.go:draw")
 register(
