@@ -185,7 +185,7 @@ class Arena:
             UsageError: the name is taken.
         """
         _new("store", name, self.stores)
-        self.stores[name] = store or ArtifactStore(name)
+        self.stores[name] = ArtifactStore(name) if store is None else store
         return self.stores[name]
 
     # -- questions ----------------------------------------------------------------------------------------------------

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from coterie.agents.engines.mock import MockEngine
 from coterie.errors import UsageError
-from coterie.training.episodes import ArtifactStore
+from coterie.training.episodes import Arena, ArtifactStore
 
 
 def rng(seed=0):
@@ -61,3 +62,9 @@ def test_what_cannot_be_saved_or_drawn_is_refused(artifact, weight):
 def test_a_store_holds_at_least_one():
     with pytest.raises(UsageError, match="limit"):
         ArtifactStore(limit=0)
+
+
+def test_an_arena_takes_the_store_that_it_is_given_even_if_it_is_empty():
+    arena, store = Arena(MockEngine()), ArtifactStore("few", limit=1)
+    assert arena.add_store("few", store) is store
+    assert arena.stores["few"] is store

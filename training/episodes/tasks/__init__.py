@@ -42,6 +42,9 @@ TASKS: dict[str, str] = {
     "amplification": "amplification:amplification",
     "code_generation": "code_generation:code_generation",
     "game": "game:game",
+    "debate": "debate:debate",
+    "elo_arena": "elo_arena:elo_arena",
+    "tournament": "tournament:tournament",
 }
 
 
