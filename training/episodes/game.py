@@ -36,7 +36,8 @@ class GameEpisode(Episode):
     """One game; every seat is a role, or a player that only answers.
 
     The game's rewards are those of the steps: what a seat is paid goes to its last answer. The artifact is the game's
-    seed, or None for one of its own. Extras: ``returns`` by role, ``plies``, ``illegal`` answers.
+    seed, or None for one of its own. Extras: ``returns`` by role, ``plies``, ``illegal`` answers,
+    ``infos`` (what the game tells of the end, by seat; none for many games).
 
     Args:
         game: a game, or the name of a registered one.
@@ -114,6 +115,7 @@ class GameEpisode(Episode):
             "owed": {role: float(owed[seat]) for role, seat in by_role.items()},
             "plies": plies,
             "illegal": illegal,
+            "infos": game.tell(vec.state, 0) if game.tell else [],
         }
         return state
 

@@ -10,7 +10,6 @@ base model without any adapter, as an oracle that is never trained (``judges``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -24,9 +23,9 @@ from ....errors import UsageError
 from ..arena import Arena
 from ..game import GameEpisode
 from ..judges import judged
-from ..records import EpisodeRequest, EpisodeState, GenerateResult, Step
+from ..records import EpisodeRequest, EpisodeState, Step
 from ..role import Role
-from .task import Task
+from .task import Task, averages
 
 __all__ = ["DEBATER", "PHRASES", "DebateEpisode", "debate"]
 
@@ -122,10 +121,4 @@ def debate(
         drawn = rng.integers(2**63, size=batch).tolist()
         return [EpisodeRequest("debate", seed, group=seed) for seed in drawn for _ in range(rollouts)]
 
-    return Task("debate", roles, {"debate": episode}, source, {}, figures)
-
-
-def figures(results: Sequence[GenerateResult]) -> dict[str, float]:
-    """Of an update: shares of draws and of debates that an illegal speech ended; invalid votes a debate."""
-    done = [result.rollout.extras for result in results if not result.error and "draw" in result.rollout.extras]
-    return {name: float(np.mean([extras[name] for extras in done])) for name in ("draw", "illegal", "invalid") if done}
+    return Task("debate", roles, {"debate": episode}, source, {}, averages("draw", "illegal", "invalid"))

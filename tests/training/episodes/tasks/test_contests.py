@@ -188,3 +188,32 @@ def test_proposals_that_say_nothing_win_nothing_that_is_kept():
 @pytest.mark.parametrize("name", ["debate", "elo_arena", "tournament"])
 def test_the_same_seed_is_the_same_tree(name):
     assert played(MockEngine(), name)[2] == played(MockEngine(), name)[2]
+
+
+# -- negotiation -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", ["trade", "deal_or_no_deal", "ultimatum"])
+def test_negotiations_tell_how_good_the_deals_were(preset):
+    arena, task, results = played(MockEngine(), "negotiation", preset=preset, batch=3, rollouts=2)
+    assert len(results) == 6
+    assert not any(r.error for r in results)
+    assert all(list(r.rewards.values()) == pytest.approx(list(r.rollout.extras["returns"].values())) for r in results)
+    figures = task.metrics(results)
+    assert figures["surplus"] == pytest.approx(np.mean([r.rollout.extras["infos"][0]["surplus"] for r in results]))
+    assert figures["illegal"] == 0
+    arena.assign(results)
+
+
+def test_turns_talk_and_an_opponent():
+    _, _, results = played(MockEngine(), "negotiation", max_turns=3, opponent="bargainer", batch=2)
+    assert {step.role_id for r in results for step in r.rollout.steps} == {"Player 0"}
+    assert max(r.rollout.extras["plies"] for r in results) <= 3
+    engine = MockEngine(lambda ask: 0 if hasattr(ask.form, "candidates") else [*b"Hello."])
+    _, _, results = played(engine, "negotiation", talk=40, batch=1, rollouts=1)
+    assert [step.text for step in results[0].rollout.steps[:3:2]] == ["Hello.", "Hello."]
+
+
+def test_a_negotiator_without_sense_is_paid_as_the_rules_say():
+    _, _, results = played(MockEngine(lambda ask: [*b"what?"]), "negotiation", free=True, batch=1, rollouts=1)
+    assert results[0].rewards == {"Player 0": -1.5, "Player 1": 0.5}
