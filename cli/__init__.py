@@ -48,7 +48,7 @@ EXTRAS = {
     "render": ("pygame", "PIL", "imageio", "imageio_ffmpeg"),
     "train": (
         *("torch", "transformers", "peft", "trl", "accelerate", "datasets", "gguf"),
-        *("rich", "matplotlib", "tensorboard", "tokenizers", "safetensors", "huggingface_hub"),
+        *("rich", "matplotlib", "tensorboard", "tokenizers", "safetensors", "huggingface_hub", "tenacity"),
     ),
 }
 """The modules that each extra installs."""

@@ -15,7 +15,9 @@ depends on its ask alone, so the order and grouping of the asks don't matter.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 
+from ..deadline import OutOfTime
 from .base import Answer, Ask
 from .protocol import Engine
 
@@ -46,7 +48,9 @@ class Batcher:
         """The answer to an ask.
 
         Raises:
-            Exception: the engine's exception in the call with this ask; other calls are not affected.
+            Exception: the engine's exception for this ask. If a call with several fails, its halves are called again,
+                so that one bad ask doesn't cost the others their answers. An engine that has ``sample_each`` says
+                itself which of them failed.
         """
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((ask, future))
@@ -76,13 +80,21 @@ class Batcher:
 
     async def _call(self, part: list[tuple[Ask, asyncio.Future[Answer]]]) -> None:
         self.sizes.append(len(part))
+        sample: Callable[[list[Ask]], Sequence[Answer | Exception]]
+        sample = getattr(self.engine, "sample_each", self.engine.sample)
+        answers: Sequence[Answer | Exception]
         try:
-            answers = await asyncio.to_thread(self.engine.sample, [ask for ask, _ in part])
+            answers = await asyncio.to_thread(sample, [ask for ask, _ in part])
         except Exception as error:
-            for _, future in part:
-                if not future.done():
-                    future.set_exception(error)
-            return
+            if len(part) > 1 and not isinstance(error, OutOfTime):
+                await self._call(part[: len(part) // 2])
+                await self._call(part[len(part) // 2 :])
+                return
+            answers = [error] * len(part)
         for (_, future), answer in zip(part, answers, strict=True):
-            if not future.done():
+            if future.done():
+                continue
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
                 future.set_result(answer)

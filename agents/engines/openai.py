@@ -1,7 +1,8 @@
 """An engine behind a server that speaks OpenAI's chat completions: vLLM, llama.cpp, Ollama, a hosted model.
 
-Such servers work on text. A context is sent as messages (segments of the asked player as ``assistant``, all others as
-``user``; neighbours of the same role are joined), and the reply is tokenised again. Hence
+Such servers work on text. A context is sent as messages (segments of the asked player as ``assistant``, those by
+``system`` as ``system``, all others as ``user``; neighbours of the same role are joined), and the reply is tokenised
+again. Hence
 
 * free form is the server's own sampling; the log-probs are the server's, for *its* tokens, and empty if it returns
   none. Learn from such answers only after scoring the text with the model that learns.
@@ -15,14 +16,13 @@ The request contains the ask's seed; the server may ignore it.
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn, Protocol
 
-from ...errors import EngineError, UsageError
+from ...errors import EngineError, UsageError, needs
 from .base import Answer, Ask, Choice, Free, Trie
 from .protocol import Description
 
@@ -102,10 +102,25 @@ class OpenAIEngine:
             UsageError: an ask whose form is a trie.
             EngineError: the server can't be reached, takes too long, refuses, or sends an invalid reply.
         """
-        if any(isinstance(ask.form, Trie) for ask in asks):
-            raise UsageError("A chat server can't follow a trie of tokens: use choice or free decoding with it.")
+        answers = []
+        for found in self.sample_each(asks):
+            if isinstance(found, Exception):
+                raise found
+            answers.append(found)
+        return answers
+
+    def sample_each(self, asks: Sequence[Ask]) -> list[Answer | Exception]:
+        """Answer every ask; an error in the place of an answer that failed."""
         with ThreadPoolExecutor(max_workers=max(1, min(self._at_once, len(asks)))) as pool:
-            return list(pool.map(self._answer, asks))
+            return list(pool.map(self._answer_or_error, asks))
+
+    def _answer_or_error(self, ask: Ask) -> Answer | Exception:
+        if isinstance(ask.form, Trie):
+            return UsageError("A chat server can't follow a trie of tokens: use choice or free decoding with it.")
+        try:
+            return self._answer(ask)
+        except Exception as error:
+            return error
 
     def _only_answers(self, *_: object, **__: object) -> NoReturn:
         raise UsageError(
@@ -146,7 +161,8 @@ class OpenAIEngine:
     def _messages(self, ask: Ask) -> list[dict[str, str]]:
         messages: list[dict[str, str]] = []
         for segment in ask.context.segments():
-            role = "assistant" if segment.by == ask.player else "user"
+            own = {"system": "system", "assistant": "assistant"}
+            role = "assistant" if segment.by == ask.player else own.get(segment.by, "user")
             if messages and messages[-1]["role"] == role:
                 messages[-1]["content"] += self._decode(segment.ids)
             else:
@@ -171,23 +187,41 @@ class OpenAIEngine:
     def _post(self, path: str, body: dict[str, object]) -> dict[str, Any]:
         """The server's reply, after retries if necessary."""
         asked = urllib.request.Request(self.url + path, json.dumps(body).encode(), self._headers)
-        for tried in range(self._retries + 1):
-            try:
-                with urllib.request.urlopen(asked, timeout=self._seconds) as response:
-                    reply = json.loads(response.read())
-                if isinstance(reply, dict):
-                    return reply
-                raise EngineError(f"{self.url} answered {str(reply)[:80]!r}, which is no chat completion.")
-            except urllib.error.HTTPError as error:
-                last = f"answered {error.code}: {error.read(300).decode(errors='replace').strip() or error.reason}"
-                if error.code not in BUSY:
-                    break
-            except json.JSONDecodeError as error:
-                raise EngineError(f"{self.url} sent a reply that is not JSON ({error}): is it a chat server?") from None
-            except TimeoutError:
-                last = f"took longer than {self._seconds} seconds"
-            except (urllib.error.URLError, OSError) as error:
-                last = f"can't be reached ({getattr(error, 'reason', error)})"
-            if tried < self._retries:
-                time.sleep(self._pause * 2**tried)
-        raise EngineError(f"{self.url} {last}. Check the address, the key and that the model {self.model!r} is there.")
+        with needs("Asking a server", "train"):
+            from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+        again = Retrying(
+            stop=stop_after_attempt(self._retries + 1),
+            wait=wait_exponential(self._pause, max=60.0),
+            retry=retry_if_exception_type(_Busy),
+            reraise=True,
+        )
+        try:
+            reply: dict[str, Any] = again(self._once, asked)
+        except _Busy as busy:
+            raise EngineError(self._wrong(str(busy))) from None
+        return reply
+
+    def _wrong(self, told: str) -> str:
+        return f"{self.url} {told}. Check the address, the key and that the model {self.model!r} is there."
+
+    def _once(self, asked: urllib.request.Request) -> dict[str, Any]:
+        """The server's reply to one request; ``_Busy`` if another try may help."""
+        try:
+            with urllib.request.urlopen(asked, timeout=self._seconds) as response:
+                reply = json.loads(response.read())
+        except urllib.error.HTTPError as error:
+            told = f"answered {error.code}: {error.read(300).decode(errors='replace').strip() or error.reason}"
+            raise _Busy(told) if error.code in BUSY else EngineError(self._wrong(told)) from None
+        except json.JSONDecodeError as error:
+            raise EngineError(f"{self.url} sent a reply that is not JSON ({error}): is it a chat server?") from None
+        except TimeoutError:
+            raise _Busy(f"took longer than {self._seconds} seconds") from None
+        except (urllib.error.URLError, OSError) as error:
+            raise _Busy(f"can't be reached ({getattr(error, 'reason', error)})") from None
+        if not isinstance(reply, dict):
+            raise EngineError(f"{self.url} answered {str(reply)[:80]!r}, which is no chat completion.")
+        return reply
+
+
+class _Busy(Exception):  # never leaves this file
+    """A request failed in a way that may pass."""

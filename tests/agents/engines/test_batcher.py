@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from coterie.agents.deadline import OutOfTime
 from coterie.agents.engines.base import Ask, Choice, Context, Free
 from coterie.agents.engines.batcher import Batcher
 from coterie.agents.engines.mock import MockEngine
@@ -64,6 +65,41 @@ def test_a_failed_call_fails_only_its_asks():
     assert (first.chosen, third.chosen) == (1, 1)
     assert isinstance(second, UsageError)
     assert str(second) == "eve may not ask"
+
+
+@pytest.mark.parametrize("bad", [0, 5, 11])
+def test_one_bad_ask_costs_no_other_its_answer(bad):
+    def answer(ask):
+        if ask.seed.counter == bad:
+            raise UsageError("not this one")
+        return 2
+
+    async def go():
+        batcher = Batcher(MockEngine(answer))
+        asks = [Ask(Context((1,)), FORM, "ann", Seed(0, k)) for k in range(12)]
+        return await asyncio.gather(*(batcher.ask(ask) for ask in asks), return_exceptions=True)
+
+    found = asyncio.run(go())
+    assert [k for k, answer in enumerate(found) if isinstance(answer, UsageError)] == [bad]
+    assert {answer.chosen for k, answer in enumerate(found) if k != bad} == {2}
+
+
+def test_the_end_of_time_is_not_tried_again():
+    engine = MockEngine()
+
+    def late(asks):
+        engine.batches.append(list(asks))
+        raise OutOfTime
+
+    engine.sample = late
+
+    async def go():
+        batcher = Batcher(engine)
+        asks = [Ask(Context((1,)), FORM, "ann", Seed(0, k)) for k in range(4)]
+        return await asyncio.gather(*(batcher.ask(ask) for ask in asks), return_exceptions=True)
+
+    assert all(isinstance(found, OutOfTime) for found in asyncio.run(go()))
+    assert len(engine.batches) == 1
 
 
 def test_who_gives_up_is_not_asked_for():

@@ -142,3 +142,18 @@ def test_servers_that_are_slow_or_away(server):
         OpenAIEngine("http://127.0.0.1:1/v1", "m", retries=0).sample([ask()])
     with pytest.raises(UsageError, match="'localhost' is no server address"):
         OpenAIEngine("localhost", "m")
+
+
+def test_one_failed_request_leaves_the_others_their_answers(server):
+    server.reply = lambda body: (400, "too long") if body["messages"][0]["content"] == "1" else "fine"
+    found = OpenAIEngine(server.url, "m").sample_each([ask(str(k)) for k in range(3)])
+    assert [getattr(answer, "text", "") for answer in found] == ["fine", "", "fine"]
+    assert isinstance(found[1], EngineError)
+
+
+def test_the_systems_words_go_there_as_such(server):
+    spell = Utf8().encode
+    context = Context(spell("Be brief."), by="system").extend(spell("Hi."), by="game")
+    OpenAIEngine(server.url, "m").sample([Ask(context, Free(5), None, Seed(0, 0))])
+    said = [(m["role"], m["content"]) for m in server.requests[0][2]["messages"]]
+    assert said == [("system", "Be brief."), ("user", "Hi.")]
