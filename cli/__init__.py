@@ -30,10 +30,12 @@ Agents that learn by playing each other.
   coterie play tictactoe --players minimax random --gif game.gif
   coterie play chess --window                       play with the mouse in a window
   coterie train tictactoe                           train the built-in model, in minutes on two cores
+  coterie train proposer_solver                     train the roles of a task; coterie train --help lists tasks
   coterie train --run RUN --resume                  resume a run where it stopped
   coterie train gridworld --policy net              train a small net with PPO instead of a language model
   coterie eval RUN --vs random minimax              measure how good the trained player is
   coterie play tictactoe --players human RUN        play against it
+  coterie view RUN                                  read what was said in a run on a task
   coterie bench envs                                measure how fast the games run on this machine
 
 A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), forager,
@@ -42,7 +44,7 @@ a folder, a hub id, a .gguf file).
 `coterie COMMAND --help` lists all arguments of a command.
 """
 
-COMMANDS = ("envs", "play", "train", "eval", "bench")
+COMMANDS = ("envs", "play", "train", "eval", "view", "bench")
 
 EXTRAS = {
     "render": ("pygame", "PIL", "imageio", "imageio_ffmpeg"),

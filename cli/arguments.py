@@ -16,7 +16,19 @@ import tyro
 from ..envs.arguments import wanted, with_preset
 from ..errors import UsageError, did_you_mean
 
-__all__ = ["Bench", "Envs", "Eval", "Play", "Train", "TrainTask", "parse", "train_arguments", "wanted", "with_preset"]
+__all__ = [
+    "Bench",
+    "Envs",
+    "Eval",
+    "Play",
+    "Train",
+    "TrainTask",
+    "View",
+    "parse",
+    "train_arguments",
+    "wanted",
+    "with_preset",
+]
 
 
 @dataclass(frozen=True)
@@ -120,6 +132,7 @@ class TrainTask:
         run: the run's folder; runs/TASK-TIME by default.
         resume: continue the run in --run, or the newest run of this task.
         report_to: where metrics go besides metrics.jsonl: tensorboard (files in the run's folder), wandb or none.
+        verbose: show the first episode of every update, with all that was said in it.
     """
 
     task: tyro.conf.Positional[str] = ""
@@ -127,6 +140,7 @@ class TrainTask:
     run: Path | None = None
     resume: bool = False
     report_to: Literal["tensorboard", "wandb", "none"] = "tensorboard"
+    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -173,6 +187,27 @@ class Eval:
     preset: str = ""
     goal: str = ""
     json: bool = False
+
+
+@dataclass(frozen=True)
+class View:
+    """Read what was said in a run on a task: the trees of episodes, who said what, with which probability and reward.
+
+    Attributes:
+        run: the run's folder.
+        update: the update, from 0; by default the newest whose words are kept, with --chat and --trl all of them.
+        episode: show this episode and those it started, e.g. 0 or 3.1; without it, the update's episodes are listed.
+        prompts: show what every role was shown, too.
+        chat: write every answer to this JSON lines file, in the chat format (messages).
+        trl: the same with the columns of TRL's trainers (prompt, completion).
+    """
+
+    run: tyro.conf.Positional[Path]
+    update: int | None = None
+    episode: str = ""
+    prompts: bool = False
+    chat: Path | None = None
+    trl: Path | None = None
 
 
 @dataclass(frozen=True)

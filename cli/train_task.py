@@ -64,16 +64,16 @@ def run(words: list[str]) -> int:
             raise UsageError(f"{source} is for {base.game}, not for the task {named}.")
     else:
         base = TaskConfig.preset(named, task_defaults(named))
-    config, report_to = _config(base, words)
-    return _train(config, folder or new_folder(config), resume, report_to)
+    config, asked = _config(base, words)
+    return _train(config, folder or new_folder(config), resume, asked)
 
 
 def _untagged(data: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != "task"}
 
 
-def _config(base: TaskConfig, words: list[str]) -> tuple[TaskConfig, str]:
-    """The configuration that flags make of ``base``, and where metrics go."""
+def _config(base: TaskConfig, words: list[str]) -> tuple[TaskConfig, Any]:
+    """The configuration that flags make of ``base``, and the flags."""
     from ..training.episodes.tasks import read_options, task_options
 
     options = task_options(base.task)
@@ -88,9 +88,7 @@ def _config(base: TaskConfig, words: list[str]) -> tuple[TaskConfig, str]:
     texts = tuple(
         f"{name}={yaml.safe_dump(value, default_flow_style=True).splitlines()[0]}" for name, value in chosen.items()
     )
-    return dataclasses.replace(
-        base, **{name: getattr(asked, name) for name in settings} | {"set": texts}
-    ), asked.report_to
+    return dataclasses.replace(base, **{name: getattr(asked, name) for name in settings} | {"set": texts}), asked
 
 
 @cache
@@ -147,11 +145,19 @@ def _attributes(doc: str | None, without: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _train(config: TaskConfig, folder: Path, resume: bool, report_to: str) -> int:
+def _train(config: TaskConfig, folder: Path, resume: bool, asked: Any) -> int:
     from ..training.episodes.run import train_task
+    from ..training.episodes.show import as_tree
+    from ..training.episodes.transcripts import Told
     from ..training.runs.display import Display
 
-    outcome = train_task(config, folder, resume=resume, watcher=Display(report_to=report_to))
+    display = Display(report_to=asked.report_to, live=False if asked.verbose else None)
+
+    def show(tree: Told) -> None:
+        display.console.print(as_tree(tree), highlight=False)
+
+    said = show if asked.verbose else None
+    outcome = train_task(config, folder, resume=resume, watcher=display, said=said)
     print(outcome.message)
     return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
 

@@ -222,7 +222,12 @@ class Arena:
         messages = _messages(prompt, "")
         form = _form(found.chat, choices, max_tokens)
         ask = self._ask(found, messages, form, player, seed, temperature)
-        return _response(found.chat, await found.batcher.ask(ask), choices)
+        step = Step("", _bare(messages))
+        if node is not None:
+            node.state.rollout.oracles.append(step)
+        response = _response(found.chat, await found.batcher.ask(ask), choices)
+        _tell(step, response, choices)
+        return response
 
     async def call_role(
         self, role_id: str, prompt: Prompt, *, choices: Sequence[str] | None = None, max_tokens: int | None = None
@@ -234,7 +239,7 @@ class Arena:
         role = _known("role", role_id, self.roles)
         found = self.models[role.model]
         messages = _messages(prompt, role.system_prompt)
-        step = Step(role_id, [{"role": m["role"], "content": m["content"]} for m in messages])
+        step = Step(role_id, _bare(messages))
         node.state.rollout.steps.append(step)  # now: their order is that of the questions
         try:
             form = _form(found.chat, choices, role.max_tokens if max_tokens is None else max_tokens)
@@ -244,8 +249,8 @@ class Arena:
             node.state.rollout.steps = [s for s in node.state.rollout.steps if s is not step]
             raise
         response = _response(found.chat, answer, choices)
-        step.text, step.chosen, step.probabilities = response.text, response.chosen, response.probabilities
-        step.choices, step.data, response.step = list(choices or ()), [Datum.of(ask, answer)], step
+        _tell(step, response, choices)
+        step.data, response.step = [Datum.of(ask, answer)], step
         return response
 
     def _ask(
@@ -530,6 +535,17 @@ def _messages(prompt: Prompt, system: str) -> Messages:
     check_messages(messages)
     first = messages[0]["role"] if messages else ""
     return [{"role": "system", "content": system}, *messages] if system and first != "system" else messages
+
+
+def _bare(messages: Messages) -> Messages:
+    """Messages without their tokens."""
+    return [{"role": m["role"], "content": m["content"]} for m in messages]
+
+
+def _tell(step: Step, response: ModelResponse, choices: Sequence[str] | None) -> None:
+    """Write an answer into its step."""
+    step.text, step.chosen, step.probabilities = response.text, response.chosen, response.probabilities
+    step.choices = list(choices or ())
 
 
 def _form(chat: Chat, choices: Sequence[str] | None, max_tokens: int) -> Form:

@@ -36,7 +36,7 @@ class Step:
     """One answer of a role.
 
     Attributes:
-        role_id: the role.
+        role_id: the role; empty: an oracle.
         prompt: the messages that it was shown.
         text: its answer.
         data: the answer in tokens, for the learner.
@@ -93,12 +93,14 @@ class Rollout:
     Attributes:
         artifact: what it was about, as requested. Read only: other episodes may have the same object.
         steps: the answers of roles, in the order in which they were asked.
+        oracles: what oracles, such as judges, were asked and said; nobody learns from it.
         extras: whatever the episode tells its rubric, see ``Episode.get_extras``.
         rewards: role -> what it was paid in all: by the rubric, and for its steps.
     """
 
     artifact: Any = None
     steps: list[Step] = field(default_factory=list)
+    oracles: list[Step] = field(default_factory=list)
     extras: dict[str, Any] = field(default_factory=dict)
     rewards: dict[str, float] = field(default_factory=dict)
 

@@ -1,7 +1,7 @@
 """Runs on tasks of episodes: ``coterie train TASK``.
 
-The folder is that of every run (``runs.folder``). A run killed anywhere and resumed continues as if nothing had
-happened.
+The folder is that of every run (``runs.folder``), with what was said (``transcripts``). A run killed anywhere and
+resumed continues as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +34,7 @@ from .credit import (
     TurnCredit,
 )
 from .tasks import Task, make_task, read_options
+from .transcripts import Told, told, write_transcript
 
 __all__ = ["TaskTrainer", "make_credit", "train_task"]
 
@@ -54,15 +56,22 @@ class TaskTrainer:
     Args:
         config: of the run. run: its folder; None keeps everything in memory.
         task: None: the one that ``config`` names.
+        said: called with the first tree of every update, see ``transcripts``.
 
     Raises:
         CoterieError: no such task, option or model.
     """
 
-    def __init__(self, config: TaskConfig, run: Run | None = None, task: Task | None = None) -> None:
+    def __init__(
+        self,
+        config: TaskConfig,
+        run: Run | None = None,
+        task: Task | None = None,
+        said: Callable[[Told], None] | None = None,
+    ) -> None:
         if config.threads:
             torch.set_num_threads(config.threads)
-        self.run = run
+        self.run, self._said = run, said
         self.task = task or make_task(config.task, **read_options(config.task, config.game_arguments))
         self.policy = build_policy(config.policy.policy, players=(), seed=config.seed)
         style = config.policy.template
@@ -105,7 +114,13 @@ class TaskTrainer:
 
     def step(self) -> dict[str, Any]:
         """One update; returns its line for metrics.jsonl."""
-        return self.arena.step()
+        update = self.updates
+        row = self.arena.step()
+        if self.run is not None:
+            write_transcript(self.run.folder, update, self.arena.results, self.config.episodes.transcripts)
+        if self._said is not None and self.arena.results:
+            self._said(told(self.arena.results[0]))
+        return row
 
     def look(self, *, first: bool = False) -> None:
         """Do nothing: rewards and the task's own figures are in every line."""
@@ -177,6 +192,7 @@ def train_task(
     resume: bool = False,
     watcher: Watcher | Literal["lines"] | None = "lines",
     task: Task | None = None,
+    said: Callable[[Told], None] | None = None,
 ) -> Outcome:
     """Train until the budget is used up, a collapse or Ctrl-C: once finishes the update and saves, twice stops at once.
 
@@ -186,6 +202,7 @@ def train_task(
         resume: continue the run in that folder.
         watcher: as in ``loop.train``.
         task: a task of your own; None: the one that ``config`` names.
+        said: called with the first tree of every update, see ``transcripts``.
 
     Returns:
         How it ended.
@@ -199,7 +216,7 @@ def train_task(
     if kept is not None:
         model = as_recorded(config.policy.policy, kept.model()).model
         config = dataclasses.replace(config, policy=dataclasses.replace(config.policy, model=model))
-    trainer = TaskTrainer(config, task=task)
+    trainer = TaskTrainer(config, task=task, said=said)
     kept = trainer.run = kept or Run.create(folder, trainer.config)
     kept.config = trainer.config
     minutes = config.budget.minutes
