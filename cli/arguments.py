@@ -215,7 +215,7 @@ class Bench:
     """Measure how fast this machine plays, decides and learns, and compare with other libraries that are installed.
 
     Attributes:
-        room: what to measure: envs, chess, boards, gridworld, search, policy or train.
+        room: what to measure: envs, chess, boards, gridworld, search, policy, train or episodes.
         json: print one JSON object per line: name, rate, unit, threads, peer, peer_rate, ratio.
     """
 

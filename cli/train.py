@@ -96,7 +96,7 @@ def _start(policy: str | None, game: str) -> AnyConfig:
     except UnknownName:
         from ..training.episodes.tasks import TASKS
 
-        raise UnknownName("game or task", game, [*(id.rpartition("-v")[0] for id in list_envs()), *TASKS]) from None
+        raise UnknownName("game or task", game, [*list_envs(), *TASKS]) from None
     return NetConfig.preset(game) if policy == "net" else preset(game)
 
 

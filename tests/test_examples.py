@@ -97,6 +97,12 @@ def test_own_text_game_passes_the_check():
     assert sorted(example.main().values()) == [-1, 1]
 
 
+def test_own_episode_learns_to_be_understood() -> None:
+    """Fifty lines, training included; chance is a third, and two thirds is where pairs of signs get stuck."""
+    assert len((ROOT / "examples" / "own_episode.py").read_text().splitlines()) <= 50
+    assert load("own_episode").main() > 0.45
+
+
 def test_gridworld_text_is_enough_to_live_on() -> None:
     totals = load("gridworld_text").main()
     assert totals["choose"] >= 5 > totals["guess"]

@@ -57,6 +57,16 @@ def small_training(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(loop, "train", small)
 
+    from coterie.training.episodes import run
+
+    whole = run.train_task
+
+    def few(config, *args, **kwargs):
+        budget = dataclasses.replace(config.budget, updates=1)
+        return whole(dataclasses.replace(config, budget=budget, threads=1), *args, **kwargs)
+
+    monkeypatch.setattr(run, "train_task", few)
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_blocks_run(

@@ -51,7 +51,7 @@ def told(result: GenerateResult) -> Told:
         "steps": [_step(step) for step in result.rollout.steps],
         "oracles": [_step(step) for step in result.rollout.oracles],
     }
-    plain = json.loads(json.dumps(plain, default=str, skipkeys=True))
+    plain = dict(json.loads(json.dumps(plain, default=str, skipkeys=True)))
     return plain | {"children": [told(child) for child in result.children]}
 
 
