@@ -1,4 +1,4 @@
-"""A run's metrics as a picture: results by opponent, held-out positions or worlds, reward, entropy."""
+"""A run's metrics as a picture: results by opponent, held-out positions or worlds, figures of tasks, reward, entropy."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ Looked: TypeAlias = Sequence[tuple[float, Mapping[str, Any]]]
 
 SUBJECTS = 24
 """Most subjects of evaluations that are drawn."""
+
+FIGURES = 6
+"""Most figures of a task that are drawn, such as a pass rate."""
 
 GREEN, BLUE, RED = "#2a7f3f", "#3b6fb6", "#b63b3b"
 
@@ -109,9 +112,11 @@ def _figure(rows: Sequence[Mapping[str, Any]]) -> Any:
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(title(e) for row in rows for e in row.get("eval", ())))[:SUBJECTS]
-    figure = Figure(figsize=(4.5 * (len(names) + 2), 3.4), layout="constrained")
+    own = list(dict.fromkeys(name for row in rows for name in row.get("task", {}) if "/" not in name))[:FIGURES]
+    panels = len(names) + len(own) + 2
+    figure = Figure(figsize=(4.5 * panels, 3.4), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(1, len(names) + 2, squeeze=False)[0]
+    axes = figure.subplots(1, panels, squeeze=False)[0]
     for axis, name in zip(axes, names, strict=False):
         looked = [(row["elapsed"] / 60, e) for row in rows for e in row.get("eval", ()) if title(e) == name]
         first = looked[0][1]
@@ -127,6 +132,9 @@ def _figure(rows: Sequence[Mapping[str, Any]]) -> Any:
         else:
             _plot_games(axis, looked, name)
     minutes = [row["elapsed"] / 60 for row in rows]
+    for axis, name in zip(axes[len(names) :], own, strict=False):
+        axis.plot(minutes, [row.get("task", {}).get(name, math.nan) for row in rows], color=GREEN)
+        axis.set(title=name.replace("_", " "), xlabel="minutes")
     shown = (("reward", "#444444"), ("entropy", "#c08a1e"), ("explained_variance", BLUE))
     for name, colour in shown:
         if any(name in row for row in rows):

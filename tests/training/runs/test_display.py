@@ -34,6 +34,7 @@ def row(update, **fields):
         [row(0)],
         [row(0), row(1, eval=[RESULT]), row(2, eval=[RESULT, RESULT | {"opponent": "minimax", "win": 0.0}])],
         [{k: v for k, v in row(0).items() if k not in ("entropy", "approx_kl")}],
+        [row(0, task={"pass_rate": 0.5, "reward/Solver": 0.5}), row(1), row(2, task={"pass_rate": 0.6, "level": 3.0})],
     ],
 )
 def test_curves_are_a_picture(rows, tmp_path):
@@ -165,3 +166,14 @@ def test_a_line_an_update_without_a_terminal_at_once(small, capsys):
     assert [line.split("  ")[0] for line in said] == [
         "tictactoe-v0", "update 1", "a note", "update 2", "update 3",
     ]  # fmt: skip
+
+
+def test_a_tasks_figures_have_panels_of_their_own(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+
+    def width(**task):
+        plot_curves([row(k, task=task) for k in range(3)], tmp_path / "curves.png")
+        with image.open(tmp_path / "curves.png") as picture:
+            return picture.size[0]
+
+    assert width(pass_rate=0.5, level=3.0) == 2 * width() == 2 * width(**{"reward/Solver": 0.5})
