@@ -1,4 +1,4 @@
-"""A run's metrics as a picture: results by opponent, held-out positions or worlds, figures of tasks, reward, entropy."""
+"""A run's metrics as a picture: results by opponent, held-out positions or worlds, tasks, reward, entropy."""
 
 from __future__ import annotations
 
