@@ -278,6 +278,7 @@ register(
 register("hex-v0", f"{_PACKAGE}.envs.hex:hex", draw=f"{_PACKAGE}.renderers.hex:draw")
 register("chess-v0", f"{_PACKAGE}.envs.chess:chess", draw=f"{_PACKAGE}.renderers.chess:draw")
 register("kuhn_poker-v0", f"{_PACKAGE}.envs.kuhn_poker:kuhn_poker", draw=f"{_PACKAGE}.renderers.kuhn_poker:draw")
+register("liars_dice-v0", f"{_PACKAGE}.envs.liars_dice:liars_dice")
 register("leduc_poker-v0", f"{_PACKAGE}.envs.leduc_poker:leduc_poker", draw=f"{_PACKAGE}.renderers.leduc_poker:draw")
 register("highest_string-v0", f"{_PACKAGE}.envs.words.highest_string:highest_string")
 register("debate-v0", f"{_PACKAGE}.envs.words.debate.game:debate")
@@ -286,6 +287,7 @@ register("twenty_questions-v0", f"{_PACKAGE}.envs.words.questions.game:twenty_qu
 register(
     "negotiation-v0", f"{_PACKAGE}.envs.negotiation.game:negotiation", draw=f"{_PACKAGE}.renderers.negotiation:draw"
 )
+register("bluff-v0", f"{_PACKAGE}.envs.words.bluff:bluff")
 register("redblue-v0", f"{_PACKAGE}.envs.words.redblue:redblue")
 register("matrix-v0", f"{_PACKAGE}.envs.matrix:matrix", draw=f"{_PACKAGE}.renderers.matrix:draw")
 register("go-v0", f"{_PACKAGE}.envs.go:go", draw=f"{_PACKAGE}.renderers.go:draw")
