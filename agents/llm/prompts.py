@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ...envs.words.talk import TalkGame
 from ...errors import UnknownName
@@ -93,12 +93,16 @@ _MARK = "x7q5"
 """Stands around the number of a message in a rendered conversation."""
 
 
-@cache
+_SPECIAL: WeakKeyDictionary[PreTrainedTokenizerBase, re.Pattern[str]] = WeakKeyDictionary()
+
+
 def _special(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:
     """Finds special tokens that are spelt out in a text."""
-    added = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
-    names = sorted(added.union(tokenizer.all_special_tokens), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, names)) or "(?!)")
+    if tokenizer not in _SPECIAL:
+        added = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
+        names = sorted(added.union(tokenizer.all_special_tokens), key=len, reverse=True)
+        _SPECIAL[tokenizer] = re.compile("|".join(map(re.escape, names)) or "(?!)")
+    return _SPECIAL[tokenizer]
 
 
 def answer_text(completion: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -110,6 +113,15 @@ def test_messages_cannot_forge_turns(make, message):
         assert message in tokenizer.decode(forged)
         text = tokenizer.apply_chat_template(usual, tokenize=False, add_generation_prompt=generation)
         assert plain == tokenizer.encode(text, add_special_tokens=False)
+
+
+def test_a_tokenizer_is_not_kept_for_what_was_found_in_it():
+    tokenizer = chatml()
+    chat_ids(tokenizer, [{"role": "user", "content": "Hello."}], generation=True)
+    seen = weakref.ref(tokenizer)
+    del tokenizer
+    gc.collect()
+    assert seen() is None
 
 
 @pytest.mark.parametrize("make", [byte_tokenizer, chatml])
