@@ -39,6 +39,35 @@ class Reader:
     sample: Callable[[], bytes]
 
 
+# -- runs on tasks -----------------------------------------------------------------------------------------------------
+
+
+def _transcript(path: Path) -> Any:
+    """Read as a run's only transcript, shown and exported."""
+    from ..training.episodes.show import as_tree, overview
+    from ..training.episodes.transcripts import examples, read_transcript
+
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / "transcripts"
+        folder.mkdir()
+        shutil.copy(path, folder / "000000.jsonl.gz")
+        trees = read_transcript(Path(made))
+        overview(trees)
+        return [as_tree(tree, prompts=True) for tree in trees], list(examples(trees, "trl"))
+
+
+def _told() -> bytes:
+    """A transcript of one episode with a child."""
+    from ..training.episodes.records import GenerateResult, Rollout, Step
+    from ..training.episodes.transcripts import write_transcript
+
+    step = Step("A", [{"role": "user", "content": "Well?"}], "yes", choices=["yes", "no"], probabilities=[0.5, 0.5])
+    child = GenerateResult(Rollout(steps=[step], rewards={"A": 1.0}), [], "answer", path=(0, 0))
+    with tempfile.TemporaryDirectory() as made:
+        write_transcript(Path(made), 0, [GenerateResult(Rollout("x"), [child], "ask", path=(0,))], 1)
+        return (Path(made) / "transcripts" / "000000.jsonl.gz").read_bytes()
+
+
 # -- games -------------------------------------------------------------------------------------------------------------
 
 
@@ -284,6 +313,8 @@ def _readers() -> Iterator[Reader]:
     yield Reader("zipped curriculum", ".txt.gz", _positions, part(_zipped, f"{_FEN}\n"))
     yield Reader("problems in JSONL", ".jsonl", _problems, b'{"question": "1 + 1?", "answer": "#### 2"}'.strip)
     yield Reader("problems in CSV", ".csv", _problems, b'question,answer\n"1 + 1?",2\n'.strip)
+    yield Reader("transcript", ".jsonl.gz", _transcript, _told)
+    yield Reader("configuration of a task", ".yaml", _run_config, b"task: single_turn\nset: {batch: 2}\n".strip)
     yield Reader("schedule", ".txt", _schedule, b"A -> B -> (A/B & C)*(2..5)".strip)
     yield Reader("configuration of a world", ".yaml", _world, _WORLD.encode)
     yield Reader("pedigree", ".yaml", _pedigree, _PEDIGREE.encode)

@@ -29,7 +29,7 @@ def run(words: list[str]) -> int:
     from ..training.evaluation.held_out import solve_held_out
     from ..training.evaluation.match import evaluate
     from ..training.evaluation.rows import in_words
-    from ..training.runs.config import config_of, preset
+    from ..training.runs.config import TaskConfig, config_of, preset
     from ..training.runs.players import learners, make_player
 
     if asked.games < 0:
@@ -38,6 +38,11 @@ def run(words: list[str]) -> int:
     if trained is None and not asked.game:
         raise UsageError(
             f"{asked.run} is not a run folder, so name the game, e.g.: coterie eval {asked.run} --game tictactoe"
+        )
+    if isinstance(trained, TaskConfig):
+        raise UsageError(
+            f"{asked.run} is a run on the task {trained.task}, whose players do not play games. Its figures are in "
+            "metrics.jsonl; `coterie view` shows what was said."
         )
     played = asked.game or (trained.game if trained else "")
     own = trained is not None and spec(trained.game).name == spec(played).name

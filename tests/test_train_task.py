@@ -53,6 +53,15 @@ def test_bad_words_are_one_sentence(words, told, capsys, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_players_of_a_task_play_no_games(mini, tmp_path, capsys):
+    assert train(mini, tmp_path / "run", "single_turn", "--num-steps", "1", "--batch", "1", "--rollouts", "2") == 0
+    for words in (["eval", str(tmp_path / "run"), "--vs", "random"], ["eval", f"{tmp_path / 'run'}:Solver"]):
+        assert main(words) == 2
+        assert "is a run on the task single_turn, whose players do not play games" in capsys.readouterr().err
+    assert main(["play", "tictactoe", "--players", "random", str(tmp_path / "run")]) == 2
+    assert "the task single_turn, whose players do not play games" in capsys.readouterr().err
+
+
 def test_games_stay_games():
     assert not of_task(["tictactoe"])
     assert not of_task(["tictactoe-v0", "--games", "8"])

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from ...errors import UsageError
 from ..engines.base import Choice, Context
-from .prompts import BYTE_VOCABULARY, stop_token
+from .prompts import BYTE_VOCABULARY, plain_ids, stop_token
 
 __all__ = ["Chat", "Message", "Messages", "Style", "candidates", "check_messages"]
 
@@ -112,8 +112,12 @@ class Chat:
     def _plain(self, text: str) -> tuple[int, ...]:
         """Token ids of a text in which nothing is special; halves of surrogate pairs become question marks."""
         whole = text.encode("utf-8", "replace").decode()
-        options = {} if self.style == "plain" else {"split_special_tokens": True}
-        return tuple(self.tokenizer.encode(whole, add_special_tokens=False, **options)) if whole else ()
+        if not whole:
+            return ()
+        plain = self.style == "plain"
+        return tuple(
+            self.tokenizer.encode(whole, add_special_tokens=False) if plain else plain_ids(self.tokenizer, whole)
+        )
 
     def _rendered(self, roles: tuple[str, ...]) -> list[tuple[int, ...] | int]:
         """The template's token ids, with the numbers of messages in the places of their contents."""

@@ -109,8 +109,9 @@ def read_transcript(run: Path, update: int | None = None) -> list[Told]:
     """
     kept = transcript_updates(run)
     if not kept or (update is not None and update not in kept):
-        span = f"It has those of updates {kept[0]} to {kept[-1]}." if kept else "It has none."
-        raise RunError(f"{run} has no transcript{'' if update is None else f' of update {update}'}. {span}")
+        if not kept:
+            raise RunError(f"{run} has no transcripts; runs on tasks write them (coterie train --help lists tasks).")
+        raise RunError(f"{run} has no transcript of update {update}. It has those of updates {kept[0]} to {kept[-1]}.")
     path = run / "transcripts" / f"{kept[-1] if update is None else update:06d}.jsonl.gz"
     try:
         with gzip.open(path) as file:
@@ -119,32 +120,44 @@ def read_transcript(run: Path, update: int | None = None) -> list[Told]:
             raise ValueError(f"it holds more than {LARGEST:,} bytes")
         found = [parsed(line) for line in data.decode().splitlines()]
         _check(found)
+        _are([tree["update"] for tree in found], int)
     except (OSError, EOFError, ValueError, zlib.error, LookupError, TypeError, AttributeError) as error:
         raise RunError(f"{path} is damaged: {str(error)[:200]}. Remove it.") from None
     return found
 
 
+NUMBER = (int, float)
+_EPISODE = {"episode_type": str, "error": str, "is_trainable": bool, "extras": dict}
+_STEP = {"role": str, "text": str, "chosen": int, "reward": NUMBER, "advantage": NUMBER, "keep": bool}
+_MESSAGE = {"role": str, "content": str}
+
+
 def _check(trees: Any) -> None:
-    """Raise ValueError unless these are trees with what their readers need."""
-    kinds = {
-        "path": list,
-        "episode_type": str,
-        "error": str,
-        "rewards": dict,
-        "steps": list,
-        "oracles": list,
-        "children": list,
-    }
-    own = {"role": str, "prompt": list, "text": str, "choices": list, "chosen": int, "probabilities": list}
+    """Raise ValueError or LookupError unless these are trees with what their readers need."""
     for tree in trees:
-        if any(not isinstance(tree[name], kind) for name, kind in kinds.items()):
-            raise ValueError("a line is no tree of episodes")
-        for step in [*tree["steps"], *tree["oracles"]]:
-            numbers = all(isinstance(step[name], int | float) for name in ("reward", "advantage"))
-            words = all(isinstance(m["role"], str) and isinstance(m["content"], str) for m in step["prompt"])
-            if not (numbers and words) or any(not isinstance(step[name], kind) for name, kind in own.items()):
-                raise ValueError("a step is none")
+        _have([tree], _EPISODE)
+        _are(tree["path"], int)
+        _are(tree["rewards"].values(), NUMBER)
+        _ = tree["artifact"]
+        steps = [*tree["steps"], *tree["oracles"]]
+        _have(steps, _STEP)
+        for step in steps:
+            _have(step["prompt"], _MESSAGE)
+            _are(step["choices"], str)
+            _are(step["probabilities"], NUMBER)
         _check(tree["children"])
+
+
+def _have(entries: Any, kinds: dict[str, Any]) -> None:
+    for entry in entries:
+        for name, kind in kinds.items():
+            _are([entry[name]], kind)
+
+
+def _are(values: Any, kind: Any) -> None:
+    for value in values:
+        if not isinstance(value, kind):
+            raise ValueError(f"{str(value)[:60]!r} is no part of a transcript")
 
 
 def walk(tree: Told) -> Iterator[Told]:

@@ -14,6 +14,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from coterie.agents.deadline import OutOfTime  # noqa: E402
+from coterie.agents.engines.local import LocalEngine  # noqa: E402
 from coterie.agents.engines.mock import MockEngine  # noqa: E402
 from coterie.errors import CollapseError, RunError, UnknownName, UsageError  # noqa: E402
 from coterie.training.episodes import Arena, EpisodeRequest, Role, SingleTurnEpisode  # noqa: E402
@@ -236,3 +238,23 @@ def test_a_learner_whose_policy_jumps_is_told_so(small):
     config = dataclasses.replace(small, task="single_turn", set=(), limits=LimitsConfig(max_kl=-1.0))
     with pytest.raises(CollapseError, match="moved the policy"):
         TaskTrainer(config).step()
+
+
+def test_minutes_end_a_run_and_an_unfinished_update_leaves_no_trace(small, tmp_path, monkeypatch):
+    sample, calls = LocalEngine.sample, []
+
+    def until_late(self, asks):
+        calls.append(len(asks))
+        if len(calls) == 6:  # the solvers of the third update
+            raise OutOfTime
+        return sample(self, asks)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalEngine, "sample", until_late)
+        brief = dataclasses.replace(small, budget=TaskBudgetConfig(updates=6, minutes=1000.0, checkpoint_every=1000))
+        outcome = train_task(brief, tmp_path / "run", watcher=None)
+    assert (outcome.reason, outcome.updates, len(calls)) == ("budget", 2, 6)
+    assert len(rows(tmp_path / "run")) == 2
+    train_task(small, tmp_path / "run", resume=True, watcher=None)
+    train_task(small, tmp_path / "whole", watcher=None)
+    assert rows(tmp_path / "run") == rows(tmp_path / "whole")
