@@ -122,3 +122,16 @@ def test_training_examples_learn_from_what_they_play(tmp_path: Path, monkeypatch
     assert [set(row) for row in rows] == [{"reward/Proposer", "reward/Solver", "pass_rate", "level"}] * 2
     rewards = load("train_dataset_rl").main(["--num-steps", "8"])
     assert rewards[-1] > rewards[0] + 0.2
+
+
+@pytest.mark.slow
+def test_contests_are_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = str(tmp_path / "run")
+    (row,) = load("train_debate").main(["--num-steps", "1", "--batch-size", "1", "--topics", "food", "--run", run])
+    assert row["reward/A"] == -row["reward/B"]
+    assert "topics=food" in (tmp_path / "run" / "config.yaml").read_text()
+    (row,) = load("train_redblue").main(["--batch-size", "1", "--secrets", "3", "--turns", "2", "--verbose"])
+    assert row["leaked"] + row["guessed"] + row["kept"] == pytest.approx(1)
+    (row,) = load("train_negotiation").main(["--preset", "ultimatum", "--max-turns", "2"])
+    assert 0 <= row["surplus"] <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -44,7 +45,7 @@ def make_tracker(name: str, folder: Path, config: AnyConfig, update: int) -> Tra
     """The tracker that ``--report-to`` names; None for ``none``.
 
     The folder's name is the run's name, its configuration is logged as hyperparameters. A resumed run logs again from
-    ``update`` on.
+    ``update`` on. wandb's project is ``coterie``, unless the environment's WANDB_PROJECT names another.
 
     Raises:
         UnknownName: no such tracker.
@@ -59,7 +60,8 @@ def make_tracker(name: str, folder: Path, config: AnyConfig, update: int) -> Tra
     with needs(f"--report-to {name}", "track"):
         module = importlib.import_module(name)
     more = {"id": folder.name, "dir": str(folder)} if name == "wandb" else {}
-    module.init(project="coterie", name=folder.name, config=_flat(to_dict(config)), resume="allow", **more)
+    project = os.environ.get("WANDB_PROJECT", "coterie")
+    module.init(project=project, name=folder.name, config=_flat(to_dict(config)), resume="allow", **more)
     return module
 
 

@@ -43,6 +43,7 @@ TASKS: dict[str, str] = {
     "code_generation": "code_generation:code_generation",
     "game": "game:game",
     "debate": "debate:debate",
+    "redblue": "redblue:redblue",
     "negotiation": "negotiation:negotiation",
     "elo_arena": "elo_arena:elo_arena",
     "tournament": "tournament:tournament",
