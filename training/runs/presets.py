@@ -93,6 +93,18 @@ _WORLDS = TrainConfig(
     budget=BudgetConfig(updates=1000, minutes=20.0, eval_vs="random,forager", eval_every=5, eval_games=32),
 )
 
+# Nothing is paid before somebody accepts, which an untrained model hardly ever does: hence so much exploring. The small
+# trade has 25 offers; every different question costs about as much as its offers have tokens.
+_DEALS = TrainConfig(
+    set=("preset=trade", "items={Wood: 2, Gold: 2}", "values=[[5, 15], [15, 5]]", "score=joint", "turns=2"),
+    rollout=RolloutConfig(games=256, num_generations=1, opening_plies=0, explore=0.3),
+    credit=CreditConfig(credit="rae"),
+    loss=LossConfig(num_iterations=1, target_kl=0.1, entropy_coef=0.05, entropy_final=0.003, entropy_decay_updates=60),
+    optimizer=OptimizerConfig(learning_rate=4e-4),
+    scheme=SchemeConfig(scheme="self_play"),
+    budget=BudgetConfig(updates=300, eval_every=100, eval_games=100),
+)
+
 _ANY = TrainConfig(scheme=SchemeConfig(opponents="random=1,self=1"))
 
 PRESETS: dict[str, TrainConfig] = {
@@ -131,6 +143,7 @@ PRESETS: dict[str, TrainConfig] = {
     "kuhn_poker": _CARDS,
     "leduc_poker": _CARDS,
     "matrix": _MIXED,
+    "negotiation": _DEALS,
 }
 """Presets; a game without one learns against random players and itself. docs/training.md lists the measured ones."""
 
