@@ -41,8 +41,8 @@ _INVALID: ContextVar[list[int]] = ContextVar("invalid")  # votes, of the debate 
 class DebateEpisode(GameEpisode):
     """A debate between the roles A and B; the artifact is its seed, which draws the topic.
 
-    ``extras`` also has ``draw``: 1 if the judge preferred neither, else 0; and ``invalid``, the votes of the judge that
-    were no verdict.
+    ``extras`` also has ``draw``: 1 if the judge preferred neither, else 0; ``invalid``, the votes of the judge that
+    were no verdict; and ``score``, the mean of both debaters' scores by the built-in judge (None: another judge).
 
     Args:
         jury: how the arena's base model is asked for a verdict; None: the built-in judge.
@@ -64,6 +64,8 @@ class DebateEpisode(GameEpisode):
         extras = state.data["extras"]
         extras["draw"] = float(not extras["illegal"] and not any(extras["returns"].values()))
         extras["invalid"] = sum(invalid)
+        scores = [info["score"] for info in extras["infos"] if "score" in info]
+        extras["score"] = sum(scores) / len(scores) if scores else None
         return state
 
     async def _act(self, turn: Turn, arena: Arena) -> tuple[Any, Step | None]:
@@ -121,4 +123,4 @@ def debate(
         drawn = rng.integers(2**63, size=batch).tolist()
         return [EpisodeRequest("debate", seed, group=seed) for seed in drawn for _ in range(rollouts)]
 
-    return Task("debate", roles, {"debate": episode}, source, {}, averages("draw", "illegal", "invalid"))
+    return Task("debate", roles, {"debate": episode}, source, {}, averages("score", "draw", "illegal", "invalid"))
