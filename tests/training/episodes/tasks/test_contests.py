@@ -47,7 +47,9 @@ def test_debates_are_zero_sum_and_compared_by_topic():
         assert sum(own) == pytest.approx(0)
     figures = task.metrics(results)
     assert figures["illegal"] == figures["invalid"] == 0
-    assert figures["score"] == np.mean([[i["score"] for i in r.rollout.extras["infos"]] for r in results])
+    assert figures["score"] == pytest.approx(
+        np.mean([[i["score"] for i in r.rollout.extras["infos"]] for r in results])
+    )
     assert figures["draw"] == np.mean([r.rewards["A"] == 0 for r in results])
 
 
