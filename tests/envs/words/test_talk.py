@@ -11,6 +11,7 @@ from coterie.envs import make_game
 from coterie.envs.replay.file import read_games, write_json
 from coterie.envs.state import from_bytes, to_bytes
 from coterie.envs.testing import check_game
+from coterie.envs.testing.rows import forge, try_rows
 from coterie.envs.words.talk import MEMORY, TalkGame, talk
 from coterie.envs.words.vec import TextVec
 from coterie.errors import ActionError, IllegalAction, InvalidAction, StateError, UsageError
@@ -173,6 +174,12 @@ def test_states_are_plain_and_examined():
         with pytest.raises(StateError, match="no position of tictactoe"):
             vec.set_state([bad])
     assert vec.state == [good]
+
+
+def test_forged_states_are_refused_or_playable():
+    game = make_game("negotiation", preset="issues", talk=20)
+    accepted = sum(try_rows(game, forge(game, 40, seed), seed) for seed in range(2))
+    assert 0 < accepted < 80
 
 
 def test_a_game_with_talk_is_saved_and_replayed():
