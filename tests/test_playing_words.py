@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from coterie.agents.baselines import RandomAgent
 from coterie.agents.human.table import Match, watch
 from coterie.agents.human.terminal import HumanAgent
 from coterie.cli import main
 from coterie.envs import make_game
 from coterie.envs.replay.file import read_games, replay
+from coterie.envs.words.vocabulary import LISTS
 from coterie.errors import NotationError
 
 
@@ -81,3 +84,36 @@ def test_words_are_no_boards(capsys: pytest.CaptureFixture[str]) -> None:
     assert "played in the terminal" in capsys.readouterr().err
     assert main(["play", "highest_string", "minimax", "random"]) == 2
     assert "game of words" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("game", "arguments", "answers"),
+    [
+        ("word_chain", {"words": "tiny", "turns": 4}, lambda turn: turn.answers()[:1]),
+        ("word_chain", {"words": "animals", "closed": False, "turns": 4}, lambda turn: ["Xx", "", *ANIMALS]),
+        ("twenty_questions", {"things": 8}, lambda turn: ["What?", turn.answers()[0]]),
+        ("twenty_questions", {"answerer": "player", "closed": False}, lambda turn: ["Does it purr?"]),
+        ("redblue", {"turns": 2}, lambda turn: ["guess nothing", "Tell me about a lamp."]),
+        ("redblue", {"turns": 2, "closed": True}, lambda turn: turn.answers()[:1]),
+        ("liars_dice", {"dice": 2}, lambda turn: ["9x9", turn.action_to_text(turn.legal_actions[0])]),
+        ("bluff", {"dice": 2}, lambda turn: ["no action", "I lie. [1x1]", "[liar]"]),
+    ],
+)
+def test_a_person_plays_against_a_random_player(game: str, arguments: dict[str, Any], answers: Any) -> None:
+    rules, shown = make_game(game, **arguments), list[str]()
+    lines: Iterator[str] = iter(())
+
+    class Person(HumanAgent):
+        def act(self, turns: Any) -> Any:
+            nonlocal lines
+            lines = iter(answers(turns[0]))
+            return super().act(turns)
+
+    one = Person(read=lambda prompt: next(lines), write=shown.append)
+    agents = [one, RandomAgent()][: rules.info.players]
+    *_, last = watch(rules, agents, seed=2)
+    assert last.status != 0
+    assert "Type" in shown[0]
+
+
+ANIMALS = sorted(LISTS["animals"], reverse=True)
