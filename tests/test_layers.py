@@ -38,7 +38,8 @@ BELOW = (
         "envs.stepping",
         "envs.typed",
     ),
-    *("envs.replay.packing", "envs.replay.sgf", "envs.words.core", "envs.words.vocabulary"),
+    *("envs.replay.packing", "envs.replay.sgf", "envs.words.core", "envs.words.leaks", "envs.words.talk"),
+    "envs.words.vocabulary",
 )
 """What games may import, beside themselves."""
 

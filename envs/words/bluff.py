@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..liars_dice import liars_dice
+from ..registry import make_game
 from .talk import TalkGame
 from .talk import talk as with_talk
 
@@ -23,5 +23,5 @@ def bluff(dice: int = 1, players: int = 2, faces: int = 6, talk: int = 80) -> Ta
     Raises:
         UsageError: another number.
     """
-    game = liars_dice(dice, players, faces)
+    game = make_game("liars_dice-v0", dice=dice, players=players, faces=faces)
     return with_talk(dataclasses.replace(game, info=dataclasses.replace(game.info, name="bluff")), talk)
