@@ -114,10 +114,9 @@ class TaskTrainer:
 
     def step(self) -> dict[str, Any]:
         """One update; returns its line for metrics.jsonl."""
-        update = self.updates
         row = self.arena.step()
         if self.run is not None:
-            write_transcript(self.run.folder, update, self.arena.results, self.config.episodes.transcripts)
+            write_transcript(self.run.folder, self.updates, self.arena.results, self.config.episodes.transcripts)
         if self._said is not None and self.arena.results:
             self._said(told(self.arena.results[0]))
         return row

@@ -74,7 +74,7 @@ def write_transcript(run: Path, update: int, results: Sequence[GenerateResult], 
 
     Args:
         run: the run's folder.
-        update: its number.
+        update: its number, from 1 as in the lines that training prints.
         results: the trees.
         most: how many trees to keep, the first ones; 0: none.
 
