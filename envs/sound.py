@@ -60,7 +60,7 @@ def unsound(game: Game, state: State, status: NDArray[np.uint8], gone: NDArray[n
     """
     reasons = np.zeros(len(status), np.uint8)
     if isinstance(state, list):
-        _examine_words(game, state, status, reasons)
+        _examine_words(game, state, status, gone, reasons)
         return reasons
     bounds = [(reduce(_part, name.split("."), state), *bound) for name, bound in game.ranges.items()]
     for values, low, high in [*bounds, *((flags, 0, 1) for _, flags in _flags(state))]:
@@ -77,16 +77,18 @@ def unsound(game: Game, state: State, status: NDArray[np.uint8], gone: NDArray[n
     return reasons
 
 
-def _examine_words(game: Game, state: list[Any], status: NDArray[np.uint8], reasons: NDArray[np.uint8]) -> None:
+def _examine_words(
+    game: Game, state: list[Any], status: NDArray[np.uint8], gone: NDArray[np.bool_], reasons: NDArray[np.uint8]
+) -> None:
     """The driver ``examine`` for games of words, whose kernels are Python."""
     for i in range(len(state)):
         reasons[i] = game.kernels.sound(state, i) if game.kernels.sound is not None else 0
         if reasons[i]:
             continue
-        asked = any(game.legal_mask(state, i, p).any() for p in range(game.info.players))
+        asked = [p for p in range(game.info.players) if game.legal_mask(state, i, p).any()]
         if status[i] == UNKNOWN:
             status[i] = RUNNING if asked else TERMINATED
-        elif status[i] == RUNNING and not asked:
+        elif status[i] == RUNNING and (not asked or gone[i, asked].any()):
             reasons[i] = STUCK
 
 

@@ -122,6 +122,7 @@ def text_game(
     check: Callable[[Plain, Player, str], None] | None = None,
     compact: Callable[[Plain, Player], str] | None = None,
     info: Callable[[Plain], list[dict[str, Any]]] | None = None,
+    sound: Callable[[Plain], bool] | None = None,
     simultaneous: bool = False,
     hidden: bool = True,
     max_length: int = 256,
@@ -151,6 +152,8 @@ def text_game(
         check: (game, seat, message) -> None; raises IllegalAction or InvalidAction if the rules refuse the message.
         compact: like ``tell``, in as few characters as are unambiguous, for small models. None: ``tell``.
         info: (game) -> P dictionaries of plain data, added to the seats' infos.
+        sound: (game) -> whether plain data from outside, of a new game's kinds, are a position; may raise anything if
+            not. None: whatever the other functions can read.
         simultaneous: all seats asked answer at once, without seeing each other's messages.
         hidden: seats see different things.
         max_length: the most characters of a message.
@@ -199,12 +202,14 @@ def text_game(
 
     new = begin(0)
 
-    def sound(state: list[Plain], i: int) -> int:
+    def examine(state: list[Plain], i: int) -> int:
         try:
             game = copy.deepcopy(state[i])
             json.dumps(game)
+            if not _alike(game, new) or (sound is not None and not sound(game)):
+                return 1
             texts = [text for p in range(players) for text in (tell(game, p), (compact or tell)(game, p))]
-            fine = _alike(game, new) and set(whom(game)) <= set(range(players))
+            fine = set(whom(game)) <= set(range(players))
             fine &= all(isinstance(text, str) for text in texts)
             fine &= info is None or len(info(game)) == players
             fine &= all(listed(game, p) is None or len(listed(game, p) or ()) > 0 for p in whom(game))
@@ -236,7 +241,7 @@ def text_game(
             simultaneous=simultaneous,
             hidden=hidden,
         ),
-        kernels=Kernels(reset, mover, legal, step, lambda state, i, player, out: None, key, sound=sound),
+        kernels=Kernels(reset, mover, legal, step, lambda state, i, player, out: None, key, sound=examine),
         new_state=lambda n: [begin(0) for _ in range(n)],
         rules=rules,
         describe=describe,

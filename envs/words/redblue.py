@@ -110,6 +110,18 @@ def redblue(
             gain -= 1
         return [gain, -gain], TERMINATED if game["end"] else RUNNING
 
+    def sound(game: Plain) -> bool:
+        said = game["said"]
+        texts = [game["asked"], *(text for pair in said for text in pair)]
+        return (
+            game["secret"] in words
+            and all(isinstance(pair, list) and len(pair) == 2 for pair in said)
+            and all(isinstance(text, str) and len(text) <= longest for text in texts)
+            and len(said) + bool(game["asked"]) <= total
+            and 0 <= game["mute"] <= len(said)
+            and (not game["asked"] if game["end"] else len(said) < total)
+        )
+
     def listed(game: Plain, player: Player) -> list[str] | None:
         if not closed:
             return None
@@ -170,6 +182,7 @@ def redblue(
         tell=tell,
         compact=compact,
         info=info,
+        sound=sound,
         sample=sample,
         scripts=_scripts(words, total, closed),
         max_cycles=2 * total,

@@ -7,6 +7,7 @@ exactly.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -98,6 +99,11 @@ def word_chain(
     def begin(seed: Seed) -> Plain:
         return {"said": [first[int(np.random.default_rng(seed).integers(len(first)))]]}
 
+    def sound(game: Plain) -> bool:
+        said = game["said"]
+        linked = all(later[0] == word[-1] for word, later in itertools.pairwise(said))
+        return 0 < len(said) <= total + 1 and known.issuperset(said) and len(set(said)) == len(said) and linked
+
     def asked(game: Plain) -> Sequence[Player]:
         count = len(game["said"]) - 1
         return (count % seats,) if count < total and left(game) else ()
@@ -181,6 +187,7 @@ def word_chain(
         tell=tell,
         compact=compact,
         info=info,
+        sound=sound,
         sample=any_of,
         scripts={"look_ahead": look_ahead} | ({"perfect": perfect} if solvable else {}),
         max_cycles=total,

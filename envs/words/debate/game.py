@@ -93,15 +93,13 @@ def debate(
         topic, first = int(rng.integers(len(known))), int(rng.integers(2))
         return {"topic": topic, "first": first, "turn": 0, "said": [""] * total, "verdict": ""}
 
-    def check_position(game: Plain) -> None:
-        """Raise ValueError for what no debate leads to."""
+    def sound(game: Plain) -> bool:
         turn, said = game["turn"], game["said"]
         fine = 0 <= game["topic"] < len(known) and game["first"] in (0, 1) and 0 <= turn <= total == len(said)
         fine = fine and all(bool(message) == (k < turn) for k, message in enumerate(said))
         fine = fine and all(len(message) <= longest and not _UNSAYABLE.search(message) for message in said)
         fine = fine and (game["verdict"] in VERDICTS if game["verdict"] else turn < total or seated)
-        if not fine or (game["verdict"] and turn < total):
-            raise ValueError("not a debate")
+        return bool(fine and not (game["verdict"] and turn < total))
 
     def asked(game: Plain) -> Sequence[Player]:
         if game["turn"] < total:
@@ -150,7 +148,6 @@ def debate(
         return [*_PAYS[game["verdict"]], 0.0][: 2 + seated], TERMINATED
 
     def lines(game: Plain) -> list[str]:
-        check_position(game)
         topic, first = known[game["topic"]], game["first"]
         return [
             f"Topic: {topic.question}",
@@ -173,7 +170,6 @@ def debate(
         return "\n".join(told)
 
     def compact(game: Plain, player: Player) -> str:
-        check_position(game)
         topic, first = known[game["topic"]], game["first"]
         side = topic.sides[first ^ player] if player != JUDGE else "/".join(topic.sides[:: 1 - 2 * first])
         said = " ".join(_quoted(message) for _, message in speeches(game)) or "-"
@@ -208,6 +204,7 @@ def debate(
         sample=sample,
         scripts={"rubric": script},
         info=info,
+        sound=sound,
         hidden=False,
         max_cycles=total + seated,
         max_length=longest,

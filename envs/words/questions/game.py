@@ -104,6 +104,18 @@ def twenty_questions(
         won = guess is not None and guess == game["thing"]
         return [float(won)] * seats, TERMINATED if over(game) else RUNNING
 
+    def sound(game: Plain) -> bool:
+        said = game["said"]
+        return (
+            game["thing"] in among
+            and all(isinstance(pair, list) and len(pair) == 2 and pair[1] in ("yes", "no") for pair in said)
+            and all(isinstance(text, str) and len(text) <= _LONGEST for text, _ in said)
+            and (not closed or all(text in asks or text in among for text, _ in said))
+            and len(said) + bool(game["asked"]) <= total
+            and len(game["asked"]) <= _LONGEST
+            and (not game["asked"] or (seats == 2 and (not closed or game["asked"] in asks)))
+        )
+
     def listed(game: Plain, player: Player) -> list[str] | None:
         if player == ANSWERER:
             return ["yes", "no"]
@@ -183,6 +195,7 @@ def twenty_questions(
         tell=tell,
         compact=compact,
         info=info,
+        sound=sound,
         sample=any_of,
         scripts={"solver": script(lambda rest: fewest(rest)[1]), "halver": script(halves)},
         max_cycles=total * seats,
