@@ -223,11 +223,16 @@ class Bench:
     json: bool = False
 
 
-@cache
 def train_arguments(config: Any) -> Any:
     """``Train`` with the fields of a configuration (``TrainConfig`` or ``NetConfig``) added to its own."""
     from ..training.episodes.tasks import TASKS
 
+    return _train_arguments(config, ", ".join(TASKS))
+
+
+@cache
+def _train_arguments(config: Any, tasks: str) -> Any:
+    """``train_arguments`` with these tasks; one class each, since tyro keeps every class that it reads."""
     own, more = get_type_hints(Train, include_extras=True), get_type_hints(config)
     fields: list[Any] = [(f.name, own[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)]
     fields += [(f.name, more[f.name]) for f in dataclasses.fields(config) if f.name != "game"]
@@ -235,7 +240,7 @@ def train_arguments(config: Any) -> Any:
     told = (config.__doc__ or "").partition("Attributes:\n")[2].splitlines()
     made.__doc__ = "\n".join(
         [
-            (Train.__doc__ or "").replace("{tasks}", ", ".join(TASKS)).rstrip(),
+            (Train.__doc__ or "").replace("{tasks}", tasks).rstrip(),
             *(line for line in told if not line.strip().startswith("game:")),
         ]
     )
