@@ -85,10 +85,12 @@ def _examine_words(
         reasons[i] = game.kernels.sound(state, i) if game.kernels.sound is not None else 0
         if reasons[i]:
             continue
-        asked = [p for p in range(game.info.players) if game.legal_mask(state, i, p).any()]
+        asked = any(game.legal_mask(state, i, p).any() for p in range(game.info.players))
         if status[i] == UNKNOWN:
             status[i] = RUNNING if asked else TERMINATED
-        elif status[i] == RUNNING and (not asked or gone[i, asked].any()):
+        elif status[i] == RUNNING and gone[i].any():
+            reasons[i] = LEFT
+        elif status[i] == RUNNING and not asked:
             reasons[i] = STUCK
 
 

@@ -86,6 +86,18 @@ def test_forged_rows_by_hypothesis(k, seed, data):
     env.get_state()
 
 
+@pytest.mark.parametrize("id", ["debate-v0", "word_chain-v0", "tictactoe-v0"])
+def test_nobody_has_left_a_running_game(id):
+    game = make_game(id)
+    env = coterie.make(id)
+    env.reset(seed=0)
+    for p in range(2):
+        whole = copy.deepcopy(env.get_state())
+        whole.gone[0, p] = True
+        with pytest.raises(StateError, match="a player that is alive has left it"):
+            env.set_state(to_bytes(game, whole))
+
+
 def api_of(env):
     return "aec" if hasattr(env, "last") else "parallel"
 
