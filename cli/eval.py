@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
+# Longer than most: what goes together is checked before anything is played.
 def run(words: list[str]) -> int:
     """Run the command; returns the exit code: 1 where a goal was missed.
 

@@ -61,6 +61,7 @@ class BestResponse:
         return made
 
 
+# Longer than most: a third of it is its arguments, and its recursion shares their names.
 def best_response(
     game: Game,
     others: HasPolicy,

@@ -117,23 +117,25 @@ def _can_offer(state: Bargains, i: int, offer: Action) -> bool:
 
 
 @kernel
+def _worth(state: Bargains, i: int, player: Player, options: NDArray[np.int32]) -> int:
+    """What a deal, [N, K] options of the issues, is worth to a player."""
+    worth = 0
+    for k in range(options.shape[1]):
+        if options[i, k] >= 0:
+            worth += state.values[i, player, k, options[i, k]]
+    return worth
+
+
+@kernel
 def utility(state: Bargains, i: int, player: Player) -> int:
     """What the deal in force is worth to a player."""
-    worth = 0
-    for k in range(state.held.shape[1]):
-        if state.held[i, k] >= 0:
-            worth += state.values[i, player, k, state.held[i, k]]
-    return worth
+    return _worth(state, i, player, state.held)
 
 
 @kernel
 def base(state: Bargains, i: int, player: Player) -> int:
     """What a player has without a deal."""
-    worth = 0
-    for k in range(state.initial.shape[1]):
-        if state.initial[i, k] >= 0:
-            worth += state.values[i, player, k, state.initial[i, k]]
-    return worth
+    return _worth(state, i, player, state.initial)
 
 
 @kernel

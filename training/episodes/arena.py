@@ -2,6 +2,8 @@
 
 Any number of episodes run concurrently; their questions reach the engine in few calls (``engines.batcher``). An
 episode's place in the tree determines its seeds, so the same seed gives the same tree, whoever finished first.
+
+Longer than most files, since an episode sees one object: what takes part, questions, episodes, concurrency, learning.
 """
 
 from __future__ import annotations
@@ -17,15 +19,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from ...agents.deadline import OutOfTime
-from ...agents.engines.base import Answer, Ask, Datum, Form, Free
-from ...agents.engines.batcher import Batcher
-from ...agents.engines.openai import Utf8
-from ...agents.engines.protocol import Engine
-from ...agents.llm.chat import Chat, Style, candidates, check_messages
+from ...agents.engines.base import Ask, Datum, Form, Free
+from ...agents.llm.chat import Style
 from ...agents.seeds import Seed, stream
 from ...errors import CoterieError, PlayerLeft, UnknownName, UsageError
 from ..runs.config import LossConfig, OptimizerConfig
 from ..runs.task_config import LimitsConfig
+from .asking import Model, Prompt, bare, form_of, messages_of, response_of, tell
 from .credit import CreditAssigner, Credited, GRPOCredit
 from .node import HERE, Node
 from .records import (
@@ -45,10 +45,7 @@ from .store import ArtifactStore
 if TYPE_CHECKING:
     from .learning import Learning
 
-__all__ = ["Arena", "Metrics", "Playable", "Prompt", "Source"]
-
-Prompt: TypeAlias = str | Messages
-"""A text (said by the user), or messages."""
+__all__ = ["Arena", "Metrics", "Playable", "Source"]
 
 Source: TypeAlias = Callable[["Arena", np.random.Generator], Sequence[EpisodeRequest]]
 """(arena, generator) -> the requests of an update; all randomness comes from the generator."""
@@ -72,24 +69,6 @@ class Playable(Protocol):
     def get_extras(self, state: EpisodeState) -> dict[str, Any]:
         """What to tell the rubric."""
         ...
-
-
-class Model:
-    """A model that roles and oracles can ask.
-
-    Attributes:
-        engine: answers. chat: turns messages into contexts. batcher: collects questions.
-        longest: the longest context, in tokens.
-    """
-
-    def __init__(self, policy: Any, style: Style | None = None) -> None:
-        loaded = getattr(policy, "loaded", None)
-        self.engine: Engine = policy.engine if loaded is not None else policy
-        spelling = getattr(self.engine, "spelling", None) or Utf8()
-        self.chat = Chat(spelling, "plain") if loaded is None else Chat(loaded.tokenizer, style)
-        self.batcher = Batcher(self.engine)
-        config = None if loaded is None else loaded.model.config
-        self.longest = int(getattr(config, "max_position_embeddings", 0) or 1 << 17)
 
 
 class Arena:
@@ -219,14 +198,14 @@ class Arena:
             self._calls += 1
         seed = node.next_seed() if node else Seed(stream(self.seed, self.updates, self._calls), 0)
         found = _known("model", model, self.models)
-        messages = _messages(prompt, "")
-        form = _form(found.chat, choices, max_tokens)
+        messages = messages_of(prompt, "")
+        form = form_of(found.chat, choices, max_tokens)
         ask = self._ask(found, messages, form, player, seed, temperature)
-        step = Step("", _bare(messages))
+        step = Step("", bare(messages))
         if node is not None:
             node.state.rollout.oracles.append(step)
-        response = _response(found.chat, await found.batcher.ask(ask), choices)
-        _tell(step, response, choices)
+        response = response_of(found.chat, await found.batcher.ask(ask), choices)
+        tell(step, response, choices)
         return response
 
     async def call_role(
@@ -238,18 +217,18 @@ class Arena:
             raise UsageError(f"Role {role_id!r} is asked outside of an episode; ask an oracle with arena.call_model.")
         role = _known("role", role_id, self.roles)
         found = self.models[role.model]
-        messages = _messages(prompt, role.system_prompt)
-        step = Step(role_id, _bare(messages))
+        messages = messages_of(prompt, role.system_prompt)
+        step = Step(role_id, bare(messages))
         node.state.rollout.steps.append(step)  # now: their order is that of the questions
         try:
-            form = _form(found.chat, choices, role.max_tokens if max_tokens is None else max_tokens)
+            form = form_of(found.chat, choices, role.max_tokens if max_tokens is None else max_tokens)
             ask = self._ask(found, messages, form, role.adapter, node.next_seed(), role.temperature)
             answer = await found.batcher.ask(ask)
         except BaseException:
             node.state.rollout.steps = [s for s in node.state.rollout.steps if s is not step]
             raise
-        response = _response(found.chat, answer, choices)
-        _tell(step, response, choices)
+        response = response_of(found.chat, answer, choices)
+        tell(step, response, choices)
         step.data, response.step = [Datum.of(ask, answer)], step
         return response
 
@@ -527,34 +506,3 @@ def _told(error: Exception) -> str:
     """An error in one line; ours speak for themselves."""
     told = " ".join(str(error).split())
     return (told if told and isinstance(error, CoterieError) else f"{type(error).__name__}: {told}")[:1000]
-
-
-def _messages(prompt: Prompt, system: str) -> Messages:
-    """The messages of a prompt, the system prompt first unless they begin with one."""
-    messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
-    check_messages(messages)
-    first = messages[0]["role"] if messages else ""
-    return [{"role": "system", "content": system}, *messages] if system and first != "system" else messages
-
-
-def _bare(messages: Messages) -> Messages:
-    """Messages without their tokens."""
-    return [{"role": m["role"], "content": m["content"]} for m in messages]
-
-
-def _tell(step: Step, response: ModelResponse, choices: Sequence[str] | None) -> None:
-    """Write an answer into its step."""
-    step.text, step.chosen, step.probabilities = response.text, response.chosen, response.probabilities
-    step.choices = list(choices or ())
-
-
-def _form(chat: Chat, choices: Sequence[str] | None, max_tokens: int) -> Form:
-    return Free(max_tokens, chat.stop) if choices is None else candidates(choices, chat)
-
-
-def _response(chat: Chat, answer: Answer, choices: Sequence[str] | None) -> ModelResponse:
-    if choices is not None:
-        shares = [] if answer.distribution is None else np.exp(answer.distribution).tolist()
-        text = choices[answer.chosen] if answer.chosen >= 0 else answer.text
-        return ModelResponse(text, answer.chosen, shares, "", answer.ids)
-    return ModelResponse(answer.text or chat.text(answer.ids), stop=answer.stop, ids=answer.ids)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .arena import Arena, Prompt
+from .arena import Arena
+from .asking import Prompt
 from .records import EpisodeState, Messages, ModelResponse
 from .rubric import RewardFn, Rubric
 

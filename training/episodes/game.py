@@ -19,7 +19,8 @@ from ...envs.words.talk import TalkGame
 from ...envs.words.vec import vec_of
 from ...errors import ActionError, UsageError
 from ..data.rollout import turns_of
-from .arena import Arena, Prompt
+from .arena import Arena
+from .asking import Prompt
 from .episode import Episode
 from .records import EpisodeState, Rollout, Step
 from .rubric import RewardFn, Rubric

@@ -123,6 +123,7 @@ def follow(
     return Outcome(reason, message, run.folder, trainer.updates, time.monotonic() - started, rows)
 
 
+# Longer than most: the ways in which a run may end, in the order in which they are looked at.
 def run_updates(
     course: Course | _Games,
     run: Run,
