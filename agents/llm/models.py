@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtra, ModelError, UnknownName, UsageError
 from .described import as_model_error, check_causal, check_size, first_line
+from .tokenizer import uncached
 
 if TYPE_CHECKING:
     import torch
@@ -249,7 +250,7 @@ def _load(source: str, name: str, dtype: torch.dtype | None, **where: Any) -> tu
         )
     with as_model_error(f"The tokenizer of the model {name!r} can't be loaded"):
         tokenizer = AutoTokenizer.from_pretrained(source, **where)
-    return model, tokenizer
+    return model, uncached(tokenizer)
 
 
 def _load_hub(name: str, dtype: torch.dtype | None) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,20 @@ def test_numbering_is_fixed(fast) -> None:
     assert fast.encode("X O 12>") == list(b"X O 12>")
     assert fast.convert_tokens_to_ids(list(tok.SPECIALS)) == list(range(256, 264))
     assert (fast.pad_token_id, fast.bos_token_id, fast.eos_token_id) == (tok.PAD, tok.BOS, tok.EOS) == (256, 257, 258)
+
+
+def test_dropped_tokenizers_leave_nothing_behind() -> None:
+    """Each reads 3,000 texts of 100 characters. These used to stay: 250 MB in all, where 2 are measured now."""
+    psutil = pytest.importorskip("psutil")
+    before = 0
+    for number in range(30):
+        tokenizer = tok.byte_tokenizer()
+        tokenizer([f"{text:07d}{number:03d}" * 10 for text in range(3000)])
+        del tokenizer
+        gc.collect()
+        if number == 4:
+            before = psutil.Process().memory_info().rss
+    assert psutil.Process().memory_info().rss - before < 60e6
 
 
 def test_every_byte_has_its_own_id(fast) -> None:
