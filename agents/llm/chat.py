@@ -6,14 +6,13 @@ Only the chat template writes special tokens. What a message says is encoded as 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from ...errors import UsageError
 from ..engines.base import Choice, Context
-from .prompts import BYTE_VOCABULARY, plain_ids, stop_token
+from .prompts import BYTE_VOCABULARY, plain_ids, stop_token, told_apart
 
 __all__ = ["Chat", "Message", "Messages", "Style", "candidates", "check_messages"]
 
@@ -169,7 +168,4 @@ def candidates(texts: Sequence[str], chat: Chat) -> Choice:
     answers = tuple(map(chat.answer, texts))
     if not answers or not all(answers) or len(set(answers)) < len(answers):
         raise UsageError(f"choices are {list(texts)[:10]}: give at least one text, none empty, all different.")
-    ordered = sorted(answers)
-    if any(b[: len(a)] == a for a, b in itertools.pairwise(ordered)):
-        answers = tuple((*a, *chat.stop) for a in answers)
-    return Choice(answers)
+    return Choice(told_apart(answers, chat.stop))

@@ -7,7 +7,6 @@ player of it. A rollout asks all agents of one policy in a single call.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -22,7 +21,7 @@ from ..core import Decision, Turn
 from ..engines.base import Answer, Ask, Choice, Context, Datum, Form, Free, Trie
 from ..engines.local import LocalEngine
 from ..engines.protocol import Engine
-from .prompts import answer_text, make_template, stop_token
+from .prompts import answer_text, make_template, stop_token, told_apart
 from .scoring.decoding import check_kind
 from .scoring.forest import Question
 
@@ -115,9 +114,7 @@ class LoraPolicy:
     def _form(self, texts: Sequence[str]) -> Form:
         if self.decode == "free":
             return self._free
-        answers = tuple(map(self.template.answer, texts))
-        if _not_prefix_free(answers):
-            answers = tuple((*a, self.stop) for a in answers)
+        answers = told_apart([self.template.answer(text) for text in texts], (self.stop,))
         return Choice(answers) if self.decode == "choice" else Trie(answers)
 
     def _ask_all(self, turns: Sequence[Turn]) -> list[_Asked]:
@@ -341,9 +338,3 @@ def _bytes(row: Any) -> bytes:
 
 def _candidates(form: Form) -> tuple[tuple[int, ...], ...]:
     return () if isinstance(form, Free) else form.candidates
-
-
-def _not_prefix_free(answers: Sequence[tuple[int, ...]]) -> bool:
-    """Whether some answer is a prefix of another."""
-    ordered = sorted(answers)
-    return any(b[: len(a)] == a for a, b in itertools.pairwise(ordered))

@@ -14,6 +14,7 @@ With ``think`` (free decoding) the chat template asks for thoughts first and a l
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from ..core import Turn
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["TEMPLATES", "Template", "answer_text", "chat_ids", "make_template", "plain_ids", "stop_token"]
+__all__ = ["TEMPLATES", "Template", "answer_text", "chat_ids", "make_template", "plain_ids", "stop_token", "told_apart"]
 
 TEMPLATES = ("auto", "compact", "chat")
 BYTE_VOCABULARY = 512
@@ -103,6 +104,14 @@ def _special(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:
         names = sorted(added.union(tokenizer.all_special_tokens), key=len, reverse=True)
         _SPECIAL[tokenizer] = re.compile("|".join(map(re.escape, names)) or "(?!)")
     return _SPECIAL[tokenizer]
+
+
+def told_apart(answers: Sequence[tuple[int, ...]], stop: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """The answers; if one is a prefix of another, every answer ends with the stop token to make them distinct."""
+    ordered = sorted(answers)
+    if any(b[: len(a)] == a for a, b in itertools.pairwise(ordered)):
+        return tuple((*answer, *stop) for answer in answers)
+    return tuple(answers)
 
 
 def answer_text(completion: str) -> str:
