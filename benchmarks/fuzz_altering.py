@@ -19,7 +19,7 @@ import yaml
 
 from ..envs.replay.packing import checksum
 
-__all__ = ["EXTREMES", "altered", "altered_bytes", "altered_tree"]
+__all__ = ["EXTREMES", "HOSTILE", "altered", "altered_bytes", "altered_tree"]
 
 EXTREMES = (-1, 0, 1, 2, 127, 255, 256, 2**15, 2**31 - 1, -(2**31), 2**32, 2**63 - 1, 2**63, -(2**63) - 1, 10**30)
 TEXTS = ("", "0", "nan", "\0", "é☃\ud800", "x" * 10_000)

@@ -1,6 +1,6 @@
 """Parses answers: finds the one number or name in a text. For games whose actions are numbers or names.
 
-``whole_number``, ``finite_number`` and ``known_name`` check arguments of games and environments.
+``whole_number`` and its like check arguments of games and environments.
 """
 
 from __future__ import annotations
@@ -12,11 +12,23 @@ from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from ..aliases import Action
 from ..errors import AmbiguousAction, InvalidAction, UnknownName, UsageError
 from .plain import told
 
-__all__ = ["finite_number", "known_name", "legal_words", "named", "one_of", "way_out", "whole_number"]
+__all__ = [
+    "finite_number",
+    "known_name",
+    "legal_words",
+    "named",
+    "one_of",
+    "several_names",
+    "true_or_false",
+    "way_out",
+    "whole_number",
+]
 
 _SHOWN = 40
 """The most legal actions that a message lists."""
@@ -106,6 +118,17 @@ def finite_number(what: str, value: Any) -> float:
     return number
 
 
+def true_or_false(what: str, value: Any) -> bool:
+    """``value`` as a bool; ``what`` names it in the message.
+
+    Raises:
+        UsageError: neither true nor false.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise UsageError(f"{what}={told(value)} came; true or false is needed.")
+    return bool(value)
+
+
 def known_name(kind: str, value: Any, known: Collection[str]) -> str:
     """``value``, one of the known names; ``kind`` says in the message what it names.
 
@@ -115,3 +138,14 @@ def known_name(kind: str, value: Any, known: Collection[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise UnknownName(kind, value if isinstance(value, str) else told(value), known)
     return value
+
+
+def several_names(what: str, value: Any) -> tuple[str, ...]:
+    """The different strings of a list; ``what`` names it in the message.
+
+    Raises:
+        UsageError: not a list, or something in it is not a string.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(name, str) for name in value):
+        raise UsageError(f"{what}={told(value)} came; a list of strings is needed.")
+    return tuple(dict.fromkeys(value))

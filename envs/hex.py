@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
-from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError, UsageError
-from .answers import whole_number
+from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError
+from .answers import true_or_false, whole_number
 from .core import Game, GameInfo, GameRecord, Kernels
 from .replay.sgf import commented, sgf_text
 from .stepping.jit import kernel
@@ -374,8 +374,7 @@ def hex(size: int = 11, swap: bool = False) -> Game:
         UsageError: another size, or a swap that is not a bool.
     """
     size = whole_number("hex: size", size, SMALLEST, LARGEST)
-    if not isinstance(swap, bool):
-        raise UsageError(f"hex: swap={swap!r} came; true or false is needed.")
+    swap = true_or_false("hex: swap", swap)
     cells = size * size
 
     def new_state(n: int) -> Boards:

@@ -26,6 +26,7 @@ from ..aliases import RUNNING, TERMINATED, Mask, Player, Rewards, State, Status
 from ..errors import UsageError
 from .answers import legal_words, whole_number
 from .core import Game, GameInfo, Kernels
+from .plain import told
 from .stepping.jit import kernel
 from .stepping.rng import below, word
 
@@ -242,7 +243,7 @@ def set_deal(state: State, i: int, value: Any) -> None:
     if len(given) != players or any(len(dice) != each or not set(dice) <= set(known) for dice in given):
         example = " ".join(["1" * each] * players)
         raise UsageError(
-            f"liars_dice: deal={str(value)[:60]!r} came; {players} times {each} of the faces {known}, with a blank "
+            f"liars_dice: deal={told(value)} came; {players} times {each} of the faces {known}, with a blank "
             f"between players, are needed, e.g. {example!r}."
         )
     for p, dice in enumerate(given):

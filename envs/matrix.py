@@ -20,6 +20,7 @@ from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import IllegalAction, UsageError
 from .answers import known_name, one_of, way_out, whole_number
 from .core import Game, GameInfo, Kernels
+from .plain import told
 from .stepping.defaults import everybody
 from .stepping.jit import kernel
 from .stepping.rng import Word, mix64
@@ -138,7 +139,7 @@ def _numbers(given: Any) -> list[list[Cell]]:
 
     def wrong(what: str) -> UsageError:
         return UsageError(
-            f"matrix: payoffs={_short(given)} {what}. Give one list per choice of player_0, with one pair "
+            f"matrix: payoffs={told(given)} {what}. Give one list per choice of player_0, with one pair "
             "[player_0's payoff, player_1's] per choice of player_1, e.g. [[[3,3],[0,5]],[[5,0],[1,1]]]; "
             "or plain numbers for a zero-sum game."
         )
@@ -157,13 +158,8 @@ def _numbers(given: Any) -> list[list[Cell]]:
     flat = [number for cell in cells for number in (cell if pairs[0] else (cell,))]
     for number in flat:
         if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < 1e6:
-            raise wrong(f"holds {number!r}, which is not a number below a million")
+            raise wrong(f"holds {told(number)}, which is not a number below a million")
     return [[(float(c[0]), float(c[1])) if pairs[0] else (float(c), -float(c) + 0.0) for c in row] for row in table]
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 120 else shown[:117] + "..."
 
 
 def names_of(game: Game) -> tuple[str, ...]:
@@ -274,13 +270,13 @@ def matrix(
     total = whole_number("matrix: rounds", rounds, 1, 1_000_000)
     remembered = whole_number("matrix: memory", memory, 1, LONGEST)
     if payoffs is not None and game is not None:
-        raise UsageError(f"matrix: game={game!r} and payoffs came together; give one of them.")
+        raise UsageError(f"matrix: game={told(game)} and payoffs came together; give one of them.")
     if payoffs is None:
         chosen = "rock_paper_scissors" if game is None else game
         known_name("matrix game", chosen, PRESETS)
         if actions is not None:
             raise UsageError(
-                f"matrix: actions={actions!r} came for {chosen}, whose choices have names already; give payoffs too."
+                f"matrix: actions={told(actions)} came for {chosen}, whose choices have names; give payoffs too."
             )
         names, given = PRESETS[chosen]
         table = _numbers(given)

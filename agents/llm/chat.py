@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
+from ...envs.plain import told
 from ...errors import UsageError
 from ..engines.base import Choice, Context
 from .prompts import BYTE_VOCABULARY, plain_ids, stop_token, told_apart
@@ -150,11 +151,9 @@ def check_messages(messages: Sequence[Mapping[str, Any]]) -> None:
     """
     for message in messages:
         if not isinstance(message, Mapping) or message.get("role") not in ROLES:
-            raise UsageError(
-                f"{str(message)[:100]} is no message: give a role (system, user, assistant) and a content."
-            )
+            raise UsageError(f"{told(message)} is no message: give a role (system, user, assistant) and a content.")
         if not isinstance(message.get("content"), str):
-            raise UsageError(f"A message's content must be a text; {str(message.get('content'))[:100]!r} came.")
+            raise UsageError(f"A message's content must be a text; {told(message.get('content'))} came.")
 
 
 def candidates(texts: Sequence[str], chat: Chat) -> Choice:

@@ -7,6 +7,7 @@ import numpy as np
 from ...errors import UsageError
 from ..answers import known_name, whole_number
 from ..core import Game, GameInfo, Kernels
+from ..plain import told
 from . import text
 from .outside import CONDITIONS, sound
 from .record import start_from, to_sgf
@@ -147,7 +148,7 @@ def _rules(size: int, komi: float, handicap: int, superko: str, max_moves: int) 
 
 
 def _half(name: str, value: object, most: int) -> float:
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not -most <= float(value) <= most or (2 * float(value)) % 1:  # type: ignore[arg-type]
-        raise UsageError(f"go: {name}={value!r} must be whole or half points from -{most} to {most}, e.g. 7.5.")
+    known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not known or not -most <= value <= most or (2 * float(value)) % 1:  # type: ignore[operator, arg-type]
+        raise UsageError(f"go: {name}={told(value)} must be whole or half points from -{most} to {most}, e.g. 7.5.")
     return float(value)  # type: ignore[arg-type]

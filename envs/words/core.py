@@ -21,6 +21,7 @@ import numpy as np
 from ...aliases import Action, Mask, Player, Rewards, Seed, Status
 from ...errors import IllegalAction, InvalidAction, UsageError, did_you_mean
 from ..core import Game, GameInfo, Kernels
+from ..plain import told
 
 __all__ = ["LONGEST", "SAY", "Plain", "Script", "TextGame", "is_sayable", "text_game"]
 
@@ -76,7 +77,9 @@ class TextGame(Game):
             ActionError: the game's ``check`` refuses the message.
         """
         if not isinstance(message, str):
-            raise InvalidAction(f"{message!r} ({type(message).__name__}) came; in {self.info.id} an action is a text.")
+            raise InvalidAction(
+                f"{told(message)} ({type(message).__name__}) came; in {self.info.id} an action is a text."
+            )
         shown = repr(message if len(message) <= 60 else message[:60] + "...")
         if not self.min_length <= len(message) <= self.max_length:
             raise InvalidAction(

@@ -14,6 +14,7 @@ import numpy as np
 from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import UsageError
 from ..answers import whole_number
+from ..plain import told
 from .core import Plain, TextGame, is_sayable, text_game
 
 __all__ = ["PRINTABLE", "height", "highest_string"]
@@ -53,10 +54,10 @@ def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2,
     longest = whole_number("highest_string: length", length, 1, 1_000_000)
     total = whole_number("highest_string: rounds", rounds, 1, 1_000_000)
     seats = whole_number("highest_string: players", players, 2, 8)
-    letters = "".join(sorted(set(str(alphabet))))
+    letters = "".join(sorted(set(alphabet if isinstance(alphabet, str) else "")))
     if len(letters) < 2 or not all(map(is_sayable, letters)):
         raise UsageError(
-            f"highest_string: alphabet={alphabet!r} came; at least two characters that are text are needed."
+            f"highest_string: alphabet={told(alphabet)} came; at least two characters that are text are needed."
         )
     named = "printable ASCII characters" if letters == PRINTABLE else f"characters of {letters!r}"
 

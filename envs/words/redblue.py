@@ -14,7 +14,8 @@ import numpy as np
 
 from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import IllegalAction, UsageError
-from ..answers import finite_number, whole_number
+from ..answers import finite_number, several_names, true_or_false, whole_number
+from ..plain import told
 from .core import Plain, Script, TextGame, text_game
 from .leaks import SHORTEST, folded, leak
 
@@ -69,6 +70,7 @@ def redblue(
     words = _words(secrets)
     total = whole_number("redblue: turns", turns, 1, 20)
     longest = whole_number("redblue: length", length, 120, 500)
+    closed = true_or_false("redblue: closed", closed)
     cost = finite_number("redblue: silence", silence)
     if not 0 <= cost <= 1:
         raise UsageError(f"redblue: silence={silence} came; it must be 0 to 1.")
@@ -192,7 +194,7 @@ def redblue(
             "turns": total,
             "silence": cost,
             "length": longest,
-            "closed": bool(closed),
+            "closed": closed,
         },
     )
 
@@ -299,12 +301,11 @@ def _words(secrets: int | Sequence[str]) -> tuple[str, ...]:
     """
     if isinstance(secrets, str) or not isinstance(secrets, Sequence):
         return SECRETS[: whole_number("redblue: secrets", secrets, 2, len(SECRETS))]
-    found = tuple(dict.fromkeys(secrets))
+    found = several_names("redblue: secrets", secrets)
     for word in found:
-        fine = isinstance(word, str) and re.fullmatch("[a-z]{4,20}", word) and len(set(word)) >= SHORTEST
-        if not fine:
+        if not re.fullmatch("[a-z]{4,20}", word) or len(set(word)) < SHORTEST:
             raise UsageError(
-                f"redblue: {str(word)[:40]!r} is no secret; a word of 4 to 20 lower-case Latin letters, at least "
+                f"redblue: {told(word)} is no secret; a word of 4 to 20 lower-case Latin letters, at least "
                 f"{SHORTEST} of them different, is needed."
             )
     if not 2 <= len(found) <= _NAMED:

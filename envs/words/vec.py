@@ -17,6 +17,7 @@ from ..core import Game
 from ..faces.pairs import PairVec
 from ..faces.rows import Rows
 from ..faces.vec import VecEnv
+from ..plain import told
 from ..state import Snapshot, rows_of
 from ..stepping.buffers import RAISE, Arrays, new_arrays
 from ..stepping.rng import episode_seed
@@ -157,7 +158,7 @@ class TextVec(Rows):
         self._need_start()
         if not _are(messages, self.num_envs):
             raise UsageError(
-                f"{messages!r:.200} came for {self.num_envs} games of {self.game.info.id}; pass a list of one message "
+                f"{told(messages)} came for {self.num_envs} games of {self.game.info.id}; pass a list of one message "
                 "for each."
             )
         simultaneous = self.game.info.simultaneous
@@ -167,7 +168,7 @@ class TextVec(Rows):
             self.rewards[i], self.arrays.illegal[i] = 0, False
             if self.status[i] == RUNNING:
                 if simultaneous and not _are(messages[i], self.num_players):
-                    raise UsageError(f"Row {i} got {messages[i]!r}; {self.num_players} messages are needed.")
+                    raise UsageError(f"Row {i} got {told(messages[i])}; {self.num_players} messages are needed.")
                 said = messages[i] if simultaneous else {int(self.player[i]): messages[i]}
                 self.status[i] = status = self.play(i, said)
                 if status != RUNNING and self.autoreset_mode == "SameStep":

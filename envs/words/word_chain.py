@@ -16,7 +16,7 @@ import numpy as np
 
 from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import IllegalAction, UsageError
-from ..answers import known_name, whole_number
+from ..answers import known_name, several_names, true_or_false, whole_number
 from .core import Plain, TextGame, text_game
 from .vocabulary import LISTS
 
@@ -85,6 +85,7 @@ def word_chain(
     seats = whole_number("word_chain: players", players, 2, 6)
     total = whole_number("word_chain: turns", turns, 1, _TURNS)
     known_name("word_chain: goal", goal, GOALS)
+    closed = true_or_false("word_chain: closed", closed)
     known, open_ = frozenset(listed), not closed
     first = [word for word in listed if replies(listed, [word])]
     if not first:
@@ -199,7 +200,7 @@ def word_chain(
             "players": seats,
             "turns": total,
             "goal": goal,
-            "closed": bool(closed),
+            "closed": closed,
         },
     )
 
@@ -219,9 +220,7 @@ def _listed(words: str | Sequence[str]) -> tuple[str, ...]:
         known_name("word_chain: words", words, LISTS)
         return LISTS[words]
     own = [word.strip() for word in words.split(",")] if isinstance(words, str) else words
-    if not isinstance(own, Sequence) or not all(isinstance(word, str) for word in own):
-        raise UsageError(f"word_chain: words={str(words)[:60]!r} came; a list of words or the name of one is needed.")
-    found = tuple(dict.fromkeys(own))
+    found = several_names("word_chain: words", own)
     for word in found:
         if not (word.isalpha() and word.islower() and len(word) <= _LETTERS):
             raise UsageError(f"word_chain: {word[:60]!r} is not a word of 1 to {_LETTERS} lower-case letters.")

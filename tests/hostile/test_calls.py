@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+
 import numpy as np
 import pytest
 
 import coterie
+from coterie.benchmarks.fuzz_altering import HOSTILE
 from coterie.cli import main
+from coterie.envs import list_envs, make_game
 from coterie.envs.faces.gym_vector import make_gym_vec
+from coterie.envs.registry import factory
 from coterie.errors import CoterieError, IllegalAction, UsageError
 
 LONG = "x" * 300
@@ -57,6 +63,17 @@ def test_an_answer_that_is_no_action_counts_as_illegal(game, text) -> None:
 def test_it_is_refused(call) -> None:
     with pytest.raises(UsageError):
         call()
+
+
+OBJECTS = (np.array([0, 1]), np.array([[float("nan")]]), np.array([]), b"ab", object(), 10**5000, [[], "a"], [{}])
+
+
+@pytest.mark.parametrize("game", list_envs())
+def test_every_argument_of_a_game_takes_a_value_or_refuses_it_with_a_sentence(game) -> None:
+    for name in inspect.signature(factory(game)).parameters:
+        for value in (*HOSTILE, *OBJECTS):
+            with contextlib.suppress(CoterieError):
+                make_game(game, **{name: value})
 
 
 @pytest.mark.parametrize("policy", ["lose", "noop"])

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
+from ...envs.plain import told
 from ...errors import UsageError
 from .records import Rollout
 
@@ -47,9 +48,9 @@ class Rubric:
                 found = await found
             name = getattr(function, "__name__", type(function).__name__)
             if not isinstance(found, Mapping):
-                raise UsageError(f"The rubric's {name} returned {str(found)[:100]}; it must return {{role: reward}}.")
+                raise UsageError(f"The rubric's {name} returned {told(found)}; it must return {{role: reward}}.")
             for role, reward in found.items():
                 if not isinstance(reward, Real) or not math.isfinite(reward):
-                    raise UsageError(f"The rubric's {name} paid {role} {str(reward)[:100]}, which is no finite number.")
+                    raise UsageError(f"The rubric's {name} paid {role} {told(reward)}, which is no finite number.")
                 total[str(role)] = total.get(str(role), 0.0) + weight * float(reward)
         return total

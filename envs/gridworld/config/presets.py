@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import UnknownName, UsageError
-from ...plain import plain_data, told
+from ...plain import plain_data, short, told
 from ...registry import Presets
 from .checks import check
 from .fields import ABOUT, PRESET, from_dict, merge, read_yaml, to_dict, to_yaml
@@ -59,7 +59,7 @@ def preset(name: str) -> GridworldConfig:
     Raises:
         UnknownName: no such preset.
     """
-    return deepcopy(_preset(str(name)))
+    return deepcopy(_preset(short(name)))
 
 
 @cache

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ....errors import UsageError
-from ...answers import known_name, whole_number
+from ...answers import known_name, true_or_false, whole_number
 from ..core import LONGEST, Plain, TextGame, text_game
 from .rubric import mark, scores, verdict
 from .topics import Topic, chosen_topics
@@ -79,7 +79,8 @@ def debate(
     seated = known_name("judge of debate", judge, JUDGES) == "seat"
     if offered == 1:
         raise UsageError("debate: phrases=1 came; offer at least two sentences, or 0 for free text.")
-    parts = ("opening", *["rebuttal"] * replies, *["closing"] * bool(closing))
+    closing = true_or_false("debate: closing", closing)
+    parts = ("opening", *["rebuttal"] * replies, *["closing"] * closing)
     total = 2 * len(parts)
     if total * (longest + _AROUND) + _HEAD > LONGEST:
         most = (LONGEST - _HEAD) // total - _AROUND
@@ -211,7 +212,7 @@ def debate(
         config={
             "topics": topics if isinstance(topics, str | int) else [list(one) for one in topics],
             "rebuttals": replies,
-            "closing": bool(closing),
+            "closing": closing,
             "judge": judge,
             "length": longest,
             "phrases": offered,

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import UnknownName, UsageError
+from ...answers import whole_number
+from ...plain import told
 
 __all__ = ["Topic", "all_topics", "chosen_topics", "fields"]
 
@@ -74,16 +76,14 @@ def chosen_topics(topics: Any) -> tuple[Topic, ...]:
         if topics and topics not in fields():
             raise UnknownName("field of topics", topics, fields())
         return tuple(topic for topic in known if topics in ("", topic.field))
-    if isinstance(topics, int) and not isinstance(topics, bool):
-        if not 0 <= topics < len(known):
-            raise UsageError(f"debate: topics={topics} came; the topics have the numbers 0 to {len(known) - 1}.")
-        return (known[topics],)
+    if isinstance(topics, int):
+        return (known[whole_number("debate: topics", topics, 0, len(known) - 1)],)
     own = topics if isinstance(topics, Sequence) and not isinstance(topics, bytes) else ()
     for one in own or [topics]:
         texts = isinstance(one, Sequence) and not isinstance(one, str) and all(isinstance(text, str) for text in one)
         if not texts or len(one) != 3 or not all(text.isprintable() and 0 < len(text) <= LONGEST for text in one):
             raise UsageError(
-                f"debate: topics={one!r:.100} came; give a field, a number, or a list of [question, side, other side], "
+                f"debate: topics={told(one)} came; give a field, a number, or a list of [question, side, other side], "
                 f"each a line of 1 to {LONGEST} characters."
             )
     return tuple(Topic("", question, (first, second)) for question, first, second in own)

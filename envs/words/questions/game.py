@@ -14,7 +14,8 @@ import numpy as np
 
 from ....aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ....errors import UsageError
-from ...answers import known_name, whole_number
+from ...answers import known_name, several_names, true_or_false, whole_number
+from ...plain import told
 from ..core import Plain, TextGame, text_game
 from .search import chosen, consistent, fewest, halves, questions
 from .table import PROPERTIES, THINGS
@@ -68,6 +69,7 @@ def twenty_questions(
     """
     among = _among(things)
     known_name("twenty_questions: answerer", answerer, ANSWERERS)
+    closed = true_or_false("twenty_questions: closed", closed)
     if answerer == "table" and not closed:
         raise UsageError(
             "twenty_questions: the table answers listed questions only; set answerer=player or closed=True."
@@ -202,7 +204,7 @@ def twenty_questions(
         max_length=_LONGEST if not closed else max(map(len, (*asks, *among, "yes"))),
         min_length=1,
         config={"things": things if isinstance(things, int) else list(among), "turns": turns}
-        | {"answerer": answerer, "closed": bool(closed)},
+        | {"answerer": answerer, "closed": closed},
     )
 
 
@@ -214,10 +216,9 @@ def _among(things: int | Sequence[str]) -> tuple[str, ...]:
     """
     if isinstance(things, str) or not isinstance(things, Sequence):
         return chosen(whole_number("twenty_questions: things", things, 2, len(THINGS)))
-    unknown = [thing for thing in things if thing not in THINGS]
-    if unknown or len(set(things)) < 2:
-        what = f"{str(unknown[0])[:40]!r} is not in the table" if unknown else "at least two are needed"
-        raise UsageError(
-            f"twenty_questions: things={str(list(things))[:80]} came; {what}. Name things such as cat, apple."
-        )
-    return tuple(dict.fromkeys(things))
+    found = several_names("twenty_questions: things", things)
+    unknown = [thing for thing in found if thing not in THINGS]
+    if unknown or len(found) < 2:
+        what = f"{told(unknown[0])} is not in the table" if unknown else "at least two are needed"
+        raise UsageError(f"twenty_questions: things={told(things)} came; {what}. Name things such as cat, apple.")
+    return found

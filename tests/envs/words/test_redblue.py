@@ -207,12 +207,14 @@ def test_scripts_do_what_they_say():
         ({"secrets": ["cat", "lantern"]}, "cat"),
         ({"secrets": ["Lantern", "kettle"]}, "Lantern"),
         ({"secrets": ["lantern", 5]}, "5"),
+        ({"secrets": ["lantern", ["kettle"]]}, "a list of strings"),
         ({"secrets": ["lantern", "lanterns"]}, "gives 'lantern' away"),
         ({"secrets": ["lantern"]}, "1 different"),
         ({"turns": 0}, "turns"),
         ({"silence": 2}, "silence"),
         ({"silence": float("nan")}, "silence"),
         ({"length": 10}, "length"),
+        ({"closed": np.zeros(2)}, "true or false"),
     ],
 )
 def test_arguments_are_checked(bad, named):

@@ -131,6 +131,7 @@ def test_hostile_messages_lose(closed, message):
         {"words": ["AB", "BA"]},
         {"words": ["a b", "ba"]},
         {"words": ["ab", 3]},
+        {"closed": []},
         {"words": {}},
         {"words": 7},
     ],
