@@ -17,6 +17,7 @@ from ..envs.registry import game_arguments, make_game, spec
 from ..envs.replay.file import SavedGame, read_games
 from ..envs.replay.keeping import JSON, Keeper
 from ..envs.words import TextGame
+from ..envs.words.talk import TalkGame
 from ..errors import UsageError, did_you_mean
 from .arguments import Play, parse
 from .watch import draw_films, followed, in_window, last_game, show_replay
@@ -54,7 +55,7 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     found = spec(asked.game)
     saved = _saved(asked) if asked.from_ else None
     game = saved.game if saved else make_game(found.id, **wanted(found.id, asked.set, asked.preset))
-    if asked.window and isinstance(game, TextGame):
+    if asked.window and isinstance(game, TextGame) and not isinstance(game, TalkGame):
         raise UsageError(f"{found.id} is a game of words, played in the terminal; remove --window.")
     named = asked.players or asked.who
     words = company(named or (_players_of(saved, asked) if saved else ()), game, asked.window)

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..aliases import Action, Player, State
 from .board import PALETTE, Canvas, Color, Frame
 from .screen import Spot
+from .talking import ENTRY, LOG, Entry, draw_entry, draw_said
 
 __all__ = ["MOST", "Chooser", "Event", "Panel", "View", "chooser_frame"]
 
@@ -50,6 +51,7 @@ class View:
         controls: name -> label of the buttons below.
         cover: a text that hides the board until a click (event "uncover"); "" shows the board.
         version: rises whenever the state changes, so that states need not be compared.
+        said: what the viewer heard, in games with talk: (seat or ``talking.NOTE``, message), oldest first.
     """
 
     state: State
@@ -63,6 +65,7 @@ class View:
     controls: Mapping[str, str] = field(default_factory=dict)
     cover: str = ""
     version: int = 0
+    said: tuple[tuple[Player, str], ...] = ()
 
     def seen(self) -> tuple[Any, ...]:
         """All fields but the state, which its version stands for."""
@@ -74,16 +77,21 @@ class Panel:
 
     Args:
         colors: one per seat, for the disc before its name.
+        entry: the message that a person is typing, in games with talk; it can be typed unless its ``longest`` is 0.
     """
 
-    def __init__(self, colors: Sequence[Color]) -> None:
+    def __init__(self, colors: Sequence[Color], entry: Entry | None = None) -> None:
         self.colors = tuple(colors)
+        self.entry = entry
+        self._log = GAP + 2.0 * LINE  # where messages begin
+        talk = 0 if entry is None else LOG + GAP + (ENTRY if entry.longest else 0)
+        self._buttons = self._log + talk  # where buttons begin
         self._measure = Canvas(1)  # measures text
 
     @property
     def usual_height(self) -> int:
         """Its height in pixels with one row of controls and no buttons for actions."""
-        return 2 * LINE + BUTTON + 3 * GAP
+        return round(self._buttons) + BUTTON + 2 * GAP
 
     def height(self, width: int, view: View, buttons: Sequence[tuple[Event, str]]) -> int:
         """The height in pixels that the panel needs."""
@@ -96,8 +104,8 @@ class Panel:
 
     def spots(self, width: int, view: View, buttons: Sequence[tuple[Event, str]]) -> list[Spot]:
         """All buttons, in pixels of the panel: actions first, controls below."""
-        actions = self._rows(buttons, width, GAP + 2.0 * LINE)
-        last = max((spot.y + BUTTON + GAP for spot in actions), default=GAP + 2.0 * LINE)
+        actions = self._rows(buttons, width, self._buttons)
+        last = max((spot.y + BUTTON + GAP for spot in actions), default=self._buttons)
         return actions + self._rows([(name, label) for name, label in view.controls.items()], width, last)
 
     def draw(
@@ -107,6 +115,10 @@ class Panel:
         canvas = Canvas(width, self.height(width, view, buttons))
         self._names(canvas, view)
         canvas.text(width / 2, GAP + 1.5 * LINE, view.status, WORDS, room=0.96 * width)
+        if self.entry is not None and not view.cover:
+            draw_said(canvas, self._log, view.said, self.colors)
+            if self.entry.longest:
+                draw_entry(canvas, self._log + LOG + GAP, self.entry)
         for spot in self.spots(width, view, buttons):
             _button(canvas, spot, spot.ground(pointer, strong=isinstance(spot.name, int)))
         return canvas.frame()

@@ -26,6 +26,7 @@ from .board import PALETTE, Color, Frame
 from .panel import MOST, Chooser, Event, Panel, View, chooser_frame
 from .picking import Box, Picker, nearest
 from .screen import Interactive
+from .talking import Entry, start_typing
 
 __all__ = ["KEYS", "View", "Window"]
 
@@ -57,13 +58,14 @@ class Window(Interactive):
         game: the game.
         draw: the drawer that the game is registered with, ``"package.module:function"``; None shows text.
         title: the window's title; by default the game's id.
+        entry: in games with talk, where a person types a message, which ``poll`` fills; the caller reads and clears it.
 
     Raises:
         MissingExtra: pygame is not installed.
         UsageError: there is no display; or there is no drawer, and more actions than the window has room for buttons.
     """
 
-    def __init__(self, game: Game, draw: str | None, title: str = "") -> None:
+    def __init__(self, game: Game, draw: str | None, title: str = "", entry: Entry | None = None) -> None:
         if draw is None and game.info.num_actions > MOST:
             raise UsageError(
                 f"{game.info.id} has {game.info.num_actions} actions and no picture to click on; a window has room for "
@@ -77,9 +79,12 @@ class Window(Interactive):
         game.kernels.reset(state, 0, np.uint64(0))
         height, width = self._draw(game, state, 0, size=240).shape[:2]
         self._aspect = height / width
-        self.panel = Panel(_seat_colors(self.drawer, game.info.players))
+        self.panel = Panel(_seat_colors(self.drawer, game.info.players), entry)
         side = min(START / self._aspect**0.5, WIDEST)
         super().__init__((round(side), round(side * self._aspect) + self.panel.usual_height), title or game.info.id)
+        self.entry = entry if entry is not None and entry.longest else None
+        if self.entry is not None:
+            start_typing(self.pygame)
         self.view = View(state)
         self.picker = Picker({})
         self.choices: list[Action] = []
@@ -203,6 +208,9 @@ class Window(Interactive):
             return self._release(*event.pos)
         elif event.type == getattr(pygame, "WINDOWLEAVE", -1):
             self._hover, self._stale = None, True
+        elif event.type == pygame.TEXTINPUT and self.entry is not None and not self.view.cover:
+            self.entry.type(event.text)
+            self._stale = True
         return super()._answer(event)
 
     def _key(self, event: Any) -> list[Event]:
@@ -212,6 +220,10 @@ class Window(Interactive):
         control = KEYS.get(name, KEYS.get(getattr(event, "unicode", "") or "", ""))
         if name in ("return", "space") and self.view.cover:
             return ["uncover"]
+        if self.entry is not None:  # all keys write
+            self.entry.key(name)
+            self._stale = True
+            return ["say"] if name in ("return", "enter", "keypad enter") else []
         return [control] if control in self.view.controls else []
 
     def _cancel(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ...aliases import RUNNING, TERMINATED, Player, Status
 from ...envs.core import Game, GameRecord
 from ...envs.state import take
+from ...envs.words import SAY
 from ..core import Decision, Turn
 from .table import Match
 
@@ -85,7 +86,8 @@ class Again(Match):
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """The recorded actions."""
-        return [Decision(self._actions[len(self.plies)][turn.player]) for turn in turns]
+        done = [self._actions[len(self.plies)][turn.player] for turn in turns]
+        return [Decision(SAY, one) if self.table.words else Decision(one) for one in done]
 
     def again(self, number: int = 0) -> Again:
         """Go back to the start and return this match; ``number`` is ignored."""

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...aliases import RUNNING, Action, Player
+from ...aliases import RUNNING, Action, Player, State
 from ...envs.core import Game
+from ...envs.words.talk import TalkGame
+from ...errors import ActionError
 from ..core import Agent, Decision
 from .session import Session as AnySession
 from .session import Thinker
@@ -28,7 +30,7 @@ SHOWN = 0.35
 
 
 class BoardSession(AnySession[Match]):
-    """The window of a board game.
+    """The window of a board game; with talk, a message that the person has typed goes with the next action.
 
     Args:
         begin, agents, games, left: see ``session.Session``.
@@ -50,14 +52,19 @@ class BoardSession(AnySession[Match]):
         seconds: float | None = None,
         left: Callable[[Match], None] = lambda match: None,
     ) -> None:
+        from ...renderers.talking import Entry
         from ...renderers.window import Window
 
         super().__init__(begin, agents, games, left)
         self.game: Game = self.match.game
         self.people = [p for p, agent in enumerate(agents) if agent is None]
-        self.window = Window(self.game, draw, f"{self.game.info.name}: {' against '.join(self.match.names)}")
+        self.talk = self.game if isinstance(self.game, TalkGame) else None
+        self.entry = Entry(self.talk.length if self.talk and self.people else 0)
+        title = f"{self.game.info.name}: {' against '.join(self.match.names)}"
+        self.window = Window(self._shown(self.match.state)[0], draw, title, self.entry if self.talk else None)
         self._drawer = self.window.drawer
-        boxes = [self._drawer.boxes(self.game, size=480, player=p) for p in range(self.game.info.players)]
+        self._note = ""  # what the window tells the person who types
+        boxes = [self._drawer.boxes(self.window.game, size=480, player=p) for p in range(self.game.info.players)]
         self._has_sides = any(other != boxes[0] for other in boxes)
         self.flipped = False
         self.seconds = (SHOWN if self.people else 1.0) if seconds is None else seconds
@@ -83,10 +90,31 @@ class BoardSession(AnySession[Match]):
         self._play()
         return True
 
+    def _shown(self, state: State) -> tuple[Game, State]:
+        """What is drawn of a state: without talk, the game itself."""
+        return self.talk.drawn(state) if self.talk else (self.game, state)
+
     def _choose(self, action: Action) -> None:
+        """Play this action, with talk after what was typed; the window tells why something cannot be said."""
         seat = self.asked
-        if seat is not None and action in (turn := self.match.turn(seat)).legal_actions:
-            self.answers[seat] = Decision(action, turn.action_to_text(action))
+        if seat is None:
+            return
+        turn = self.match.turn(seat)
+        if not self.talk:
+            if action in turn.legal_actions:
+                self.answers[seat] = Decision(action, turn.action_to_text(action))
+            return
+        said = self.talk.join(turn.state, 0, self.entry.text.strip(), action)
+        try:
+            self.answers[seat] = Decision(turn.parse_action(said), said)
+            self._forget_words()
+        except ActionError as error:
+            self._note = str(error)
+
+    def _forget_words(self) -> None:
+        """Begin a new message."""
+        self.entry.clear()
+        self._note = ""
 
     def _play(self) -> None:
         """Ask the agents at once, and play their moves once the last move has been shown long enough."""
@@ -111,6 +139,9 @@ class BoardSession(AnySession[Match]):
             self.flipped = not self.flipped
         elif name == "uncover":
             self._may_see = self.asked
+            self._forget_words()  # the other person's
+        elif name == "say":
+            self._note = "Choose an action; your message goes with it." if self.entry.text.strip() else ""
         elif name in ("faster", "slower"):
             order = SPEEDS if name == "slower" else SPEEDS[::-1]
             slower = [s for s in order if (s > self.seconds if name == "slower" else s < self.seconds)]
@@ -127,6 +158,7 @@ class BoardSession(AnySession[Match]):
 
     def _new(self) -> None:
         self._may_see = None
+        self._forget_words()
         super()._new()
 
     # -- what is shown -------------------------------------------------------------------------------------------------
@@ -146,19 +178,21 @@ class BoardSession(AnySession[Match]):
         from ...renderers.window import View
 
         seat, match = self.asked, self.match
-        key = (self._version, seat, self.paused, self.seconds, self.flipped, self.thinker.busy, self._may_see)
+        busy = self.thinker.busy
+        key = (self._version, seat, self.paused, self.seconds, self.flipped, busy, self._may_see, self._note)
         if self._last_view is not None and key == self._view_key:
             return self._last_view
         self._view_key = key
         cells: dict[Action, tuple[int, ...]] = {}
         labels: dict[Action, str] = {}
         if seat is not None and not self._covered:
-            turn = match.turn(seat)
-            cells = {a: tuple(self._drawer.cells(self.game, turn.state, 0, a)) for a in turn.legal_actions}
-            labels = {a: turn.action_to_text(a) for a in turn.legal_actions}
+            game, state = self._shown(match.state)
+            legal = game.legal_actions(state, 0, seat)
+            cells = {a: tuple(self._drawer.cells(game, state, 0, a)) for a in legal}
+            labels = {a: game.action_to_text(state, 0, a) for a in legal}
         cover = f"player_{seat}: click when nobody else is looking" if self._covered else ""
         self._last_view = View(
-            match.state,
+            self._shown(match.state)[1],
             self._eyes(),
             cells,
             labels,
@@ -169,6 +203,7 @@ class BoardSession(AnySession[Match]):
             self._controls(),
             cover,
             self._version,
+            self._said(),
         )
         return self._last_view
 
@@ -188,9 +223,29 @@ class BoardSession(AnySession[Match]):
         ply = self.match.plies[-1]
         assert ply.actions is not None
         assert ply.before is not None, "worlds have a separate window"
-        return tuple(
-            cell for p in ply.seats for cell in self._drawer.cells(self.game, ply.before, 0, int(ply.actions[p]))
-        )
+        game, before = self._shown(ply.before)
+        done = {p: ply.actions[p] for p in ply.seats}
+        if self.talk:
+            done = {p: self.talk.split(ply.before, 0, text).action for p, text in done.items()}
+        return tuple(cell for a in done.values() for cell in self._drawer.cells(game, before, 0, int(a)))
+
+    def _said(self) -> tuple[tuple[Player, str], ...]:
+        """What the viewer heard, spectators everything; and what the window tells the person who types."""
+        from ...renderers.talking import NOTE
+
+        if not self.talk:
+            return ()
+        viewer, match = self._eyes(), self.match
+        if viewer is not None:
+            heard = self.talk.heard(match.state[0], viewer)
+        else:
+            heard = []
+            for ply in match.plies:
+                seat = ply.seats[0]
+                if ply.actions is not None and ply.before is not None:
+                    message = self.talk.split(ply.before, 0, ply.actions[seat]).message
+                    heard += [(seat, message)] if message else []
+        return (*heard, *([(NOTE, self._note)] if self._note else []))
 
     def _status(self) -> str:
         match, seat = self.match, self.asked
