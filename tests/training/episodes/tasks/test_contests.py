@@ -250,6 +250,11 @@ def test_a_leak_is_counted_and_a_frozen_side_does_not_learn():
     assert {r.role_id for r in arena.build_training_batch(results)} == {"Attacker"}
 
 
+def test_listed_messages_are_chosen_at_a_high_temperature_that_can_be_set():
+    for options, warmth in (({}, 10), ({"free": True}, 1), ({"temperature": 3.0}, 3)):
+        assert {role.temperature for role in make_task("redblue", **options).roles} == {warmth}
+
+
 def test_scripts_attack_and_defend():
     _, task, results = played(MockEngine(), "redblue", attacker="scripted:naive", free=True, batch=2, rollouts=1)
     assert {step.role_id for r in results for step in r.rollout.steps} <= {"Defender"}
