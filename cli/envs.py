@@ -82,16 +82,18 @@ def _presets(id: str) -> int:
         if row[0] in known.names:
             print(f"    {known.names[row[0]]}")
     first = next(iter(known.names))
-    print(
-        f"""
-  coterie.make("{id}", preset="{first}", api="parallel")
-  coterie play {name} --preset {first} --set FIELD=VALUE
-  coterie envs {name} --preset {first} --yaml > my.yaml     edit it, then: coterie play {name} --set config=my.yaml"""
-    )
+    print(f'\n  coterie.make("{id}", preset="{first}", api="parallel")')
+    print(f"  coterie play {name} --preset {first} --set FIELD=VALUE")
+    if known.to_yaml is not None:
+        edit = f"edit it, then: coterie play {name} --set config=my.yaml"
+        print(f"  coterie envs {name} --preset {first} --yaml > my.yaml     {edit}")
     return 0
 
 
 def _as_yaml(name: str, arguments: dict[str, Any]) -> str:
     """A game's whole configuration as YAML, with a first line on how to use it."""
+    to_yaml = presets(name).to_yaml
+    if to_yaml is None:
+        raise UsageError(f"{name} reads no configuration from files, so --yaml has none to print; use --set.")
     told = f"coterie play {name} --set config=FILE, or coterie.make({name!r}, config=FILE)"
-    return f"# To use it: {told}\n{presets(name).to_yaml(arguments)}"
+    return f"# To use it: {told}\n{to_yaml(arguments)}"

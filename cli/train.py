@@ -65,7 +65,9 @@ def run(words: list[str]) -> int:
                 )
     chosen = {name: getattr(asked, name) for name in _fields(base)}
     if asked.preset:
-        chosen["set"] = with_preset(base.game, asked.set, asked.preset, base.set)
+        # A game's own settings belong to the preset that they begin with.
+        own = base.set if resume or file else ()
+        chosen["set"] = with_preset(base.game, own if asked.set == base.set else asked.set, asked.preset, own)
     config = dataclasses.replace(base, **chosen)
     return _run(config, folder or new_folder(config), resume, asked.report_to)
 

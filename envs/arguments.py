@@ -32,7 +32,7 @@ def wanted(game: str, set: Sequence[str], preset: str = "", run: Mapping[str, An
             raise UnknownName(f"preset of {spec(game).id}", preset, known.names)
         if said.get("preset", preset) != preset or "config" in said:
             other = next(word for word in set if word.startswith(("preset=", "config=")))
-            raise UsageError(f"--preset {preset} and --set {other} both say which world it is; remove one.")
+            raise UsageError(f"--preset {preset} and --set {other} both say what is played; remove one.")
         said = {"preset": preset, **said}
     if not run:
         return said

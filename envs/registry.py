@@ -83,15 +83,16 @@ class Presets:
     Attributes:
         names: each preset's name -> a one-line description.
         table: the presets as rows of texts, headings first; each row begins with the preset's name.
-        to_yaml: (the game's arguments) -> the whole configuration, as a file for the argument ``config``.
         carried: (a run's arguments, another world's arguments) -> the changes to the other world that let the run's
             players observe and act in it as they learned to.
+        to_yaml: (the game's arguments) -> the whole configuration, as a file for the argument ``config``; None in games
+            without that argument.
     """
 
     names: Mapping[str, str]
     table: Sequence[Sequence[str]]
-    to_yaml: Callable[[Mapping[str, Any]], str]
     carried: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
+    to_yaml: Callable[[Mapping[str, Any]], str] | None = None
 
 
 make: Callable[..., Any]
@@ -285,7 +286,10 @@ register("debate-v0", f"{_PACKAGE}.envs.words.debate.game:debate")
 register("word_chain-v0", f"{_PACKAGE}.envs.words.word_chain:word_chain")
 register("twenty_questions-v0", f"{_PACKAGE}.envs.words.questions.game:twenty_questions")
 register(
-    "negotiation-v0", f"{_PACKAGE}.envs.negotiation.game:negotiation", draw=f"{_PACKAGE}.renderers.negotiation:draw"
+    "negotiation-v0",
+    f"{_PACKAGE}.envs.negotiation.game:negotiation",
+    draw=f"{_PACKAGE}.renderers.negotiation:draw",
+    presets=f"{_PACKAGE}.envs.negotiation.game:named",
 )
 register("bluff-v0", f"{_PACKAGE}.envs.words.bluff:bluff")
 register("redblue-v0", f"{_PACKAGE}.envs.words.redblue:redblue")

@@ -62,8 +62,10 @@ def test_preset_is_short_for_set() -> None:
     [
         ("hex", [], "small", "hex-v0 has no presets.* Games with presets: .*gridworld"),
         ("gridworld", [], "a5_25x26", "Unknown preset of gridworld-v0 'a5_25x26'. Did you mean 'a5_25x25'"),
-        ("gridworld", ["preset=a20_40x40"], "a5_25x25", "both say which world it is"),
-        ("gridworld", ["config=my.yaml"], "a5_25x25", "both say which world it is"),
+        ("negotiation", [], "ultimatun", "Unknown preset of negotiation-v0 'ultimatun'. Did you mean 'ultimatum'"),
+        ("negotiation", ["preset=trade"], "ultimatum", "both say what is played"),
+        ("gridworld", ["preset=a20_40x40"], "a5_25x25", "both say what is played"),
+        ("gridworld", ["config=my.yaml"], "a5_25x25", "both say what is played"),
     ],
 )
 def test_presets_that_cannot_be(game: str, set: list[str], preset: str, told: str) -> None:
@@ -76,7 +78,7 @@ def test_preset_over_what_a_configuration_says() -> None:
     assert with_preset("gridworld", base, "a5_25x25", base) == ("preset=a5_25x25", "max_steps=4")
     assert with_preset("gridworld", ["slots=9"], "a5_25x25", base) == ("preset=a5_25x25", "slots=9")
     for word in ("config=my.yaml", "preset=a20_40x40"):
-        with pytest.raises(UsageError, match="both say which world it is"):
+        with pytest.raises(UsageError, match="both say what is played"):
             with_preset("gridworld", [word], "a5_25x25", base)
 
 
@@ -110,7 +112,20 @@ def test_a_run_plays_in_other_worlds_that_it_sees_alike(tmp_path: Any) -> None:
         _check_arguments(config, make_game("gridworld", preset="a5_25x25", observation={"height": 7}), tmp_path)
 
 
-def test_every_preset_can_be_asked_for() -> None:
-    known = presets("gridworld")
+def test_on_another_preset_a_run_keeps_its_talk(tmp_path: Any) -> None:
+    from coterie.errors import RunError
+
+    run = {"preset": "trade", "items": {"Wood": 2, "Gold": 2}, "turns": 2, "talk": 30}
+    assert wanted("negotiation", [], "ultimatum", run) == {"preset": "ultimatum", "talk": 30}
+    assert wanted("negotiation", ["turns=4"], "", run) == {**run, "turns": 4}
+    config = TrainConfig(game="negotiation", set=("preset=trade", "talk=30"))
+    _check_arguments(config, make_game("negotiation", preset="ultimatum", talk=30), tmp_path)
+    with pytest.raises(RunError, match=r"trained on negotiation-v0 with \{'talk': 30\}"):
+        _check_arguments(config, make_game("negotiation", preset="ultimatum"), tmp_path)
+
+
+@pytest.mark.parametrize("game", ["gridworld", "negotiation"])
+def test_every_preset_can_be_asked_for(game: str) -> None:
+    known = presets(game)
     assert [row[0] for row in known.table] == ["preset", *known.names]
     assert all(len(row) == len(known.table[0]) for row in known.table)

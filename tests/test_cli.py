@@ -142,6 +142,31 @@ def test_envs_prints_a_world_that_can_be_edited_and_played(tmp_path: Path, capsy
     assert coterie.make("gridworld-v0", config="my.yaml").game.info.players == 5
 
 
+def test_negotiations_have_presets(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["envs", "negotiation", "--presets"]) == 0
+    said = capsys.readouterr().out
+    assert [said.count(f"\n{name} ") for name in ("trade", "deal_or_no_deal", "ultimatum", "issues")] == [1] * 4
+    assert "--yaml" not in said
+    assert main(["play", "negotiation", "random", "random", "--preset", "ultimatum", "--set", "talk=20"]) == 0
+    assert "coin" in capsys.readouterr().out
+    assert (
+        main(["eval", "random", "--game", "negotiation", "--preset", "issues", "--vs", "random", "--games", "6"]) == 0
+    )
+    assert "random" in capsys.readouterr().out
+
+
+def test_a_named_preset_takes_the_place_of_the_games_own_settings(mini: Path, tmp_path: Path) -> None:
+    from coterie.training.runs.config import read_config
+
+    words = ["train", "negotiation", "--preset", "ultimatum", "--set", "items={coin: 2}", "--model", str(mini)]
+    words += ["--games", "4", "--updates", "1", "--eval-games", "2", "--threads", "1", "--report-to", "none"]
+    assert main([*words, "--run", str(tmp_path / "run")]) == 0
+    assert read_config(tmp_path / "run" / "config.yaml").set == ("preset=ultimatum", "items={coin: 2}")
+    once = ["eval", str(tmp_path / "run"), "--games", "2", "--vs", "random"]
+    assert main(once) == 0
+    assert main([*once, "--preset", "ultimatum", "--set", "items={coin: 3}"]) == 0
+
+
 def test_presets_that_cannot_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "hex-v0 has no presets" in refused(["envs", "hex", "--presets"], capsys)
     assert "hex-v0 has no presets" in refused(["envs", "hex", "--yaml"], capsys)
@@ -150,6 +175,9 @@ def test_presets_that_cannot_be_listed(capsys: pytest.CaptureFixture[str]) -> No
     assert "Did you mean 'energy'" in refused(["play", "gridworld", "--set", "agent.enrgy=3"], capsys)
     assert "has no size.x" in refused(["play", "hex", "--set", "size.x=3"], capsys)
     assert "hex-v0 has no presets" in refused(["train", "hex", "--preset", "x"], capsys)
+    assert "reads no configuration" in refused(["envs", "negotiation", "--yaml"], capsys)
+    for words in (["play"], ["train"], ["eval", "random", "--game"]):
+        assert "Did you mean 'ultimatum'" in refused([*words, "negotiation", "--preset", "ultimatm"], capsys)
     assert "--preset cannot go with --from" in refused(
         ["play", "gridworld", "--preset", "a3_11x11", "--from", "x.json"], capsys
     )

@@ -20,6 +20,7 @@ from ...errors import UsageError
 from ..answers import finite_number, known_name, whole_number
 from ..core import Game, GameInfo, Kernels
 from ..plain import told
+from ..registry import Presets
 from .optimum import ended
 from .rules import (
     CONDITIONS,
@@ -187,6 +188,29 @@ def negotiation(
             "options": most if "options" in chosen.takes else None,
         },
     )
+
+
+def named() -> Presets:
+    """The presets as the registry needs them."""
+    rows = [("preset", "players", "turns", "score", "offers")]
+    for name in PRESETS:
+        game = negotiation(name)
+        rows.append(
+            (
+                name,
+                str(game.info.players),
+                str(game.info.max_cycles),
+                game.config["score"],
+                str(game.info.num_actions - 2),
+            )
+        )
+    return Presets({name: preset.about for name, preset in PRESETS.items()}, rows, _carried)
+
+
+def _carried(run: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The run's talk channel, where the chosen game's differs; players read everything else as they meet it."""
+    talk = run.get("talk", 0)
+    return {"talk": talk} if talk != chosen.get("talk", 0) else {}
 
 
 def words_of(game: Game) -> Words:
