@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
-from coterie.cli import main
+from coterie.cli import main, train_task
 from coterie.cli.train_task import of_task
-from coterie.training.episodes.tasks import TASKS, task_defaults
+from coterie.training.episodes.tasks import TASKS, make_task, task_defaults
 from coterie.training.runs.config import TaskConfig, read_config
 
 QUICK = ["--threads", "1", "--report-to", "none", "--lora-r", "2"]
@@ -93,3 +96,16 @@ def test_every_task_has_flags_and_can_be_configured(name, capsys):
     assert main(["train", f"task:{name}", "--help"]) == 0
     assert "--batch" in capsys.readouterr().out
     TaskConfig.preset(name, task_defaults(name))
+
+
+def test_the_experiments_of_the_docs_are_commands(monkeypatch):
+    page = (Path(__file__).parents[1] / "docs" / "tasks.md").read_text()
+    section = page.partition("## Experiments by command")[2].partition("\n## ")[0]
+    commands = [shlex.split(text)[2:] for text in re.findall(r"`(coterie train [^`]+)`", section)]
+    configs = []
+    monkeypatch.setattr(train_task, "_train", lambda config, *rest: configs.append(config) or 0)
+    tasks = [words for words in commands if of_task(words)]
+    assert [main(["train", *words]) for words in tasks] == [0] * len(tasks)
+    assert len(configs) == len(tasks) == len(commands) - 1  # chess is a game
+    for config in configs:
+        make_task(config.task, **config.game_arguments)

@@ -41,6 +41,8 @@ TASKS: dict[str, str] = {
     "self_distillation": "self_distillation:self_distillation",
     "amplification": "amplification:amplification",
     "code_generation": "code_generation:code_generation",
+    "proof": "proof:proof",
+    "constitution": "constitution:constitution",
     "game": "game:game",
     "debate": "debate:debate",
     "redblue": "redblue:redblue",

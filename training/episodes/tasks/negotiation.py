@@ -40,6 +40,7 @@ class NegotiationEpisode(GameEpisode):
 def negotiation(
     *,
     preset: Literal["trade", "deal_or_no_deal", "ultimatum", "issues"] = "trade",
+    players: int = 0,
     max_turns: int = 0,
     score: Literal["", "own", "joint", "win"] = "",
     talk: int = 0,
@@ -54,6 +55,7 @@ def negotiation(
 
     Args:
         preset: what the negotiation is about.
+        players: of the preset issues, 2 to 6; 0: the preset's own number.
         max_turns: of a negotiation; 0: the preset's own number.
         score: what is paid: the own gain, everybody's together, or 1 and -1; empty: the preset's own.
         talk: the longest message that goes with an action, in characters; 0: no words.
@@ -69,7 +71,9 @@ def negotiation(
     """
     if batch < 1 or rollouts < 1:
         raise UsageError(f"batch is {batch} and rollouts {rollouts}: both must be at least 1.")
-    game = make_game("negotiation", preset=preset, turns=max_turns or None, score=score or None)
+    game = make_game(
+        "negotiation", preset=preset, players=players or None, turns=max_turns or None, score=score or None
+    )
     seats = game.info.players
     others = dict.fromkeys(range(1, seats), opponent) if opponent else {}
     spoken = with_talk(game, talk) if talk else game
