@@ -93,7 +93,7 @@ class ConstitutionEpisode(Episode):
     async def rollout(self, arena: Arena, artifact: Any, state: EpisodeState) -> EpisodeState:
         """Reply, accuse, answer, decide."""
         rule = RULES[artifact["kind"]]
-        options, pleas = (None, None) if self.free else (artifact["options"], [CONCEDE, CONTEST])
+        options, answers = (None, None) if self.free else (artifact["options"], [CONCEDE, CONTEST])
         asked = f"{rule.text}\n{artifact['request']}" if self.free else rule.text
         reply = quoted((await self.call_model("Author", asked, arena, choices=options)).text)
         words = None if self.free else [KEEPS, *(f"It says {word}." for word in reply.split())]
@@ -101,16 +101,20 @@ class ConstitutionEpisode(Episode):
         accusation = quoted((await self.call_model("Accuser", shown, arena, choices=words)).text)
         dropped = KEEPS in accusation
         plea = (
-            "" if dropped else (await self.call_model("Defender", f"{shown}\n{accusation}", arena, choices=pleas)).text
+            ""
+            if dropped
+            else (await self.call_model("Defender", f"{shown}\n{accusation}", arena, choices=answers)).text
         )
-        conceded = CONCEDE in plea
+        conceded = CONCEDE in defence
         if dropped or conceded:
             gain = CONCEDED if conceded else -CONCEDED
         elif self.jury is None:
             gain = SHOWN if forbidden(rule, accusation) & forbidden(rule, reply) else -SHOWN
         else:
             question = f'Does this reply break the rule "{rule.text}"? The reply: {reply}'
-            case = Case(question, ("It breaks the rule.", "It keeps the rule."), ((0, accusation), (1, quoted(plea))))
+            case = Case(
+                question, ("It breaks the rule.", "It keeps the rule."), ((0, accusation), (1, quoted(defence)))
+            )
             gain = {"A": SHOWN, "B": -SHOWN, "draw": 0.0}[(await judged(arena, case, self.jury)).winner]
         state.data |= {"reply": reply, "accusation": accusation, "gain": gain}
         return state
