@@ -100,7 +100,7 @@ class ConstitutionEpisode(Episode):
         shown = f"{rule.text}\n{reply}"
         accusation = quoted((await self.call_model("Accuser", shown, arena, choices=words)).text)
         dropped = KEEPS in accusation
-        plea = (
+        defence = (
             ""
             if dropped
             else (await self.call_model("Defender", f"{shown}\n{accusation}", arena, choices=answers)).text
