@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -56,6 +57,9 @@ Metrics: TypeAlias = Callable[[Sequence[GenerateResult]], Mapping[str, float]]
 _RNG = 1 << 62
 """The counter of an episode's generator, far above those of its questions."""
 
+_HELD_OUT = 1 << 40
+"""In the place of an update's number: evaluations, whose seeds no update has."""
+
 
 class Playable(Protocol):
     """An episode as the arena sees it; see ``episode.Episode``."""
@@ -87,6 +91,7 @@ class Arena:
 
     Attributes:
         roles, episodes, stores, models: by name. updates: finished updates.
+        held_out: what an evaluation plays; None: the ``source``, with seeds that no update has.
         metrics: (results) -> figures of an update, added to its line under ``task``.
         results: the trees of the last update.
     """
@@ -109,6 +114,7 @@ class Arena:
             raise UsageError(f"concurrency is {concurrency} and timeout {timeout}: both must be above 0.")
         self.seed, self.credit, self.timeout = seed, credit or GRPOCredit(), timeout
         self.concurrency, self.source, self.style = concurrency, source, style
+        self.held_out: Source | None = None
         self.metrics: Metrics | None = None
         self.results: list[GenerateResult] = []
         self._how = loss or LossConfig(), optimizer or OptimizerConfig(), limits or LimitsConfig()
@@ -258,7 +264,7 @@ class Arena:
         parent = self._here()
         if parent is None:
             self._calls += 1
-            return await self._roots(requests, self._calls)
+            return await self._roots(requests, self.updates, self._calls)
         born, trains = len(parent.children), parent.result.is_trainable
         above = parent.result.path
         nodes = [
@@ -282,10 +288,13 @@ class Arena:
         """``generate_rollouts`` for callers without an event loop."""
         return asyncio.run(self.generate_rollouts(requests))
 
-    async def _roots(self, requests: Sequence[EpisodeRequest], call: int) -> list[GenerateResult]:
-        nodes = [self._node(request, (self.updates, call), (k,)) for k, request in enumerate(requests)]
+    async def _roots(
+        self, requests: Sequence[EpisodeRequest], update: int, call: int, *, trace: bool = True
+    ) -> list[GenerateResult]:
+        """Run episodes as roots; without ``trace``, what they put off to the end of the update is not done."""
+        nodes = [self._node(request, (update, call), (k,)) for k, request in enumerate(requests)]
         await self._all(nodes)
-        for node in nodes:
+        for node in nodes if trace else ():
             node.finish()
         return [node.result for node in nodes]
 
@@ -426,7 +435,7 @@ class Arena:
                 raise UsageError("There is nothing to play: give step() requests, or the arena a source of them.")
             requests = self.source(self, np.random.default_rng([self.seed, update]))
         learning, asked = self.learning, {name: len(model.batcher.sizes) for name, model in self.models.items()}
-        results = asyncio.run(self._roots(requests, 0))
+        results = asyncio.run(self._roots(requests, update, 0))
         played = time.perf_counter()
         credited = self.assign(results)
         records = self.build_training_batch(results)
@@ -446,6 +455,42 @@ class Arena:
             row |= found | ({"notes": notes} if notes else {})
             row |= {"players": players} if len(players) > 1 else {}
         self.results, self.updates, self._calls = results, update + 1, 0
+        return row
+
+    def evaluate(self, batches: int = 1) -> dict[str, Any]:
+        """Play held-out requests, sampling as in training. Nobody learns from it, and nothing of the arena changes.
+
+        Every evaluation of an arena plays the same requests with the same seeds, so that figures of different updates
+        can be compared.
+
+        Args:
+            batches: the requests of how many updates.
+
+        Returns:
+            ``episodes`` and how many of them ``failed``; ``reward``, the mean over trainable roles; and ``figures``:
+            ``reward/ROLE`` and those of ``metrics``.
+
+        Raises:
+            UnknownName: an episode named a role, an episode type or a model that doesn't exist.
+            UsageError: the arena has no source.
+        """
+        from .learning import earned  # torch
+
+        source = self.held_out or self.source
+        if source is None:
+            raise UsageError("There is nothing to evaluate on: give the arena a source of requests.")
+        kept, calls = {name: store.state_dict() for name, store in self.stores.items()}, self._calls
+        try:
+            drawn = [source(self, np.random.default_rng([self.seed, _HELD_OUT, k + 1])) for k in range(batches)]
+            requests = [replace(request, is_trainable=False) for batch in drawn for request in batch]
+            results = asyncio.run(self._roots(requests, _HELD_OUT, 0, trace=False))
+        finally:
+            self._calls = calls
+            for name, store in self.stores.items():
+                store.load_state_dict(kept[name])
+        row = earned(results, self.roles)
+        if self.metrics is not None:
+            row["figures"] |= {name: float(value) for name, value in self.metrics(results).items()}
         return row
 
     def run(self, num_steps: int, requests: Sequence[EpisodeRequest] | None = None) -> list[dict[str, Any]]:

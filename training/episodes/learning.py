@@ -18,7 +18,7 @@ from .credit import Credited
 from .records import GenerateResult, TrainingRecord
 from .role import Role
 
-__all__ = ["Learning", "summary"]
+__all__ = ["Learning", "earned", "summary"]
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,23 @@ def summary(
     if failed:
         row["notes"] = [f"{len(failed)} of {len(nodes)} episodes failed. The first: {failed[0].error}"]
     return row, players
+
+
+def earned(results: Sequence[GenerateResult], roles: Mapping[str, Role]) -> dict[str, Any]:
+    """What trainable roles were paid in trees that nobody learns from; see ``Arena.evaluate``."""
+    nodes = [result for root in results for result in root.walk()]
+    paid: dict[str, list[float]] = {}
+    for result in nodes:
+        for role, reward in result.rewards.items():
+            if not result.error and role in roles and roles[role].trainable:
+                paid.setdefault(role, []).append(reward)
+    everything = [reward for rewards in paid.values() for reward in rewards]
+    return {
+        "episodes": len(nodes),
+        "failed": sum(bool(result.error) for result in nodes),
+        "reward": float(np.mean(everything)) if everything else 0.0,
+        "figures": {f"reward/{role}": float(np.mean(rewards)) for role, rewards in sorted(paid.items())},
+    }
 
 
 def _figures(rewards: Sequence[float], records: Sequence[TrainingRecord]) -> dict[str, Any]:

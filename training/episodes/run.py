@@ -121,8 +121,13 @@ class TaskTrainer:
             self._said(told(self.arena.results[0]))
         return row
 
-    def look(self, *, first: bool = False) -> None:
-        """Do nothing: rewards and the task's own figures are in every line."""
+    def look(self, *, first: bool = False) -> list[dict[str, Any]] | None:
+        """One row of an evaluation on held-out requests, if one is due now."""
+        budget = self.config.budget
+        if first or not budget.eval_every:
+            return None
+        due = self.updates % budget.eval_every == 0 or self.updates == budget.updates
+        return [{"task": self.task.name, **self.arena.evaluate(budget.eval_batches)}] if due else None
 
     def reached(self, rows: list[dict[str, Any]]) -> str:
         """No goal is reached: a run ends with its budget."""

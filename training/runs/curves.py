@@ -17,6 +17,8 @@ def title(row: Mapping[str, Any]) -> str:
     """The subject of a row of an evaluation: worlds, a curriculum, an opponent, or the policy itself."""
     if "worlds" in row:
         return "worlds"
+    if "figures" in row:
+        return "held_out"
     if "curriculum" not in row:
         return str(row["opponent"] or POLICY)
     return str(row["curriculum"]) + (f" against {row['opponent']}" if row["opponent"] else "")
@@ -86,6 +88,14 @@ def _plot_games(axis: Any, looked: Looked, name: str) -> None:
     axis.legend(loc="center right")
 
 
+def _plot_held_out(axis: Any, known: Sequence[tuple[float, float | None]]) -> None:
+    """Plot what roles reached on held-out requests, as points beside the line of training."""
+    points = [(minutes, value) for minutes, value in known if value is not None]
+    if points:
+        axis.plot(*zip(*points, strict=True), color=BLUE, marker="o", markersize=3, label="held out")
+        axis.legend()
+
+
 def plot_curves(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Plot a run's metrics over minutes: evaluations by subject, reward and entropy.
 
@@ -111,14 +121,16 @@ def _figure(rows: Sequence[Mapping[str, Any]]) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    names = list(dict.fromkeys(title(e) for row in rows for e in row.get("eval", ())))[:SUBJECTS]
+    found = [(row["elapsed"] / 60, e) for row in rows for e in row.get("eval", ())]
+    held_out = [(minutes, e) for minutes, e in found if "figures" in e]
+    names = list(dict.fromkeys(title(e) for _, e in found if "figures" not in e))[:SUBJECTS]
     own = list(dict.fromkeys(name for row in rows for name in row.get("task", {}) if "/" not in name))[:FIGURES]
     panels = len(names) + len(own) + 2
     figure = Figure(figsize=(4.5 * panels, 3.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, panels, squeeze=False)[0]
     for axis, name in zip(axes, names, strict=False):
-        looked = [(row["elapsed"] / 60, e) for row in rows for e in row.get("eval", ()) if title(e) == name]
+        looked = [(minutes, e) for minutes, e in found if title(e) == name]
         first = looked[0][1]
         start = [(0.0, e) for row in rows for e in row.get("before", ()) if title(e) == name]
         if "worlds" in first:
@@ -135,6 +147,8 @@ def _figure(rows: Sequence[Mapping[str, Any]]) -> Any:
     for axis, name in zip(axes[len(names) :], own, strict=False):
         axis.plot(minutes, [row.get("task", {}).get(name, math.nan) for row in rows], color=GREEN)
         axis.set(title=name.replace("_", " "), xlabel="minutes")
+        _plot_held_out(axis, [(at, e["figures"].get(name)) for at, e in held_out])
+    _plot_held_out(axes[-2], [(at, e.get("reward")) for at, e in held_out])
     shown = (("reward", "#444444"), ("entropy", "#c08a1e"), ("explained_variance", BLUE))
     for name, colour in shown:
         if any(name in row for row in rows):

@@ -136,7 +136,9 @@ class Display:
             body.add_row("training (sampled)", *shares, str(games))
         for e in self._evals:
             whose = f"{e['player']} " if "player" in e else ""
-            if "worlds" in e:
+            if "figures" in e:
+                body.add_row("held out (sampled)", _held_out(e), "", "", str(e["episodes"]))
+            elif "worlds" in e:
                 body.add_row(f"{e['player']}, held-out worlds", _earned(e), "", "", str(e["worlds"]))
             elif "solved" in e:
                 solved = _percent(e["solved"], e["solved_interval"])
@@ -202,7 +204,9 @@ def plain_line(row: Mapping[str, Any]) -> str:
     parts = [f"update {row['update'] + 1}", _clock(row["elapsed"]), *_figures(row), _rate(row)]
     for e in row.get("eval", ()):
         whose = f"{e['player']} " if "player" in e else ""
-        if "solved" in e:
+        if "figures" in e:
+            parts.append(f"held out: {_held_out(e)}")
+        elif "solved" in e:
             start = "".join(f" (at the start {b['solved']:.1%})" for b in row.get("before", ()) if _same(b, e))
             parts.append(f"{whose}{title(e)} solved {_percent(e['solved'], e['solved_interval']).strip()}{start}")
         elif "worlds" in e:
@@ -227,6 +231,11 @@ def _percent(share: float, interval: Sequence[float]) -> str:
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes}:{rest:02d}"
+
+
+def _held_out(row: Mapping[str, Any]) -> str:
+    failed = f"  {row['failed']} of {row['episodes']} failed" if row["failed"] else ""
+    return "  ".join([f"reward {row['reward']:+.3f}", *(f"{n} {v:.3f}" for n, v in row["figures"].items())]) + failed
 
 
 def _exploitable(row: Mapping[str, Any]) -> str:

@@ -109,17 +109,21 @@ class LimitsConfig:
 
 @dataclass(frozen=True)
 class TaskBudgetConfig:
-    """When to save and to stop. Nothing here changes what is learned in an update.
+    """When to save, to stop and to evaluate. Nothing here changes what is learned in an update.
 
     Attributes:
         updates: stop after this many learner updates.
         minutes: stop after this many minutes of wall-clock time, counted anew after a resume; 0: no limit.
         checkpoint_every: updates between two checkpoints.
+        eval_every: updates between two evaluations on held-out requests, besides that after the last one; 0: none.
+        eval_batches: an evaluation plays the requests of this many updates, always the same ones.
     """
 
     updates: Positive = 100
     minutes: Weight = 0.0
     checkpoint_every: Positive = 10
+    eval_every: Natural = 25
+    eval_batches: Positive = 1
 
 
 @dataclass(frozen=True)

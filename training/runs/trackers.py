@@ -35,6 +35,7 @@ def scalars(row: Mapping[str, Any]) -> dict[str, float]:
     for player, own in (*row.get("players", {}).items(), *((name, row[name]) for name in ("task",) if name in row)):
         found |= {f"{player}/{name}": value for name, value in scalars(own).items()}
     for e in row.get("eval", ()):
+        found |= {f"eval_{title(e)}/{name}": float(value) for name, value in e.get("figures", {}).items()}
         for name in ("win", "draw", "loss", "solved", "sampled", "entropy", "exploitability", "reward"):
             if e.get(name) is not None:
                 found[f"eval_{title(e)}/{name}" + (f"_{e['player']}" if "player" in e else "")] = float(e[name])

@@ -42,7 +42,7 @@ def small(mini):
         policy=TaskPolicyConfig(model=str(mini), lora_r=4),
         credit=EpisodeCreditConfig("rae"),
         limits=LimitsConfig(sound_every=2),
-        budget=TaskBudgetConfig(updates=6, checkpoint_every=2),
+        budget=TaskBudgetConfig(updates=6, checkpoint_every=2, eval_every=3),
     )
 
 
@@ -116,6 +116,69 @@ def test_lines_have_the_names_of_other_runs_and_those_of_episodes(small, tmp_pat
     assert row["batch_size"] == 6.0
     assert set(row["task"]) >= {"reward/Proposer", "reward/Solver"}
     assert set(row["players"]) == {"Proposer", "Solver"}
+
+
+def test_held_out_requests_are_the_same_at_every_evaluation_and_leave_no_trace(small, tmp_path):
+    often = dataclasses.replace(small, budget=TaskBudgetConfig(4, checkpoint_every=4, eval_every=1, eval_batches=2))
+    never = dataclasses.replace(small, budget=TaskBudgetConfig(4, checkpoint_every=4, eval_every=0))
+    outcome = train_task(often, tmp_path / "often", watcher=None)
+    train_task(never, tmp_path / "never", watcher=None)
+    lines = rows(tmp_path / "often")
+    looked = [row.pop("eval") for row in lines]
+    assert lines == rows(tmp_path / "never"), "training is what it was without evaluations"
+    assert equal(state(tmp_path / "often", 4), state(tmp_path / "never", 4))
+    assert outcome.evaluation == looked[-1]
+    ((row,),) = looked[:1]
+    assert (row["task"], row["episodes"], row["failed"]) == ("proposer_solver", 24, 0)
+    assert set(row["figures"]) == {"reward/Proposer", "reward/Solver", "pass_rate", "level"}
+    assert row["reward"] == pytest.approx(
+        (8 * row["figures"]["reward/Proposer"] + 16 * row["figures"]["reward/Solver"]) / 24
+    )
+    trainer = TaskTrainer(small)
+    assert trainer.arena.evaluate(2) == trainer.arena.evaluate(2)
+    assert trainer.arena.evaluate(2) != trainer.arena.evaluate(1)
+
+
+def test_evaluations_are_shown(small, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    from coterie.training.runs.curves import plot_curves
+    from coterie.training.runs.trackers import scalars
+
+    train_task(within(small, 3), tmp_path / "run")
+    last = capsys.readouterr().out.splitlines()[-1]
+    (row,) = Run.reopen(tmp_path / "run").metrics()[-1]["eval"]
+    assert f"held out: reward {row['reward']:+.3f}  reward/Proposer" in last
+    lines = Run.reopen(tmp_path / "run").metrics()
+    assert scalars(lines[-1])["eval_held_out/pass_rate"] == row["figures"]["pass_rate"]
+    plot_curves(lines, tmp_path / "with.png")
+    plot_curves([{k: v for k, v in line.items() if k != "eval"} for line in lines], tmp_path / "without.png")
+    assert (tmp_path / "with.png").read_bytes() != (tmp_path / "without.png").read_bytes()
+
+
+def test_an_evaluation_adds_nothing_to_stores():
+    from coterie.training.episodes import ArtifactStore, Episode
+
+    class Keeps(Episode):
+        async def rollout(self, arena, artifact, state):
+            await self.call_model("A", "Say", arena, choices="xy")
+            arena.stores["kept"].add("inside")
+            arena.later(lambda: arena.stores["kept"].add("later"))
+            return state
+
+    def source(arena, rng):
+        arena.stores["kept"].add("source")
+        return [EpisodeRequest("keep")]
+
+    arena = Arena(MockEngine(), source=source)
+    arena.add_role(Role("A"))
+    arena.add_episode("keep", Keeps())
+    arena.add_store("kept", ArtifactStore("kept"))
+    assert arena.evaluate()["episodes"] == 1
+    assert arena.stores["kept"].count() == 0
+    arena.step()
+    assert [kept for kept, _ in arena.stores["kept"].items()] == ["source", "inside", "later"]
+    with pytest.raises(UsageError, match="nothing to evaluate on"):
+        Arena(MockEngine()).evaluate()
 
 
 def test_the_configuration_is_read_back(small, tmp_path):

@@ -35,6 +35,8 @@ from .task import Task, averages
 
 __all__ = ["AmplifyEpisode", "amplification", "amplified_by"]
 
+DEFAULTS = {"budget": {"eval_every": 0}}  # an evaluation would ask the person once more
+
 SPLIT = "Write up to three smaller questions whose answers help with this one, one a line:\n"
 
 

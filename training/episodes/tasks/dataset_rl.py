@@ -47,6 +47,7 @@ def dataset_rl(
     max_tokens: int = 256,
     marked: float = 0.0,
     brief: float = 0.0,
+    held_out: int = 0,
 ) -> Task:
     """The role Solver answers the problems of a data set, in random order, each once before any comes again.
 
@@ -64,6 +65,8 @@ def dataset_rl(
         max_tokens: the longest free answer.
         marked: paid for marking an answer as one, beside the 1 for a right answer.
         brief: paid for short answers: the whole of it for an empty one, nothing from 1,000 characters on.
+        held_out: rows that nobody learns from, for evaluations; 0: evaluations draw from all rows, and where
+            problems are made, they make new ones.
 
     Raises:
         UsageError: the data can't be read.
@@ -76,14 +79,28 @@ def dataset_rl(
         rows = read_problems(data, **columns, config=config or None)  # type: ignore[arg-type]
     if batch < 1 or rollouts < 1:
         raise UsageError(f"batch is {batch} and rollouts {rollouts}: both must be at least 1.")
+    if not 0 <= held_out < len(rows):
+        raise UsageError(f"held_out is {held_out}; {data} has {len(rows)} rows, of which one at least must be left.")
+    aside: list[Problem] = []
+    if held_out:
+        mixed = [rows[k] for k in np.random.default_rng(0xA51DE).permutation(len(rows)).tolist()]
+        aside, rows = mixed[:held_out], mixed[held_out:]
+
+    def requests(problems: list[Problem]) -> list[EpisodeRequest]:
+        return [EpisodeRequest("dataset", p, group=k) for k, p in enumerate(problems) for _ in range(rollouts)]
 
     def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        found = _due(rows, arena.updates * batch, batch, arena.seed)
-        return [EpisodeRequest("dataset", p, group=k) for k, p in enumerate(found) for _ in range(rollouts)]
+        return requests(_due(rows, arena.updates * batch, batch, arena.seed))
+
+    def evaluated(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
+        if data.partition(":")[0] in KINDS and not aside:
+            return requests([draw_from(data)(rng) for _ in range(batch)])
+        among = aside or rows
+        return requests([among[k] for k in rng.permutation(len(among))[:batch].tolist()])
 
     role = Role("Solver", ANSWER if free else "", max_tokens=max_tokens)
     rubric = Rubric([is_right, pays_marks, pays_brevity], [1.0, marked, brief])
-    return Task("dataset_rl", (role,), {"dataset": solving(free=free, rubric=rubric)}, source)
+    return Task("dataset_rl", (role,), {"dataset": solving(free=free, rubric=rubric)}, source, held_out=evaluated)
 
 
 def _due(rows: list[Problem], start: int, count: int, seed: int) -> list[Problem]:

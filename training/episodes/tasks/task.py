@@ -25,6 +25,7 @@ class Task:
         source: (arena, generator) -> the requests of an update.
         stores: by name.
         metrics: (the trees of an update) -> its figures by name, such as a pass rate.
+        held_out: (arena, generator) -> the requests of an evaluation; None: those of ``source``, with other seeds.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Task:
     source: Source
     stores: Mapping[str, ArtifactStore] = field(default_factory=dict)
     metrics: Metrics | None = None
+    held_out: Source | None = None
 
     def join(self, arena: Arena) -> None:
         """Register roles, episodes and stores; the arena's updates then play the task.
@@ -46,7 +48,7 @@ class Task:
             arena.add_episode(name, episode)
         for name, store in self.stores.items():
             arena.add_store(name, store)
-        arena.source, arena.metrics = self.source, self.metrics
+        arena.source, arena.metrics, arena.held_out = self.source, self.metrics, self.held_out
 
     def __add__(self, other: Task) -> Task:
         """Both tasks in one.
@@ -72,6 +74,7 @@ class Task:
             lambda arena, rng: [*self.source(arena, rng), *other.source(arena, rng)],
             {**self.stores, **other.stores},
             lambda results: {n: v for task in (self, other) if task.metrics for n, v in task.metrics(results).items()},
+            lambda arena, rng: [r for task in (self, other) for r in (task.held_out or task.source)(arena, rng)],
         )
 
 

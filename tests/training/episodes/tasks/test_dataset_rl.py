@@ -60,6 +60,35 @@ def test_rewards_for_right_marked_and_short_answers(table, play):
     assert paid["4?"] == pytest.approx(0.5 + 0.1 * 0.99)
 
 
+def test_rows_that_are_held_out_are_for_evaluations_alone(table):
+    task = make_task("dataset_rl", data=table, question="q", answer="a", batch=3, rollouts=2, held_out=4)
+    arena = Arena(MockEngine(), seed=5)
+    learned, evaluated = set(), set()
+    for update in range(8):
+        arena.updates = update
+        learned |= {r.artifact["answer"] for r in task.source(arena, np.random.default_rng(update))}
+        evaluated |= {r.artifact["answer"] for r in task.held_out(arena, np.random.default_rng(update))}
+    assert (len(learned), len(evaluated)) == (6, 4)
+    assert not learned & evaluated
+    task.join(arena)
+    row = arena.evaluate()
+    assert row["episodes"] == 6
+    with pytest.raises(UsageError, match=r"held_out is 10; .* has 10 rows"):
+        make_task("dataset_rl", data=table, question="q", answer="a", held_out=10)
+
+
+def test_made_problems_are_held_out_without_end():
+    task = make_task("dataset_rl", data="word:3", batch=40, rollouts=1)
+    arena = Arena(MockEngine())
+    known = set()
+    for update in range(25):
+        arena.updates = update
+        known |= {r.artifact["question"] for r in task.source(arena, np.random.default_rng(0))}
+    new = {r.artifact["question"] for r in task.held_out(arena, np.random.default_rng(1))}
+    assert len(known) > 900
+    assert len(new - known) > 35
+
+
 def test_refused(table):
     with pytest.raises(UsageError, match="no column 'question'"):
         make_task("dataset_rl", data=table)
