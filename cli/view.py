@@ -31,7 +31,7 @@ def run(words: list[str]) -> int:
         if not updates:
             read_transcript(asked.run)  # says that there are none
         count = 0
-        with path.open("w", encoding="utf-8") as file:
+        with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
             for update in updates:
                 for example in examples(read_transcript(asked.run, update), form):
                     file.write(json.dumps({"update": update, **example}, ensure_ascii=False) + "\n")

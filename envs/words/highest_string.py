@@ -7,6 +7,7 @@ beginning. So the optimum is known: the highest character of the alphabet, ``len
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import UsageError
 from ..answers import whole_number
 from ..plain import told
-from .core import Plain, TextGame, is_sayable, text_game
+from .core import Plain, TextGame, text_game
 
 __all__ = ["PRINTABLE", "height", "highest_string"]
 
 PRINTABLE = "".join(map(chr, range(32, 127)))
 """The printable characters of ASCII, space to tilde."""
+
+_LETTERS, _LENGTH = 256, 250  # the most characters of an alphabet, and of a string: texts show the last string of all
 
 
 def height(message: str, length: int = 8, alphabet: str = PRINTABLE) -> float:
@@ -32,10 +35,18 @@ def height(message: str, length: int = 8, alphabet: str = PRINTABLE) -> float:
         alphabet: all characters.
     """
     ordered = sorted(set(alphabet))
-    # Number of strings that begin with a string of k characters, itself included: 1 + A + ... + A ** (length - k).
-    below = [sum(len(ordered) ** j for j in range(length - k + 1)) for k in range(length + 1)]
+    below = _below(length, len(ordered))
     lower = sum(ordered.index(c) * below[k] + 1 for k, c in enumerate(message, 1)) - 1
     return float(lower / (below[0] - 2))
+
+
+@cache
+def _below(length: int, letters: int) -> tuple[int, ...]:
+    """[length + 1] strings that begin with a string of k characters, itself included: 1 + A + ... + A ** (length - k)."""
+    counts = [1]
+    for _ in range(length):
+        counts.append(counts[-1] * letters + 1)
+    return tuple(reversed(counts))
 
 
 # Longer than most: its arguments, what they mean, and the game that they make.
@@ -43,26 +54,31 @@ def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2,
     """All players say a string of 1 to ``length`` characters at once; the higher one wins.
 
     Args:
-        length: the length of the longest string.
-        alphabet: the characters of strings, at least two; printable ASCII by default.
+        length: the length of the longest string, 1 to 250.
+        alphabet: the characters of strings, 2 to 256 printable ones; printable ASCII by default.
         players: P, 2 to 8.
         rounds: how many rounds.
 
     Raises:
-        UsageError: not a positive number, another number of players, or an unusable alphabet.
+        UsageError: a number out of range, or an unusable alphabet.
     """
-    longest = whole_number("highest_string: length", length, 1, 1_000_000)
+    longest = whole_number("highest_string: length", length, 1, _LENGTH)
     total = whole_number("highest_string: rounds", rounds, 1, 1_000_000)
     seats = whole_number("highest_string: players", players, 2, 8)
     letters = "".join(sorted(set(alphabet if isinstance(alphabet, str) else "")))
-    if len(letters) < 2 or not all(map(is_sayable, letters)):
+    if not (2 <= len(letters) <= _LETTERS and letters.isprintable()):
         raise UsageError(
-            f"highest_string: alphabet={told(alphabet)} came; at least two characters that are text are needed."
+            f"highest_string: alphabet={told(alphabet)} came; 2 to {_LETTERS} different printable characters are needed."
         )
     named = "printable ASCII characters" if letters == PRINTABLE else f"characters of {letters!r}"
 
     def begin(seed: Seed) -> Plain:
         return {"round": 0, "said": [""] * seats}
+
+    def sound(game: Plain) -> bool:
+        said, number = game["said"], game["round"]
+        fine = len(said) == seats and 0 <= number <= total
+        return fine and all(bool(s) == (number > 0) and len(s) <= longest and set(s) <= set(letters) for s in said)
 
     def asked(game: Plain) -> Sequence[Player]:
         return range(seats) if game["round"] < total else ()
@@ -109,6 +125,7 @@ def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2,
         tell=tell,
         compact=compact,
         info=info,
+        sound=sound,
         sample=sample,
         max_cycles=total,
         simultaneous=True,

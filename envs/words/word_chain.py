@@ -24,8 +24,8 @@ __all__ = ["GOALS", "chain_value", "replies", "word_chain"]
 
 GOALS = ("last", "long")
 
-SOLVED = 20
-"""The most words of a list that the script ``perfect`` solves."""
+SOLVED = 16
+"""The most words of a list that the script ``perfect`` solves, in at most 2 ** 16 positions."""
 
 _SHOWN, _WORDS, _LETTERS, _TURNS = 120, 5000, 24, 200
 """The most words that a text lists, that a list has, letters of a word, and words of a chain."""

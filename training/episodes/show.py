@@ -68,7 +68,7 @@ def as_tree(tree: Told, *, prompts: bool = False) -> Tree:
         branch = shown.add(_said(step))
         if prompts:
             for message in step["prompt"]:
-                branch.add(Text(f"{message['role']}: {plain(message['content'])}", "dim"))
+                branch.add(Text(plain(f"{message['role']}: {message['content']}"), "dim"))
     extras = {name: value for name, value in tree["extras"].items() if value not in (None, "", {}, [])}
     if extras:
         shown.add(Text(", ".join(f"{plain(n)} {plain(value)[:80]}" for n, value in extras.items()), "dim"))

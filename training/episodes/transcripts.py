@@ -23,7 +23,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ...envs.reading import parsed
+from ...envs.plain import told as shown
+from ...envs.reading import FILE, parsed, unzipped
 from ...errors import RunError, UsageError
 from .records import GenerateResult, Step
 
@@ -31,9 +32,6 @@ __all__ = ["Told", "examples", "find", "read_transcript", "told", "transcript_up
 
 Told: TypeAlias = dict[str, Any]
 """A tree of episodes as plain data, see above."""
-
-LARGEST = 1 << 28
-"""The most bytes of a transcript; a larger file is refused."""
 
 _NUMBER = re.compile(r"([0-9]{6,15})\.jsonl\.gz")
 
@@ -105,7 +103,7 @@ def read_transcript(run: Path, update: int | None = None) -> list[Told]:
     """The trees of an update; None: of the newest that is kept.
 
     Raises:
-        RunError: nothing is kept of it, or the file is damaged.
+        RunError: nothing is kept of it, or the file is damaged or unpacks to more than ``limit(FILE)`` bytes.
     """
     kept = transcript_updates(run)
     if not kept or (update is not None and update not in kept):
@@ -114,15 +112,15 @@ def read_transcript(run: Path, update: int | None = None) -> list[Told]:
         raise RunError(f"{run} has no transcript of update {update}. It has those of updates {kept[0]} to {kept[-1]}.")
     path = run / "transcripts" / f"{kept[-1] if update is None else update:06d}.jsonl.gz"
     try:
-        with gzip.open(path) as file:
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise ValueError(f"it holds more than {LARGEST:,} bytes")
-        found = [parsed(line) for line in data.decode().splitlines()]
-        _check(found)
-        _are([tree["update"] for tree in found], int)
+        found = []
+        for line in unzipped(path, FILE).decode().splitlines():
+            found.append(tree := parsed(line))
+            _check([tree])
+            _are([tree["update"]], int)
     except (OSError, EOFError, ValueError, zlib.error, LookupError, TypeError, AttributeError) as error:
         raise RunError(f"{path} is damaged: {str(error)[:200]}. Remove it.") from None
+    except UsageError as error:
+        raise RunError(f"{error}.") from None
     return found
 
 
@@ -156,8 +154,8 @@ def _have(entries: Any, kinds: dict[str, Any]) -> None:
 
 def _are(values: Any, kind: Any) -> None:
     for value in values:
-        if not isinstance(value, kind):
-            raise ValueError(f"{str(value)[:60]!r} is no part of a transcript")
+        if not isinstance(value, kind) or (isinstance(value, int) and value.bit_length() > 63):
+            raise ValueError(f"{shown(value)} is no part of a transcript")
 
 
 def walk(tree: Told) -> Iterator[Told]:
@@ -177,8 +175,12 @@ def find(trees: Sequence[Told], path: str) -> Told:
         for node in walk(tree):
             if ".".join(map(str, node["path"])) == path:
                 return node
-    there = ", ".join(".".join(map(str, tree["path"])) for tree in trees[:20])
-    raise UsageError(f"No episode {path} is kept; there are {there}, and their children, such as {there[:1]}.0.")
+    there = [".".join(map(str, tree["path"])) for tree in trees[:20]]
+    if not there:
+        raise UsageError(f"No episode {path} is kept; the transcript is empty.")
+    raise UsageError(
+        f"No episode {path} is kept; there are {', '.join(there)}, and their children, such as {there[0]}.0."
+    )
 
 
 def examples(trees: Sequence[Told], form: Literal["chat", "trl"]) -> Iterator[dict[str, Any]]:

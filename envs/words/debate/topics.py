@@ -22,6 +22,9 @@ __all__ = ["Topic", "all_topics", "chosen_topics", "fields"]
 LONGEST = 200
 """The most characters of a question or a side."""
 
+MOST = 10_000
+"""The most topics of a caller's own."""
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -69,7 +72,7 @@ def chosen_topics(topics: Any) -> tuple[Topic, ...]:
 
     Raises:
         UnknownName: no field of this name.
-        UsageError: a number out of range, or a list of something else.
+        UsageError: a number out of range, a list of something else, or too long a list.
     """
     known = all_topics()
     if isinstance(topics, str):
@@ -79,6 +82,8 @@ def chosen_topics(topics: Any) -> tuple[Topic, ...]:
     if isinstance(topics, int):
         return (known[whole_number("debate: topics", topics, 0, len(known) - 1)],)
     own = topics if isinstance(topics, Sequence) and not isinstance(topics, bytes) else ()
+    if len(own) > MOST:
+        raise UsageError(f"debate: {len(own):,} topics came; at most {MOST:,} are read.")
     for one in own or [topics]:
         texts = isinstance(one, Sequence) and not isinstance(one, str) and all(isinstance(text, str) for text in one)
         if not texts or len(one) != 3 or not all(text.isprintable() and 0 < len(text) <= LONGEST for text in one):

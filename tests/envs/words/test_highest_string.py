@@ -7,8 +7,11 @@ import itertools
 import pytest
 
 import coterie
+from coterie.envs.registry import make_game
+from coterie.envs.words.core import LONGEST
 from coterie.envs.words.highest_string import PRINTABLE, height
-from coterie.errors import UsageError
+from coterie.envs.words.vec import TextVec
+from coterie.errors import StateError, UsageError
 
 
 def play(*said, **config):
@@ -43,8 +46,42 @@ def test_the_optimum_is_tildes():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"players": 1}, {"players": 9}, {"length": 0}, {"alphabet": "a"}, {"alphabet": "a\n\0"}]
+    "bad",
+    [
+        *({"players": 1}, {"players": 9}, {"length": 0}, {"length": 251}, {"alphabet": "a"}, {"alphabet": "a\n\0"}),
+        {"alphabet": "".join(map(chr, range(0x4E00, 0x4E00 + 257)))},
+    ],
 )
 def test_arguments_are_checked(bad):
     with pytest.raises(UsageError, match=next(iter(bad))):
         coterie.make("highest_string-v0", **bad)
+
+
+def test_the_longest_strings_are_measured_and_shown_whole():
+    game = make_game("highest_string", length=250, players=8)
+    state = game.new_state(1)
+    state[0] = {"round": 1, "said": ["~" * 250, "\\'\"" * 83, *["\\" * 250] * 6]}
+    assert game.kernels.sound(state, 0) == 0
+    assert game.tell(state, 0)[0] == {"height": 1.0}
+    assert len(game.describe(state, 0, 7)) <= LONGEST
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"round": -1, "said": ["", ""]},
+        {"round": 3, "said": ["a", "a"]},
+        {"round": 0, "said": ["a", "a"]},
+        {"round": 1, "said": ["a", ""]},
+        {"round": 1, "said": ["a", "\n"]},
+        {"round": 1, "said": ["a", "a", "a"]},
+        {"round": 1, "said": ["a", "a" * 9]},
+    ],
+    ids=str,
+)
+def test_forged_states_are_refused(forged):
+    game = make_game("highest_string", rounds=2)
+    vec = TextVec(game, 1)
+    vec.reset(seed=0)
+    with pytest.raises(StateError):
+        vec.set_state([forged])

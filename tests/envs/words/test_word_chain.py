@@ -215,6 +215,13 @@ def test_a_perfect_player_never_loses_a_won_game():
         assert episode.returns[0] >= chain_value(frozenset(tiny) - {first}, first[-1], 30)
 
 
+def test_only_short_lists_are_solved():
+    words = [f"a{letter}a" for letter in "abcdefghijklmnopq"]  # any may follow any: as many positions as there can be
+    assert "perfect" not in make_game("word_chain", words=words).scripts
+    game = make_game("word_chain", words=words[1:])
+    assert game.scripts["perfect"](game.new_state(1)[0], 0, np.random.default_rng(0)) in words
+
+
 def test_better_scripts_win_more():
     assert won("scripted:perfect", words="tiny")[0] > 0.72
     assert won("scripted:look_ahead", words="tiny")[0] > 0.6

@@ -123,6 +123,7 @@ def test_trl_takes_the_columns(results):
         gzip.compress(b"{")[:-4],
         gzip.compress(b'{"path": []'),
         gzip.compress(b"\xff\xfe"),
+        gzip.compress(b"[]\n" * (1 << 22)),
     ],
 )
 def test_a_damaged_file_is_one_sentence(data, tmp_path):
@@ -132,7 +133,52 @@ def test_a_damaged_file_is_one_sentence(data, tmp_path):
         read_transcript(tmp_path)
 
 
+def _altered(results, run, **fields):
+    """A transcript of one tree whose first step has other fields; ``rewards`` are the tree's."""
+    tree = {"update": 0, **told(results[0])}
+    tree["rewards"] = fields.pop("rewards", tree["rewards"])
+    tree["steps"][0] |= fields
+    (run / "transcripts").mkdir()
+    (run / "transcripts" / "000000.jsonl.gz").write_bytes(gzip.compress(json.dumps(tree).encode()))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"rewards": {"Asker": 10**400}},
+        {"reward": 10**400},
+        {"advantage": -(10**400)},
+        {"probabilities": [10**400, 0.5]},
+        {"chosen": 10**400},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_numbers_that_no_run_writes_are_damage(results, tmp_path, fields):
+    _altered(results, tmp_path, **fields)
+    with pytest.raises(RunError, match=r"a number of about 401 digits is no part of a transcript"):
+        read_transcript(tmp_path)
+
+
+def test_texts_that_no_encoding_holds_are_shown_and_exported(results, tmp_path, capsys):
+    said = [{"role": "\x1b[2J\ud800", "content": "\ud800"}]
+    _altered(results, tmp_path, role="\ud800", text="\ud800", prompt=said)
+    assert main(["view", str(tmp_path), "--episode", "0", "--prompts"]) == 0
+    assert r"\x1b[2J\ud800: \ud800" in capsys.readouterr().out
+    assert main(["view", str(tmp_path), "--chat", str(tmp_path / "out.jsonl")]) == 0
+    first = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])
+    assert first["messages"] == [*said, {"role": "assistant", "content": "\ud800"}]
+
+
+def test_a_transcript_that_unpacks_to_too_much_says_how_to_allow_it(tmp_path):
+    (tmp_path / "transcripts").mkdir()
+    (tmp_path / "transcripts" / "000000.jsonl.gz").write_bytes(gzip.compress(bytes((64 << 20) + 1)))
+    with pytest.raises(RunError, match="unpacks to more than 64 MiB; if you trust it, set COTERIE_LIMITS"):
+        read_transcript(tmp_path)
+
+
 def test_an_episode_is_found_by_its_place(results):
+    with pytest.raises(UsageError, match="No episode 0 is kept; the transcript is empty"):
+        find([], "0")
     trees = [told(result) for result in results]
     assert find(trees, "2.1")["path"] == [2, 1]
     with pytest.raises(UsageError, match=r"No episode 7 is kept; there are 0, 1, 2"):

@@ -189,5 +189,10 @@ def test_arguments_are_checked(bad):
         coterie.make("debate-v0", **bad)
 
 
+def test_there_are_not_too_many_topics():
+    with pytest.raises(UsageError, match=r"10,001 topics came; at most 10,000"):
+        coterie.make("debate-v0", topics=[["Tea?", "yes", "no"]] * 10_001)
+
+
 def test_long_debates_fit():
     check_game(make_game("debate", rebuttals=10, length=260))
