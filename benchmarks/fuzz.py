@@ -44,7 +44,8 @@ from typing import Any, TypeAlias
 from tqdm import tqdm
 
 from ..errors import CoterieError
-from .fuzz_targets import GROUPS, PACKAGE, Target, place, targets
+from .fuzz_commands import PACKAGE, place
+from .fuzz_targets import GROUPS, Target, targets
 
 __all__ = ["Fuzzing", "main"]
 

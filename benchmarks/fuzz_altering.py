@@ -117,7 +117,10 @@ def altered(rng: random.Random, data: bytes, suffix: str, other: bytes = b"") ->
         return altered_bytes(rng, data, other)
     with contextlib.suppress(ValueError, yaml.YAMLError, OverflowError, RecursionError):
         if suffix.endswith(".gz"):
-            return gzip.compress(altered_bytes(rng, gzip.decompress(data)), mtime=0)
+            text = gzip.decompress(data)
+            with contextlib.suppress(ValueError):
+                return gzip.compress(json.dumps(altered_tree(rng, json.loads(text))).encode(), mtime=0)
+            return gzip.compress(altered_bytes(rng, text), mtime=0)
         if suffix == ".state":
             return _state(rng, data)
         if suffix == ".safetensors":  # 8 bytes with the length of a JSON header, the header, the numbers

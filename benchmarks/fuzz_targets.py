@@ -9,13 +9,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import io
 import json
-import os
 import random
 import re
-import signal
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -30,19 +26,17 @@ from ..envs.making import make, make_vec
 from ..envs.registry import factory, list_envs, make_game
 from ..envs.state import to_bytes
 from ..envs.words import TextGame
-from ..envs.words.vec import vec_of
-from ..errors import ActionError, CoterieError
-from . import command
-from .fuzz_altering import EXTREMES, STANDING_IN, altered, altered_bytes, altered_tree
+from ..envs.words.vec import TextVec, vec_of
+from ..errors import ActionError
+from .fuzz_altering import EXTREMES, STANDING_IN, altered, altered_tree
+from .fuzz_commands import altered_line, lines, run_line
 from .fuzz_readers import READERS, Reader
 
-__all__ = ["GROUPS", "PACKAGE", "Target", "place", "targets"]
-
-PACKAGE = Path(__file__).parents[1]
+__all__ = ["GROUPS", "Target", "targets"]
 
 GROUPS = {
     "files": "every reader of files",
-    "rows": "rows of states with other numbers, behind set_state and reset, and played on from",
+    "rows": "rows of states with other numbers or texts, behind set_state and reset, and played on from",
     "options": "seeds and options of reset",
     "arguments": "arguments of games and environments",
     "actions": "actions in the AEC, parallel, batched and text face",
@@ -86,10 +80,11 @@ def targets() -> dict[str, Target]:
     """All targets by name."""
     found = [_file(reader) for reader in READERS]
     found += [_rows(id) for id in list_envs() if not isinstance(_game(id), TextGame)]
+    found += [_said(name) for name in _worded()]
     found += [_described("options", id, _options, _reset) for id in list_envs()]
     found += [_described("arguments", id, _arguments, _constructed) for id in list_envs()]
     found += [_described("actions", id, _actions, _acted) for id in list_envs()]
-    found.append(Target("commands", "commands", _lines, _line, _run))
+    found.append(Target("commands", "commands", lines, altered_line, run_line))
     return {target.name: target for target in found}
 
 
@@ -151,6 +146,51 @@ def _rows(id: str) -> Target:
     return Target(f"rows-{id}", "rows", lambda: [b"[0, []]", b"[5, []]"], make, feed)
 
 
+@functools.cache
+def _worded() -> dict[str, TextGame]:
+    """The games of words, and what else they may be."""
+    found = {id: _game(id) for id in list_envs() if isinstance(_game(id), TextGame)}
+    others: dict[str, dict[str, Any]] = {
+        "debate-seat": {"judge": "seat", "phrases": 4, "topics": [["Tea?", "yes", "no"]]},
+        "kuhn_poker-talk": {"talk": 9},
+        "negotiation-talk": {"talk": 80},
+        "redblue-closed": {"closed": True, "secrets": 3},
+        "twenty_questions-open": {"answerer": "player", "closed": False},
+        "twenty_questions-player": {"answerer": "player", "things": 4},
+        "word_chain-open": {"closed": False, "players": 3, "goal": "long", "words": "tiny"},
+    }
+    found |= {name: make_game(name.partition("-")[0], **set) for name, set in others.items()}
+    return {name: game for name, game in found.items() if isinstance(game, TextGame)}
+
+
+def _said(name: str) -> Target:
+    """Inputs are JSON: [what it is waiting for, the plain data of a game of words], after some turns."""
+    game = _worded()[name]
+
+    def corpus() -> list[bytes]:
+        found, vec = [], TextVec(game, 1, seed=3)
+        vec.reset()
+        for _ in range(8):
+            whole = vec.get_state()
+            found.append(json.dumps([whole.waiting[0], whole.state[0]]).encode())
+            vec.step(vec.sample_actions())
+        return found
+
+    def make(rng: random.Random, corpus: list[bytes]) -> bytes:
+        return json.dumps(altered_tree(rng, json.loads(rng.choice(corpus)))).encode()
+
+    def feed(data: bytes) -> None:
+        vec = TextVec(game, 1, seed=3)
+        vec.reset()
+        found = json.loads(data)
+        given = found[-1] if isinstance(found, list) and found else found
+        if isinstance(found, list) and len(found) == 2:
+            _lived(game, vec.get_state()._replace(waiting=[found[0]], state=[given]))
+        _lived(game, [given])
+
+    return Target(f"rows-{name}", "rows", corpus, make, feed)
+
+
 def _parts(state: Any) -> list[Any]:
     """The arrays of plain numbers in a state, as views."""
     if isinstance(state, tuple):
@@ -167,14 +207,15 @@ def _lived(game: Game, given: Any) -> None:
     vec.set_state(given)
     for _ in range(5):
         for p in range(game.info.players):
-            for action in game.legal_actions(vec.state, 0, p)[:3]:
+            for action in [] if isinstance(game, TextGame) else game.legal_actions(vec.state, 0, p)[:3]:
                 game.action_to_text(vec.state, 0, action)
             game.describe(vec.state, 0, p)
             game.compact(vec.state, 0, p)
         game.key(vec.state, 0)
         to_bytes(game, vec.get_state())
         vec.step(vec.sample_actions())
-    vec.random_rollout(30)
+    if not isinstance(game, TextGame):
+        vec.random_rollout(30)
     env: Any = AECGame(game)
     env.reset(seed=1, options={"state": given})
     for _ in range(5):
@@ -290,110 +331,3 @@ def _acted(id: str, face: str, plies: int, action: Any) -> None:
         except ActionError:
             _turn(env, face)
             raise
-
-
-# -- commands ----------------------------------------------------------------------------------------------------------
-
-LINES = """
-envs
-envs tictactoe
-envs gridworld --preset a3_9x9 --yaml
-envs go --set size=5 komi=0.5
-play tictactoe random minimax --games 3 --seed 4
-play chess --players greedy random --ticks 4 --save out.pgn
-play gridworld forager --preset a3_9x9 --ticks 5 --save out.json --follow 1
-play hex random random --set size=4 --save out.sgf
-play go --set size=5 komi=0.5 --players random random --gif out.gif --ticks 2
-play connect_four --players mcts:20 random --ticks 3 --start moves=44
-play matrix --set rounds=3 --players random random
-play highest_string human random
-play kuhn_poker --players human random --start deal=KJ
-play --replay real.json
-play tictactoe --from real.json --players human random --save more.json
-eval random --game tictactoe --vs minimax --games 4 --json --opening-plies 1
-eval forager --game gridworld --preset a3_9x9 --games 2 --ticks 3
-eval random --game chess --curriculum krk --games 2 --goal krk.solved>=0.5
-train tictactoe --updates 0
-train --run gone --resume
-train chess --curriculum gone.txt
-bench nothing
---version
-"""
-WORDS = (
-    *("", "-", "--", "0", "-1", "1e9", "nan", "9" * 20, "\0", "é☃", ".", "/dev/full", "gone/x.json", "x" * 5000, "a=b"),
-    *("=", "a.b=", "[", "--set", "--help", "--games", "--save", "--seed=x", "random", "uci:/nonexistent", "mcts:0"),
-    *("mcts:x", "run:main@9", "real.json", "human", "--start", "--from", "--replay", "--gif", "fen=x", "size=-1"),
-)
-
-
-def _lines() -> list[bytes]:
-    """Lines that end soon, and a file that they read."""
-    if not Path("real.json").exists():
-        command(["play", "tictactoe", "random", "random", "--ticks", "3", "--save", "real.json"])
-    return [json.dumps(line.split()).encode() for line in LINES.strip().splitlines()]
-
-
-def _line(rng: random.Random, corpus: list[bytes]) -> bytes:
-    """Words replaced, removed, inserted, altered, repeated or taken from another line."""
-    words = json.loads(rng.choice(corpus))
-    for _ in range(rng.choice((1, 1, 2, 4))):
-        at, kind = rng.randrange(len(words) + 1), rng.randrange(6)
-        if kind == 0 and at < len(words):
-            words[at] = rng.choice(WORDS)
-        elif kind == 1:
-            words[at:] = words[at + 1 :]
-        elif kind == 2:
-            words.insert(at, rng.choice(WORDS))
-        elif kind == 3 and at < len(words) and ":" not in words[at]:  # mcts:4444444 would think for minutes
-            words[at] = altered_bytes(rng, words[at].encode()).decode(errors="replace")[:6000]
-        elif kind == 4:
-            words += json.loads(rng.choice(corpus))[2:]
-        else:
-            words[at:at] = words[max(0, at - 2) : at]
-    return json.dumps(words).encode()
-
-
-def _run(data: bytes) -> None:
-    """Run a line in a process of its own, for at most five seconds; where it cannot be used, it must say why."""
-    words = json.loads(data)
-    if not (child := os.fork()):
-        signal.alarm(5)  # the end of this process
-        told: dict[str, str] = {}
-        try:
-            said = io.StringIO()
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-                code = command(words)
-            if code == 2 and words:
-                told = {"refused": said.getvalue()} if said.getvalue() else {"failed": "exit code 2, and not a word"}
-        except BaseException as error:
-            traceback.print_exc()
-            told = {"place": place(error), "failed": str(error)}
-        finally:
-            Path("told").write_text(json.dumps(told))
-            os._exit(0)
-    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if ended not in (0, -signal.SIGALRM):
-        os.kill(os.getpid(), -ended)
-    found = json.loads(Path("told").read_text()) if ended == 0 else {}
-    if "refused" in found:
-        raise CoterieError(found["refused"])
-    if found:
-        raise Failed(found.get("place", "cli/__init__.py"), found["failed"])
-
-
-class Failed(Exception):
-    """A failure in another process, and its place there."""
-
-    def __init__(self, place: str, message: str) -> None:
-        super().__init__(message)
-        self.place = place
-
-
-def place(error: BaseException) -> str:
-    """The innermost line of coterie that an exception passed, and its kind: ``envs/state.py:300 KeyError``."""
-    if isinstance(error, Failed):
-        return error.place
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if PACKAGE in Path(f.filename).parents]
-    own = [f for f in frames if not Path(f.filename).name.startswith("fuzz")] or frames
-    where = f"{Path(own[-1].filename).relative_to(PACKAGE)}:{own[-1].lineno}" if own else "outside"
-    return f"{where} {type(error).__name__}"

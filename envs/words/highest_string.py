@@ -42,7 +42,7 @@ def height(message: str, length: int = 8, alphabet: str = PRINTABLE) -> float:
 
 @cache
 def _below(length: int, letters: int) -> tuple[int, ...]:
-    """[length + 1] strings that begin with a string of k characters, itself included: 1 + A + ... + A ** (length - k)."""
+    """How many strings begin with one of k = 0..length characters, itself included: 1 + A + ... + A ** (length - k)."""
     counts = [1]
     for _ in range(length):
         counts.append(counts[-1] * letters + 1)
@@ -68,7 +68,7 @@ def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2,
     letters = "".join(sorted(set(alphabet if isinstance(alphabet, str) else "")))
     if not (2 <= len(letters) <= _LETTERS and letters.isprintable()):
         raise UsageError(
-            f"highest_string: alphabet={told(alphabet)} came; 2 to {_LETTERS} different printable characters are needed."
+            f"highest_string: alphabet={told(alphabet)} came; 2 to {_LETTERS} printable characters are needed."
         )
     named = "printable ASCII characters" if letters == PRINTABLE else f"characters of {letters!r}"
 

@@ -16,6 +16,9 @@ from .problems import Problem, read_answer
 
 __all__ = ["read_problems"]
 
+LONGEST = 200_000
+"""The most characters of a question."""
+
 
 def read_problems(
     source: str,
@@ -41,7 +44,8 @@ def read_problems(
         limit: the most rows, from the first on; 0: all.
 
     Raises:
-        UsageError: no such file, folder or data set; it can't be read; a column is missing or empty; no rows.
+        UsageError: no such file, folder or data set; it can't be read; a column is missing or empty; a question that is
+            too long; choices that are not all different; no rows.
         MissingExtra: ``datasets`` is needed and not installed.
     """
     path = Path(source)
@@ -68,11 +72,16 @@ def _problem(row: Mapping[str, Any], columns: list[str], where: str) -> Problem:
     asked, said = (row[name] for name in columns[:2])
     if not isinstance(asked, str) or not isinstance(said, str | int | float):
         raise UsageError(f"{where}: question {told(asked)} and answer {told(said)}; expected texts (or a number).")
+    if len(asked) > LONGEST:
+        raise UsageError(f"{where}: the question has {len(asked):,} characters; at most {LONGEST:,} are read.")
     options = row[columns[2]] if len(columns) > 2 else []
     answer = read_answer(str(said)) if "####" in str(said) else str(said).strip()
     if not isinstance(options, list) or (options and answer not in map(str, options)):
         raise UsageError(f"{where}: the choices {told(options)} are not a list with the answer {told(answer)} in it.")
-    return {"question": asked, "answer": answer, "choices": [str(x) for x in options], "level": 0}
+    texts = [str(x) for x in options]
+    if not all(texts) or len(set(texts)) < len(texts):
+        raise UsageError(f"{where}: the choices {told(options)} must all be different, and none empty.")
+    return {"question": asked, "answer": answer, "choices": texts, "level": 0}
 
 
 def _text(path: Path) -> str:
@@ -88,7 +97,7 @@ def _text(path: Path) -> str:
 
 def _lines(path: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """(where, row) of a file of JSON lines."""
-    for k, line in enumerate(_text(path).splitlines(), 1):
+    for k, line in enumerate(_text(path).split("\n"), 1):  # texts may hold the other line breaks of Unicode
         if not line.strip():
             continue
         try:
