@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...envs.plain import told
 from ...errors import UsageError
 from .node import HERE
 
@@ -44,8 +45,7 @@ class ArtifactStore:
         Raises:
             UsageError: a weight that is negative or not finite, or an artifact that is not plain data.
         """
-        if not (math.isfinite(weight) and weight >= 0):
-            raise UsageError(f"Store {self.name!r}: the weight {weight} came; it must be a number from 0 on.")
+        self._weigh(weight)
         try:
             kept = json.loads(json.dumps(artifact, allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
@@ -57,6 +57,11 @@ class ArtifactStore:
             self._kept.append((kept, float(weight)))
         else:
             here.later.append(lambda: self._kept.append((kept, float(weight))))
+
+    def _weigh(self, weight: float) -> None:
+        """Refuse what is no weight."""
+        if not (math.isfinite(weight) and weight >= 0):
+            raise UsageError(f"Store {self.name!r}: the weight {told(weight)} came; it must be a number from 0 on.")
 
     def sample(self, count: int, rng: np.random.Generator) -> list[Any]:
         """Draw artifacts, independently of each other, each with probability proportional to its weight.
@@ -90,6 +95,13 @@ class ArtifactStore:
         return {"kept": [[artifact, weight] for artifact, weight in self.items()]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what ``state_dict`` returned."""
+        """Restore what ``state_dict`` returned.
+
+        Raises:
+            UsageError: a weight that is negative or not finite.
+        """
+        kept = [(copy.deepcopy(artifact), float(weight)) for artifact, weight in state["kept"]]
+        for _, weight in kept:
+            self._weigh(weight)
         self._kept.clear()
-        self._kept.extend((copy.deepcopy(artifact), float(weight)) for artifact, weight in state["kept"])
+        self._kept.extend(kept)

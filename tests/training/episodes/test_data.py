@@ -299,6 +299,7 @@ def test_data_sets_in_folders(tmp_path: Path) -> None:
         ("a.csv", b"question,answer\nx", "the column 'answer' is empty"),
         ("a.csv", b"question,answer\nx,1,2,3", "more values than columns"),
         ("a.csv", b"question,answer\n" + b"x" * 200_000 + b",1", "field larger than field limit"),
+        ("a.jsonl", json.dumps({"question": "x" * 200_001, "answer": "1"}).encode(), "200,001 characters; at most"),
         ("a.txt", b"x", "no folder, and no file of .jsonl or .csv"),
         ("nowhere", None, "no folder, and no file"),
     ],
@@ -316,6 +317,21 @@ def test_choices_hold_the_answer(tmp_path: Path) -> None:
     path.write_text(json.dumps({"question": "?", "answer": "4", "c": ["1", "2"]}))
     with pytest.raises(UsageError, match="are not a list with the answer '4' in it"):
         read_problems(str(path), choices="c")
+
+
+@pytest.mark.parametrize("choices", [["1", "1", "4"], ["4", ""], ["4", 4]])
+def test_choices_are_different_texts(tmp_path: Path, choices: list[object]) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"question": "?", "answer": "4", "c": choices}))
+    with pytest.raises(UsageError, match=r"line 1: the choices .* must all be different, and none empty"):
+        read_problems(str(path), choices="c")
+
+
+def test_lines_end_where_json_lines_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    rows = [{"question": f"one{mark}two?", "answer": "4"} for mark in "\u2028\u2029\x85"]
+    path.write_bytes("\r\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode())
+    assert [p["question"] for p in read_problems(str(path))] == [row["question"] for row in rows]
 
 
 def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,3 +68,12 @@ def test_an_arena_takes_the_store_that_it_is_given_even_if_it_is_empty():
     arena, store = Arena(MockEngine()), ArtifactStore("few", limit=1)
     assert arena.add_store("few", store) is store
     assert arena.stores["few"] is store
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+def test_weights_of_a_forged_checkpoint_are_refused(weight):
+    store = ArtifactStore()
+    store.add("a")
+    with pytest.raises(UsageError, match="must be a number from 0 on"):
+        store.load_state_dict({"kept": [["b", 1.0], ["c", weight]]})
+    assert store.items() == [("a", 1.0)]
