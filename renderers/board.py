@@ -1,6 +1,6 @@
-"""What the pictures of games share: an off-screen canvas that draws smooth shapes, a palette, captions.
+"""What pictures and windows share: a brush, an off-screen canvas that draws smooth shapes, a palette, captions.
 
-Shapes are drawn at ``OVERSAMPLE`` times the size and scaled down, which smooths all edges. Coordinates are floats in
+A canvas draws at ``OVERSAMPLE`` times the size and scales down, which smooths all edges. Coordinates are floats in
 pixels of the finished picture; x grows to the right, y downwards.
 
 Windows and mouse input are in ``window``.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..errors import MissingExtra
 
-__all__ = ["OVERSAMPLE", "PALETTE", "Canvas", "Color", "Frame", "Palette", "captioned", "load_pygame", "mixed"]
+__all__ = ["OVERSAMPLE", "PALETTE", "Brush", "Canvas", "Color", "Frame", "Palette", "captioned", "load_pygame", "mixed"]
 
 Frame: TypeAlias = NDArray[np.uint8]
 """[H, W, 3] red, green, blue."""
@@ -53,34 +53,28 @@ def mixed(color: Color, other: Color, part: float) -> Color:
     return r, g, b
 
 
-class Canvas:
-    """A picture to draw on, [height, width] pixels.
+class Brush:
+    """Draws shapes and text on a surface.
 
     Args:
-        width: pixels.
-        height: pixels; by default, the width.
-        background: its colour; None leaves it transparent, for a stamp.
-
-    Raises:
-        MissingExtra: pygame is not installed.
+        surface: what to draw on.
+        scale: pixels of the surface per pixel of the finished picture.
     """
 
-    def __init__(self, width: int, height: int | None = None, background: Color | None = PALETTE.background) -> None:
+    def __init__(self, surface: Any, scale: int = 1) -> None:
         self._pygame = load_pygame()
-        self.width, self.height = width, height if height is not None else width
-        flags = self._pygame.SRCALPHA if background is None else 0
-        self._surface = self._pygame.Surface((self.width * OVERSAMPLE, self.height * OVERSAMPLE), flags, 32)
-        if background is not None:
-            self._surface.fill(background)
+        self.surface, self.scale = surface, scale
 
-    def rectangle(self, x: float, y: float, w: float, h: float, color: Color, radius: float = 0.0) -> None:
-        """A filled rectangle, its corners rounded by ``radius``."""
-        rect = self._pygame.Rect(*(round(v * OVERSAMPLE) for v in (x, y, w, h)))
-        self._pygame.draw.rect(self._surface, color, rect, border_radius=round(radius * OVERSAMPLE))
+    def rectangle(
+        self, x: float, y: float, w: float, h: float, color: Color, radius: float = 0.0, line: int = 0
+    ) -> None:
+        """A rectangle, its corners rounded by ``radius``: filled, or with ``line`` only an outline of that width."""
+        rect = self._pygame.Rect(*(round(v * self.scale) for v in (x, y, w, h)))
+        self._pygame.draw.rect(self.surface, color, rect, line * self.scale, border_radius=round(radius * self.scale))
 
     def disc(self, x: float, y: float, radius: float, color: Color) -> None:
         """A filled circle."""
-        self._pygame.draw.circle(self._surface, color, self._point(x, y), radius * OVERSAMPLE)
+        self._pygame.draw.circle(self.surface, color, self._point(x, y), radius * self.scale)
 
     def ring(self, x: float, y: float, radius: float, width: float, color: Color, inside: Color) -> None:
         """A circle of the given line width, centred on ``radius``; ``inside`` is the colour within it."""
@@ -93,19 +87,115 @@ class Canvas:
         (x0, y0), (x1, y1) = start, end
         length = float(np.hypot(x1 - x0, y1 - y0)) or 1.0
         dx, dy = (y1 - y0) / length * width / 2, (x0 - x1) / length * width / 2
-        corners = [(x0 + dx, y0 + dy), (x1 + dx, y1 + dy), (x1 - dx, y1 - dy), (x0 - dx, y0 - dy)]
-        self._pygame.draw.polygon(self._surface, color, [self._point(*corner) for corner in corners])
+        self.polygon([(x0 + dx, y0 + dy), (x1 + dx, y1 + dy), (x1 - dx, y1 - dy), (x0 - dx, y0 - dy)], color)
         self.disc(x0, y0, width / 2, color)
         self.disc(x1, y1, width / 2, color)
 
     def polygon(self, points: Sequence[tuple[float, float]], color: Color) -> None:
         """A filled polygon of at least three points."""
-        self._pygame.draw.polygon(self._surface, color, [self._point(x, y) for x, y in points])
+        self._pygame.draw.polygon(self.surface, color, [self._point(x, y) for x, y in points])
 
     def polyline(self, points: Sequence[tuple[float, float]], width: float, color: Color) -> None:
         """Straight lines from point to point, with round ends and joints."""
         for start, end in itertools.pairwise(points):
             self.stroke(start, end, width, color)
+
+    def veil(self, x: float, y: float, w: float, h: float, opacity: int) -> None:
+        """Cover an area with the background's colour; ``opacity`` is 0 to 255."""
+        cover = self._pygame.Surface((w * self.scale, h * self.scale), self._pygame.SRCALPHA)
+        cover.fill((*PALETTE.background, opacity))
+        self.surface.blit(cover, self._point(x, y))
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        height: float,
+        color: Color = PALETTE.text,
+        anchor: float = 0.5,
+        room: float = math.inf,
+        *,
+        bold: bool = False,
+        cut: bool = False,
+    ) -> float:
+        """One line of text centred on y; it starts (anchor 0), is centred (0.5) or ends (1) at x.
+
+        It is ``height`` tall. Where it would be wider than ``room``, it is smaller, or with ``cut`` ends there.
+
+        Returns:
+            the width in pixels that the whole line takes.
+        """
+        if room < math.inf and not cut:
+            height *= min(1.0, room / max(1.0, self.text_width(words, height)))
+        drawn = _written(words, self._points(height), color, bold)
+        w, h = drawn.get_size()
+        part = (0, 0, max(0, int(min(w, room * self.scale))), h) if cut else None
+        self.surface.blit(drawn, (round(x * self.scale - w * anchor), round(y * self.scale - h / 2)), part)
+        return float(w) / self.scale
+
+    def text_width(self, words: str, height: float) -> float:
+        """The width in pixels of these words as ``text`` draws them."""
+        return float(_font(self._points(height), False).size(words)[0]) / self.scale
+
+    def wrapped(self, words: str, height: float, room: float) -> list[str]:
+        """The lines of a text no wider than ``room``; words that are too long for a line are broken."""
+
+        def fits(line: str) -> bool:
+            return self.text_width(line, height) <= room
+
+        lines, line = [], ""
+        for word in words.split():
+            longer = f"{line} {word}" if line else word
+            if fits(longer):
+                line = longer
+                continue
+            lines += [line] if line else []
+            while len(word) > 1 and not fits(word):
+                part = next((k for k in range(len(word) - 1, 1, -1) if fits(word[:k])), 1)
+                lines.append(word[:part])
+                word = word[part:]
+            line = word
+        return [*lines, line]
+
+    def _points(self, height: float) -> int:
+        return max(1, round(height * self.scale * 1.4))
+
+    def _point(self, x: float, y: float) -> tuple[float, float]:
+        return x * self.scale, y * self.scale
+
+
+def _font(points: int, bold: bool) -> Any:
+    """A new font each time, since pygame crashes with a font from before a ``pygame.quit()``."""
+    font = load_pygame().font.Font(None, points)
+    font.set_bold(bold)
+    return font
+
+
+@lru_cache(maxsize=1024)
+def _written(words: str, points: int, color: Color, bold: bool) -> Any:
+    return _font(points, bold).render(words, True, color)
+
+
+class Canvas(Brush):
+    """A picture to draw on, [height, width] pixels.
+
+    Args:
+        width: pixels.
+        height: pixels; by default, the width.
+        background: its colour; None leaves it transparent, for a stamp.
+
+    Raises:
+        MissingExtra: pygame is not installed.
+    """
+
+    def __init__(self, width: int, height: int | None = None, background: Color | None = PALETTE.background) -> None:
+        pygame = load_pygame()
+        self.width, self.height = width, height if height is not None else width
+        flags = pygame.SRCALPHA if background is None else 0
+        super().__init__(pygame.Surface((self.width * OVERSAMPLE, self.height * OVERSAMPLE), flags, 32), OVERSAMPLE)
+        if background is not None:
+            self.surface.fill(background)
 
     def stamp(self, paint: Callable[..., None], x: float, y: float, side: float, *what: Hashable) -> None:
         """A shape that is drawn often: painted once on a separate square canvas, then copied.
@@ -119,35 +209,11 @@ class Canvas:
         """
         side = max(1, round(side))
         corner = (round((x - side / 2) * OVERSAMPLE), round((y - side / 2) * OVERSAMPLE))
-        self._surface.blit(_stamped(paint, side, *what), corner)
-
-    def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        height: float,
-        color: Color = PALETTE.text,
-        anchor: float = 0.5,
-        room: float = math.inf,
-    ) -> None:
-        """One line of text centred on y; it starts (anchor 0), is centred (0.5) or ends (1) at x.
-
-        It is ``height`` tall, or less where it would be wider than ``room``.
-        """
-        if room < math.inf:
-            height *= min(1.0, room / max(1.0, self.text_width(words, height)))
-        drawn = self._font(height).render(words, True, color)
-        w, h = drawn.get_size()
-        self._surface.blit(drawn, (round(x * OVERSAMPLE - w * anchor), round(y * OVERSAMPLE - h / 2)))
-
-    def text_width(self, words: str, height: float) -> float:
-        """The width in pixels of these words as ``text`` draws them."""
-        return float(self._font(height).size(words)[0]) / OVERSAMPLE
+        self.surface.blit(_stamped(paint, side, *what), corner)
 
     def frame(self) -> Frame:
         """The finished picture, [height, width, 3] uint8."""
-        small = self._pygame.transform.smoothscale(self._surface, (self.width, self.height))
+        small = self._pygame.transform.smoothscale(self.surface, (self.width, self.height))
         return np.ascontiguousarray(self._pygame.surfarray.array3d(small).transpose(1, 0, 2))
 
     def sprite(self, opacity: float = 1.0) -> Any:
@@ -155,24 +221,17 @@ class Canvas:
 
         Its colours are multiplied by their alpha, so that smooth edges have no dark rims on any background.
         """
-        clear = self._surface.copy()
+        clear = self.surface.copy()
         if opacity < 1.0:
             clear.fill((255, 255, 255, round(255 * opacity)), special_flags=self._pygame.BLEND_RGBA_MULT)
         return self._pygame.transform.smoothscale(clear.premul_alpha(), (self.width, self.height))
-
-    def _font(self, height: float) -> Any:
-        return self._pygame.font.Font(None, max(1, round(height * OVERSAMPLE * 1.4)))
-
-    @staticmethod
-    def _point(x: float, y: float) -> tuple[float, float]:
-        return x * OVERSAMPLE, y * OVERSAMPLE
 
 
 @lru_cache(maxsize=256)  # resizing a window asks for many sizes
 def _stamped(paint: Callable[..., None], side: int, *what: Hashable) -> Any:
     alone = Canvas(side, background=None)
     paint(alone, *what)
-    return alone._surface
+    return alone.surface
 
 
 def captioned(frame: Frame, parts: Sequence[tuple[str, Color]]) -> Frame:

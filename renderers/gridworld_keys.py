@@ -27,6 +27,7 @@ from ..envs.gridworld.state import (
     USE,
     World,
 )
+from .screen import KEYS as SHARED
 
 __all__ = ["DIRECTIONS", "INTENTIONS", "KEYS", "action_of", "control_of", "intention_of", "target"]
 
@@ -65,19 +66,14 @@ INTENTIONS: Final = (
 DIRECTIONS: Final = ("up", "down", "left", "right")
 
 _CONTROLS: Final = {
+    **SHARED,
     "c": "camera",
     "p": "pause",
-    "space": "pause",
     ".": "step",
-    "right": "step",
     "left": "back",
-    "+": "faster",
-    "=": "faster",
-    "-": "slower",
     "o": "words",
     "[": "plane before",
     "]": "plane next",
-    "n": "new",
     "h": "help",
     "f1": "help",
     "return": "take",

@@ -17,7 +17,7 @@ from .gridworld import Look, color_of
 from .gridworld_facts import agent_facts, planes_of, recipe, thing_facts
 from .gridworld_keys import INTENTIONS, KEYS
 from .gridworld_sprites import ICONS, ITEM_COLORS, sprite
-from .screen import Spot
+from .screen import WORDS, Spot
 from .sheet import Sheet
 
 __all__ = ["GOOD", "Panel", "Scene", "draw_keys"]
@@ -110,24 +110,24 @@ class Panel:
     def _world(self, sheet: Sheet, scene: Scene) -> None:
         rules, agents = scene.state.rules[0], scene.state.agents[0]
         clock, most = int(rules["clock"]), int(rules["max_steps"])
-        sheet.text(f"Tick {clock:,} of {most:,}", height=18, bold=True, right=f"{int(agents['alive'].sum())} alive")
+        sheet.line(f"Tick {clock:,} of {most:,}", height=18, bold=True, right=f"{int(agents['alive'].sum())} alive")
         sheet.gap(4)
         sheet.bar(clock / max(1, most), PALETTE.faint, 5)
         sheet.gap(6)
-        sheet.text(scene.status, PALETTE.accent if scene.own is not None else DIM)
+        sheet.line(scene.status, PALETTE.accent if scene.own is not None else DIM)
 
     # -- nothing is selected -------------------------------------------------------------------------------------------
 
     def _overview(self, sheet: Sheet, scene: Scene) -> None:
         world = scene.state
-        sheet.text("Agents", DIM, right="return")
+        sheet.line("Agents", DIM, right="return")
         agents = world.agents[0]
         best = sorted(range(len(agents)), key=lambda s: (-scene.returns[s], s))[:MOST_AGENTS]
         for s in best:
             self._row(sheet, world, s, scene.names[s], f"{scene.returns[s]:.4g}")
         if len(agents) > len(best):
             total = f"{float(np.sum(scene.returns)):.5g}"
-            sheet.text(f"and {len(agents) - len(best)} more", DIM, right=f"total: {total}")
+            sheet.line(f"and {len(agents) - len(best)} more", DIM, right=f"total: {total}")
         sheet.rule()
         kinds = world.objects[0]["type"]
         for t, (name, kind) in enumerate(self.config.objects.items()):
@@ -137,10 +137,10 @@ class Panel:
             sheet.picture(self._icon(t, 22), sheet.x, sheet.y)
             words = f"{name}: {recipe(kind, world.types[0, t])}" if kind.usable else name
             sheet.gap(2)
-            sheet.text(words, left=32, right=f"{count}")
+            sheet.line(words, left=32, right=f"{count}")
             sheet.gap(4)
         sheet.gap(4)
-        sheet.text("Click an agent or a thing; h: all keys", DIM)
+        sheet.line("Click an agent or a thing; h: all keys", DIM)
 
     def _row(self, sheet: Sheet, world: World, s: Player, name: str, right: str) -> None:
         """A line about an agent; a click selects it."""
@@ -149,7 +149,7 @@ class Panel:
             return
         sheet.picture(sprite("agent", 18, 18, color_of(agent), int(agent["facing"]), False), sheet.x, sheet.y + 1)
         label = f"{int(agent['id'])}  {name}" + ("" if agent["alive"] else "  (dead)")
-        sheet.text(label, PALETTE.text if agent["alive"] else DIM, left=26, right=right, spot=("look", s))
+        sheet.line(label, PALETTE.text if agent["alive"] else DIM, left=26, right=right, spot=("look", s))
 
     # -- an agent ------------------------------------------------------------------------------------------------------
 
@@ -160,31 +160,31 @@ class Panel:
             sprite("agent", 34, 34, color_of(agent), int(agent["facing"]), facts.frozen > 0), sheet.x, sheet.y
         )
         own = scene.own == slot
-        sheet.text(f"Agent {facts.id}", height=18, bold=True, left=44, right=f"return {scene.returns[slot]:.4g}")
+        sheet.line(f"Agent {facts.id}", height=18, bold=True, left=44, right=f"return {scene.returns[slot]:.4g}")
         who = "you" if own else scene.names[slot]
-        sheet.text(who if facts.alive else f"{who}, dead", PALETTE.accent if own else DIM, left=44)
+        sheet.line(who if facts.alive else f"{who}, dead", PALETTE.accent if own else DIM, left=44)
         sheet.gap(8)
         level = facts.energy / max(1, facts.max_energy)
-        sheet.text("energy", DIM, right=f"{facts.energy} of {facts.max_energy}")
+        sheet.line("energy", DIM, right=f"{facts.energy} of {facts.max_energy}")
         sheet.bar(level, mixed(BAD, GOOD, min(1.0, level)))
         sheet.gap(6)
         self._items(sheet, facts.items)
         states = [f"frozen for {facts.frozen} ticks"] * (facts.frozen > 0) + ["shield on"] * facts.shield
         if states:
-            sheet.text(", ".join(states), (150, 205, 255))
-        sheet.text("last action", DIM, right=facts.last or "none")
+            sheet.line(", ".join(states), (150, 205, 255))
+        sheet.line("last action", DIM, right=facts.last or "none")
         for what, value in facts.more:
-            sheet.text(what, DIM, right=value)
+            sheet.line(what, DIM, right=value)
         if facts.kin:
             sheet.rule()
-            sheet.text("In sight", DIM, right="relatedness")
+            sheet.line("In sight", DIM, right="relatedness")
             for s, _, near, away in facts.kin[:MOST_KIN]:
                 self._row(sheet, scene.state, s, f"{away} cell{'s' * (away != 1)} away", f"{near:.3g}")
             if len(facts.kin) > MOST_KIN:
-                sheet.text(f"and {len(facts.kin) - MOST_KIN} more", DIM)
+                sheet.line(f"and {len(facts.kin) - MOST_KIN} more", DIM)
         sheet.rule()
         if not scene.replay and facts.alive:
-            take = ("release", slot, "Hand back (Enter)") if own else ("take", slot, "Take over (Enter)")
+            take = ("release", "Hand back (Enter)", slot) if own else ("take", "Take over (Enter)", slot)
             sheet.buttons([take], over)
         self._sight(sheet, scene.state, slot, over)
 
@@ -199,13 +199,14 @@ class Panel:
             x = sheet.x + column * wide
             faded = ITEM_COLORS[k % len(ITEM_COLORS)] if count else PALETTE.faint
             sheet.picture(sprite("item", 14, 14, faded), x, sheet.y + 3)
-            sheet.place(f"{name} {count}/{most}", x + 20, sheet.y + 10, color=PALETTE.text if count else DIM)
+            color = PALETTE.text if count else DIM
+            sheet.text(x + 20, sheet.y + 10, f"{name} {count}/{most}", WORDS, color, anchor=0.0)
         sheet.gap(26)
 
     def _sight(self, sheet: Sheet, world: World, slot: Player, over: tuple[int, int] | None) -> None:
         """The agent's observation: a plane, or its text description."""
-        words = ("words", 0, "planes (o)" if self.words else "words (o)")
-        sheet.buttons([("plane before", 0, "["), words, ("plane next", 0, "]")], over)
+        words = ("words", "planes (o)" if self.words else "words (o)", 0)
+        sheet.buttons([("plane before", "[", 0), words, ("plane next", "]", 0)], over)
         if self.words:
             for line in self.game.describe(world, 0, slot).splitlines():
                 if any(mark in line for mark in "#@^v<>.") and " " not in line.strip():
@@ -214,7 +215,7 @@ class Panel:
                     sheet.paragraph(line, height=13)
             return
         name = self.planes[self.plane]
-        sheet.text(f"plane {self.plane}: {name}", DIM)
+        sheet.line(f"plane {self.plane}: {name}", DIM)
         seen = planes_of(self.game, self.config, world, 0, slot)[self.plane]
         rows, columns = seen.shape
         side = int(min(sheet.width / columns, (sheet.bottom - sheet.y - 4) / rows, 28))
@@ -227,9 +228,9 @@ class Panel:
             sheet.surface.fill(shade, (left + col * side, sheet.y + row * side, side - 1, side - 1))
             if value and side >= 16:
                 middle = (left + (col + 0.5) * side, sheet.y + (row + 0.5) * side)
-                sheet.place(str(value), *middle, 11, (20, 26, 36), anchor=0.5)
+                sheet.text(*middle, str(value), 11, (20, 26, 36))
         middle = (left + columns // 2 * side - 1, sheet.y + rows // 2 * side - 1)
-        sheet.box(*middle, side + 1, side + 1, PALETTE.text, 2, line=1)
+        sheet.rectangle(*middle, side + 1, side + 1, PALETTE.text, 2, line=1)
         sheet.gap(side * rows + 4)
 
     # -- a thing -------------------------------------------------------------------------------------------------------
@@ -238,11 +239,11 @@ class Panel:
         facts = thing_facts(self.config, world, 0, place)
         assert facts is not None
         sheet.picture(self._icon(facts.type, 34), sheet.x, sheet.y)
-        sheet.text(facts.name, height=18, bold=True, left=44)
-        sheet.text(facts.state, DIM, left=44)
+        sheet.line(facts.name, height=18, bold=True, left=44)
+        sheet.line(facts.state, DIM, left=44)
         sheet.gap(8)
         for what, value in facts.more:
-            sheet.text(what, DIM, right=value)
+            sheet.line(what, DIM, right=value)
 
     def _icon(self, t: int, side: int) -> Any:
         name, color = self.look.names[t], self.look.colors[t]
@@ -253,19 +254,17 @@ class Panel:
         return sprite("glyph", side, side, True, color, self.look.glyphs[t])
 
 
-def draw_keys(surface: Any, box: tuple[int, int, int, int], pygame: Any) -> None:
+def draw_keys(surface: Any, box: tuple[int, int, int, int]) -> None:
     """Draw the list of keys over the map."""
     x, y, w, h = box
-    veil = pygame.Surface((w, h), pygame.SRCALPHA)
-    veil.fill((*PALETTE.background, 235))
-    surface.blit(veil, (x, y))
     sheet = Sheet(surface, x, y, w, y + h)
+    sheet.veil(*box, 235)
     for title, rows in (("Keys", KEYS), ("While you control an agent", INTENTIONS)):
         sheet.gap(6)
-        sheet.text(title, PALETTE.accent, 18, bold=True)
+        sheet.line(title, PALETTE.accent, 18, bold=True)
         sheet.gap(4)
         for keys, words in rows:
             if sheet.room(22):
-                sheet.place(keys, sheet.x, sheet.y + 10, bold=True)
-            sheet.text(words, DIM, left=190)
+                sheet.text(sheet.x, sheet.y + 10, keys, WORDS, anchor=0.0, bold=True)
+            sheet.line(words, DIM, left=190)
             sheet.gap(2)

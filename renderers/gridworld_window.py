@@ -15,13 +15,12 @@ from ..aliases import Player
 from ..envs.core import Game
 from ..envs.gridworld.state import GONE
 from ..errors import UsageError
-from .board import PALETTE
+from .board import PALETTE, Brush
 from .gridworld import Camera, around, config_of, look_of, paint, whole
 from .gridworld_facts import at_cell
 from .gridworld_keys import control_of, intention_of
 from .gridworld_panel import Panel, Scene, draw_keys
-from .screen import Interactive, Spot
-from .sheet import Sheet
+from .screen import Interactive, Spot, hit
 
 __all__ = ["Asked", "GridworldWindow", "Scene"]
 
@@ -164,7 +163,7 @@ class GridworldWindow(Interactive):
             beside = (w, 0, width - w, height)
             self._spots += self.panel.draw(surface, beside, scene, self.slot, self.place, self._hover)
         if self.helping:
-            draw_keys(surface, (x, y, w, h), self.pygame)
+            draw_keys(surface, (x, y, w, h))
         if scene.replay:
             self._timeline(w, h)
         self._buttons(w, height)
@@ -177,8 +176,7 @@ class GridworldWindow(Interactive):
 
     def _marks(self, camera: Camera, left: int, top: int, side: float) -> None:
         """Mark the selection and what it sees, and show ids where there is room."""
-        state, draw = self.scene.state, self.pygame.draw
-        sheet = Sheet(self.screen.surface, 0, 0, 100, 100)
+        state, brush = self.scene.state, Brush(self.screen.surface)
 
         def corner(row: int, col: int) -> tuple[float, float]:
             return left + (col - camera.left) * side, top + (row - camera.top) * side
@@ -186,36 +184,32 @@ class GridworldWindow(Interactive):
         agents = state.agents[0]
         for slot in np.flatnonzero(agents["alive"]).tolist() if side >= TAGS else ():
             cx, cy = corner(int(agents[slot]["row"]), int(agents[slot]["col"]))
-            sheet.place(str(int(agents[slot]["id"])), cx + side / 2, cy - 4, 11, PALETTE.text, anchor=0.5)
+            brush.text(cx + side / 2, cy - 4, str(int(agents[slot]["id"])), 11)
         if self.slot is not None and agents[self.slot]["alive"]:
             agent, rules = agents[self.slot], state.rules[0]
             row, col = int(agent["row"]), int(agent["col"])
             cx, cy = corner(row, col)
             color = PALETTE.accent if self.scene.own == self.slot else PALETTE.text
-            edge = (round(cx - 2), round(cy - 2), round(side + 4), round(side + 4))
-            draw.rect(self.screen.surface, color, edge, 2, border_radius=4)
+            brush.rectangle(cx - 2, cy - 2, side + 4, side + 4, color, 4, line=2)
             high, wide = int(rules["window_height"]), int(rules["window_width"])
             if rules["rotate"] and agent["facing"] >= 2:
                 high, wide = wide, high
             wx, wy = corner(row - high // 2, col - wide // 2)
-            box = (round(wx), round(wy), round(wide * side), round(high * side))
-            draw.rect(self.screen.surface, PALETTE.faint, box, 1, border_radius=3)
+            brush.rectangle(wx, wy, wide * side, high * side, PALETTE.faint, 3, line=1)
         elif self.place is not None:
             thing = state.objects[0, self.place]
             cx, cy = corner(int(thing["row"]), int(thing["col"]))
-            edge = (round(cx - 2), round(cy - 2), round(side + 4), round(side + 4))
-            draw.rect(self.screen.surface, PALETTE.text, edge, 2, border_radius=4)
+            brush.rectangle(cx - 2, cy - 2, side + 4, side + 4, PALETTE.text, 4, line=2)
 
     def _timeline(self, width: int, y: int) -> None:
         """The position of the replay; a click seeks."""
         clock, most = int(self.scene.state.rules[0]["clock"]), max(1, self.scene.ticks)
-        sheet = Sheet(self.screen.surface, 0, y, width, y + LINE)
-        sheet.box(10, y + 8, width - 20, 8, PALETTE.cell, 4)
-        sheet.box(10, y + 8, max(8, (width - 20) * min(1.0, clock / most)), 8, PALETTE.second, 4)
+        brush = Brush(self.screen.surface)
+        brush.rectangle(10, y + 8, width - 20, 8, PALETTE.cell, 4)
+        brush.rectangle(10, y + 8, max(8, (width - 20) * min(1.0, clock / most)), 8, PALETTE.second, 4)
         self._spots.append(Spot("seek", 10, y, width - 20, LINE))
 
     def _buttons(self, width: int, height: int) -> None:
-        sheet = Sheet(self.screen.surface, 0, height - BAR, width, height)
         camera = ("camera", "Whole map" if self.following else "Follow")
         labels = [*self.scene.controls, *([camera] if self.slot is not None else []), ("help", "Keys")]
         x = 10.0
@@ -223,9 +217,9 @@ class GridworldWindow(Interactive):
             wide = 22 + 7.2 * len(label)
             if x + wide > width - 6:
                 break
-            sheet.button(Spot(name, x, height - BAR + 9, wide, 28, label), self._hover)
+            self._spots.append(Spot(name, x, height - BAR + 9, wide, 28, label))
+            self._spots[-1].draw(Brush(self.screen.surface), self._hover)
             x += wide + 6
-        self._spots += sheet.spots
 
     # -- events --------------------------------------------------------------------------------------------------------
 
@@ -316,11 +310,10 @@ class GridworldWindow(Interactive):
         self.place = None
 
     def _press(self, x: int, y: int, only: str = "") -> list[Asked]:
-        for spot in self._spots:
-            if spot.holds(x, y) and only in ("", spot.name):
-                if spot.name == "seek":
-                    return [Asked("seek", round(self.scene.ticks * (x - spot.x) / spot.w))]
-                return self._do(spot.name, spot.value)
+        spot = hit((spot for spot in self._spots if only in ("", spot.name)), x, y)
+        if spot is not None:
+            seek = spot.name == "seek"
+            return self._do(spot.name, round(self.scene.ticks * (x - spot.x) / spot.w) if seek else spot.value)
         cell = None if only or self.helping else self.cell_at(x, y)
         self.helping = self.helping and bool(only)
         if cell is not None:

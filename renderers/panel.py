@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..aliases import Action, Player, State
 from .board import PALETTE, Canvas, Color, Frame
-from .screen import Spot
+from .screen import WORDS, Spot, beside
 from .talking import ENTRY, LOG, Entry, draw_entry, draw_said
 
-__all__ = ["MOST", "Chooser", "Event", "Panel", "View", "chooser_frame"]
+__all__ = ["MOST", "Event", "Panel", "View", "chooser_frame"]
 
 Event: TypeAlias = Action | str
 """What a person asked for: an action, or the name of a control."""
@@ -19,20 +19,8 @@ Event: TypeAlias = Action | str
 LINE: Final = 26  # pixels, a line of text
 BUTTON: Final = 30
 GAP: Final = 6
-WORDS: Final = 15  # height of letters
 MOST: Final = 60
 """The most buttons that the panel has room for; games whose actions have no cells have few actions."""
-
-
-class Chooser(NamedTuple):
-    """A picture with buttons on it."""
-
-    frame: Frame
-    spots: list[Spot]
-
-    def at(self, x: float, y: float) -> Event | None:
-        """The event of the button at a point of the picture, or None."""
-        return next((spot.name for spot in self.spots if spot.holds(x, y)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +86,6 @@ class Panel:
         lowest = max((spot.y + BUTTON for spot in self.spots(width, view, buttons)), default=0.0)
         return max(self.usual_height, round(lowest + 2 * GAP))
 
-    def at(self, width: int, view: View, buttons: Sequence[tuple[Event, str]], x: float, y: float) -> Event | None:
-        """The event of the button at a point of the panel, or None."""
-        return next((spot.name for spot in self.spots(width, view, buttons) if spot.holds(x, y)), None)
-
     def spots(self, width: int, view: View, buttons: Sequence[tuple[Event, str]]) -> list[Spot]:
         """All buttons, in pixels of the panel: actions first, controls below."""
         actions = self._rows(buttons, width, self._buttons)
@@ -120,7 +104,7 @@ class Panel:
             if self.entry.longest:
                 draw_entry(canvas, self._log + LOG + GAP, self.entry)
         for spot in self.spots(width, view, buttons):
-            _button(canvas, spot, spot.ground(pointer, strong=isinstance(spot.name, int)))
+            spot.draw(canvas, pointer, PALETTE.highlight if isinstance(spot.name, int) else PALETTE.cell)
         return canvas.frame()
 
     def _names(self, canvas: Canvas, view: View) -> None:
@@ -159,24 +143,18 @@ class Panel:
         return spots
 
 
-def chooser_frame(width: int, height: int, title: str, choices: Sequence[tuple[Event, str]]) -> Chooser:
-    """A card with a title and, below it, a button for each choice."""
+def chooser_frame(
+    width: int, height: int, title: str, choices: Sequence[tuple[Event, str]]
+) -> tuple[Frame, list[Spot]]:
+    """A card with a title and, below it, a button for each choice: its picture, and the buttons' places on it."""
     canvas = Canvas(max(width, 40), max(height, 40))
     width, height = canvas.width, canvas.height
     canvas.rectangle(0, 0, width, height, PALETTE.cell, radius=8)
     at = width / 2, height * (0.25 if choices else 0.5)
     canvas.text(*at, title, max(WORDS, 0.09 * height), room=0.9 * width)
-    spots = []
-    if choices:
-        w = (0.92 * width - GAP * (len(choices) - 1)) / len(choices)
-        h = min(0.4 * height, 60)
-        for k, (name, label) in enumerate(choices):
-            spots.append(Spot(name, 0.04 * width + k * (w + GAP), 0.68 * height - h / 2, w, h, label))
+    high = min(0.4 * height, 60)
+    labels = [(event, label, 0) for event, label in choices]
+    spots = beside(labels, 0.04 * width, 0.68 * height - high / 2, 0.92 * width, high, GAP)
     for spot in spots:
-        _button(canvas, spot, PALETTE.faint)
-    return Chooser(canvas.frame(), spots)
-
-
-def _button(canvas: Canvas, spot: Spot, ground: Color) -> None:
-    canvas.rectangle(spot.x, spot.y, spot.w, spot.h, ground, radius=6)
-    canvas.text(spot.x + spot.w / 2, spot.y + spot.h / 2, spot.label, WORDS, room=spot.w - 8)
+        spot.draw(canvas, None, PALETTE.faint)
+    return canvas.frame(), spots

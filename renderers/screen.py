@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from ..errors import UsageError
-from .board import PALETTE, Color, Frame, load_pygame
+from .board import PALETTE, Brush, Color, Frame, load_pygame
 
-__all__ = ["Interactive", "Screen", "Spot", "close_frame", "show_frame"]
+__all__ = ["KEYS", "WORDS", "Interactive", "Screen", "Spot", "beside", "close_frame", "hit", "show_frame"]
+
+WORDS: Final = 15
+"""Height of letters, pixels."""
+
+KEYS: Final = {"n": "new", "space": "pause", "right": "step", "+": "faster", "=": "faster", "-": "slower"}
+"""Keys for the controls that all windows have."""
 
 SMALLEST: Final = (260, 300)
 _INVISIBLE: Final = ("offscreen", "dummy")  # drivers that display nothing
@@ -126,10 +133,27 @@ class Spot(NamedTuple):
         """Whether a point is in the area."""
         return self.x <= x < self.x + self.w and self.y <= y < self.y + self.h
 
-    def ground(self, pointer: tuple[int, int] | None, strong: bool = False) -> Color:
-        """The colour of a button; it lights up under the pointer."""
+    def draw(self, brush: Brush, pointer: tuple[int, int] | None, ground: Color = PALETTE.cell) -> None:
+        """Draw it as a button, which lights up under the pointer."""
         over = pointer is not None and self.holds(*pointer)
-        return PALETTE.faint if over else PALETTE.highlight if strong else PALETTE.cell
+        brush.rectangle(self.x, self.y, self.w, self.h, PALETTE.faint if over else ground, radius=6)
+        brush.text(self.x + self.w / 2, self.y + self.h / 2, self.label, WORDS, room=self.w - 8)
+
+
+def hit(spots: Iterable[Spot], x: float, y: float) -> Spot | None:
+    """The area at a point, or None."""
+    return next((spot for spot in spots if spot.holds(x, y)), None)
+
+
+def beside(
+    buttons: Sequence[tuple[Any, str, int]], x: float, y: float, width: float, height: float, gap: int = 6
+) -> list[Spot]:
+    """Buttons (name, label, value) of equal width side by side, ``width`` pixels together."""
+    wide = (width - gap * (len(buttons) - 1)) / max(1, len(buttons))
+    return [
+        Spot(name, x + k * (wide + gap), y, wide, height, label, value)
+        for k, (name, label, value) in enumerate(buttons)
+    ]
 
 
 class Interactive(ABC):

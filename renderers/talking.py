@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -82,7 +82,7 @@ def draw_said(canvas: Canvas, top: float, said: Sequence[tuple[Player, str]], co
     for speaker, message in reversed(said):
         if len(lines) >= LINES:
             break
-        words = _wrapped(message, lambda part: canvas.text_width(part, LETTERS) <= canvas.width - left - MARGIN)
+        words = canvas.wrapped(message, LETTERS, canvas.width - left - MARGIN)
         disc = None if speaker == NOTE else colors[speaker]
         ink = PALETTE.accent if speaker == NOTE else PALETTE.text
         lines = [(line, disc if k == 0 else None, ink) for k, line in enumerate(words)] + lines
@@ -119,20 +119,3 @@ def start_typing(pygame: Any) -> None:
     """Let the keyboard write texts, and repeat keys that are held down."""
     pygame.key.start_text_input()
     pygame.key.set_repeat(400, 40)
-
-
-def _wrapped(words: str, fits: Callable[[str], bool]) -> list[str]:
-    """The lines of a message; words that are too long for a line are broken."""
-    lines, line = [], ""
-    for word in words.split():
-        longer = f"{line} {word}" if line else word
-        if fits(longer):
-            line = longer
-            continue
-        lines += [line] if line else []
-        while len(word) > 1 and not fits(word):
-            part = next((k for k in range(len(word) - 1, 1, -1) if fits(word[:k])), 1)
-            lines.append(word[:part])
-            word = word[part:]
-        line = word
-    return [*lines, line]

@@ -22,26 +22,16 @@ import numpy as np
 from ..aliases import Action
 from ..envs.core import Game
 from ..errors import UsageError
-from .board import PALETTE, Color, Frame
-from .panel import MOST, Chooser, Event, Panel, View, chooser_frame
+from .board import PALETTE, Brush, Color, Frame
+from .panel import MOST, Event, Panel, View, chooser_frame
 from .picking import Box, Picker, nearest
-from .screen import Interactive
+from .screen import KEYS as SHARED
+from .screen import Interactive, Spot, hit
 from .talking import Entry, start_typing
 
 __all__ = ["KEYS", "View", "Window"]
 
-KEYS: Final = {
-    "u": "undo",
-    "backspace": "undo",
-    "n": "new",
-    "f": "flip",
-    "space": "pause",
-    "right": "step",
-    "left": "undo",
-    "+": "faster",
-    "=": "faster",
-    "-": "slower",
-}
+KEYS: Final = SHARED | {"u": "undo", "backspace": "undo", "left": "undo", "f": "flip"}
 """Keys for controls; a key works while its button is shown."""
 
 MANY: Final = 48
@@ -144,8 +134,7 @@ class Window(Interactive):
         screen.surface.fill(PALETTE.background)
         x, y, w, h = self.board
         if view.cover:
-            cover = chooser_frame(w, h, view.cover, [])
-            screen.surface.blit(screen.as_surface(cover.frame), (x, y))
+            screen.surface.blit(screen.as_surface(chooser_frame(w, h, view.cover, [])[0]), (x, y))
         else:
             screen.surface.blit(screen.as_surface(self._picture(w)), (x, y))
             self._mark_all()
@@ -153,12 +142,9 @@ class Window(Interactive):
         panel = self.panel.draw(width, view, self._buttons(), self._in_panel(self._hover))
         screen.surface.blit(screen.as_surface(panel), (0, height - self._panel_height()))
         if self.choices:
-            chooser = self._chooser()
-            veil = self.pygame.Surface((w, h), self.pygame.SRCALPHA)
-            veil.fill((*PALETTE.background, 170))
-            screen.surface.blit(veil, (x, y))
-            ch, cw = chooser.frame.shape[:2]
-            screen.surface.blit(screen.as_surface(chooser.frame), (x + (w - cw) // 2, y + (h - ch) // 2))
+            frame, _, corner = self._chooser()
+            Brush(screen.surface).veil(x, y, w, h, 170)
+            screen.surface.blit(screen.as_surface(frame), corner)
         screen.flip()
         self._stale = False
 
@@ -232,15 +218,14 @@ class Window(Interactive):
     def _press(self, x: int, y: int) -> list[Event]:
         bx, by, bw, bh = self.board
         if self.choices:
-            chooser = self._chooser()
-            ch, cw = chooser.frame.shape[:2]
-            button = chooser.at(x - bx - (bw - cw) // 2, y - by - (bh - ch) // 2)
+            _, spots, (left, top) = self._chooser()
             self._cancel()
-            return [button] if button is not None else []
+            button = hit(spots, x - left, y - top)
+            return [button.name] if button else []
         below = self._in_panel((x, y))
         if below is not None and below[1] >= 0:
-            button = self.panel.at(self.screen.size[0], self.view, self._buttons(), *below)
-            return [button] if button is not None else []
+            button = hit(self.panel.spots(self.screen.size[0], self.view, self._buttons()), *below)
+            return [button.name] if button else []
         if self.view.cover:
             return ["uncover"] if bx <= x < bx + bw and by <= y < by + bh else []
         self._pressed = nearest(self.boxes(), x, y)
@@ -264,11 +249,12 @@ class Window(Interactive):
             return []
         return list(decided)
 
-    def _chooser(self) -> Chooser:
-        _, _, w, h = self.board
-        return chooser_frame(
-            round(0.8 * w), round(0.5 * h), "Which?", [(action, self.view.labels[action]) for action in self.choices]
-        )
+    def _chooser(self) -> tuple[Frame, list[Spot], tuple[int, int]]:
+        """The chooser's picture and buttons, and its corner in the window."""
+        x, y, w, h = self.board
+        choices = [(action, self.view.labels[action]) for action in self.choices]
+        frame, spots = chooser_frame(round(0.8 * w), round(0.5 * h), "Which?", choices)
+        return frame, spots, (x + (w - frame.shape[1]) // 2, y + (h - frame.shape[0]) // 2)
 
     def _in_panel(self, point: tuple[int, int] | None) -> tuple[int, int] | None:
         """Convert a point of the window to the panel's coordinates."""

@@ -13,8 +13,8 @@ def written(words: str, line: int = 0) -> bytes:
     """The pixels of a column 200 wide: a line, the same words in bold, and as a paragraph."""
     surface = pygame.Surface((200, 120), 0, 32)
     sheet = Sheet(surface, 0, line, 200, 120)
-    sheet.text(words)
-    sheet.text(words, bold=True)
+    sheet.line(words)
+    sheet.line(words, bold=True)
     sheet.paragraph(words)
     assert sheet.y > line + 3 * 15, "three lines at least"
     return pygame.image.tobytes(surface, "RGB")

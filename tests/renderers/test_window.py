@@ -191,16 +191,13 @@ def test_promotions_are_chosen(window: Window) -> None:
     assert click(window, "a7", "a8") == []
     assert len(window.choices) == 4
     assert not np.array_equal(plain, window.screen.picture())
-    chooser = window._chooser()
-    assert [spot.label for spot in chooser.spots] == ["a8=Q", "a8=N", "a8=B", "a8=R"]
-    x, y, w, h = window.board
-    ch, cw = chooser.frame.shape[:2]
-    spot = chooser.spots[1]
-    at = (int(x + (w - cw) / 2 + spot.x + spot.w / 2), int(y + (h - ch) / 2 + spot.y + spot.h / 2))
+    _, spots, (left, top) = window._chooser()
+    assert [spot.label for spot in spots] == ["a8=Q", "a8=N", "a8=B", "a8=R"]
+    at = (int(left + spots[1].x + spots[1].w / 2), int(top + spots[1].y + spots[1].h / 2))
     assert press(window, at) == [CHESS.parse_action(state, 0, "a8=N")]
     assert window.choices == []
     click(window, "a7", "a8")
-    assert press(window, (x + 3, y + 3)) == [], "beside the chooser: nothing is chosen"
+    assert press(window, (window.board[0] + 3, window.board[1] + 3)) == [], "beside the chooser: nothing is chosen"
     assert window.choices == []
 
 

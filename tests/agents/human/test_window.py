@@ -208,11 +208,9 @@ def test_promotions(table) -> None:
     game = table(CHESS, None, None, record=record)
     game.cell(48, 56)
     assert game.played() == []
-    chooser = game.window._chooser()
-    x, y, w, h = game.window.board
-    ch, cw = chooser.frame.shape[:2]
-    spot = next(spot for spot in chooser.spots if spot.label.startswith("a8=R"))
-    game.at(x + (w - cw) / 2 + spot.x + 5, y + (h - ch) / 2 + spot.y + 5)
+    _, spots, (left, top) = game.window._chooser()
+    spot = next(spot for spot in spots if spot.label.startswith("a8=R"))
+    game.at(left + spot.x + 5, top + spot.y + 5)
     assert game.played() == [CHESS.parse_action(state, 0, "a8=R")]
     assert "R" in CHESS.describe(game.match.state, 0, 0).split("\n")[0].split()[1].split("/")[0]
 
