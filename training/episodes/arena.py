@@ -142,11 +142,18 @@ class Arena:
         """Add a role; a trainable one gets an adapter if the engine has none of that name.
 
         Raises:
-            UsageError: the id is taken, or the role is trainable and its model can't learn.
+            UsageError: the id is taken; the role is trainable and its model can't learn; or its player has the name of
+                one that learns with another model.
             UnknownName: no such model; or a frozen role names a player that there isn't.
         """
         _new("role", role.id, self.roles)
         engine = _known("model", role.model, self.models).engine
+        for other in self.roles.values():
+            if role.trainable and other.trainable and role.adapter == other.adapter and role.model != other.model:
+                raise UsageError(
+                    f"Roles {other.id!r} and {role.id!r} both learn as {role.adapter!r}, with different models. An "
+                    "adapter belongs to one model: give one of them another player."
+                )
         players = dict(engine.describe().players)
         if role.adapter is not None and role.adapter not in players:
             if not role.trainable:
@@ -407,10 +414,12 @@ class Arena:
 
         if self._learning is None:
             self._learning = {}
+            players = {(role.model, role.adapter) for role in self.roles.values() if role.trainable}
             for name, model in self.models.items():
                 roles = [role for role in self.roles.values() if role.model == name]
                 if any(role.trainable for role in roles):
-                    self._learning[name] = Learning(model.engine, roles, *self._how, self.seed)
+                    others = sum(other != name for other, _ in players)
+                    self._learning[name] = Learning(model.engine, roles, *self._how, self.seed, others)
         return self._learning
 
     def step(self, requests: Sequence[EpisodeRequest] | None = None) -> dict[str, Any]:

@@ -36,6 +36,7 @@ class Learning:
         engine: its engine. roles: those that it answers.
         loss, optimizer: how players learn. limits: when one is broken.
         seed: of the mini-batches.
+        others: players that learn with other models.
 
     Attributes:
         live: names of the players that learn.
@@ -49,13 +50,14 @@ class Learning:
         optimizer: OptimizerConfig,
         limits: LimitsConfig,
         seed: int,
+        others: int = 0,
     ) -> None:
         self.engine = engine
         trained = [role for role in roles if role.trainable]
         self.live = list(dict.fromkeys(role.adapter or "" for role in trained))
         self.longest = max((role.max_tokens for role in trained), default=1)
         self.learner = Learner(engine, loss, optimizer, schedules=optimizer.own, seed=seed)
-        self.health = Health(limits, _Live(engine, self.live), limits.sound_every)
+        self.health = Health(limits, _Live(engine, self.live), limits.sound_every, others)
 
     def step(self, records: Sequence[TrainingRecord], update: int) -> dict[str, dict[str, float]]:
         """One update of all players that have records; returns ``Learner.step``'s figures by player."""

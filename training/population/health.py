@@ -134,17 +134,17 @@ class Sound:
 class Health:
     """Watches all learners: if a sole learner breaks, the run ends; one of several is set back.
 
-    Every ``every`` updates it keeps the learners that are well.
+    Every ``every`` updates it keeps the learners that are well. ``others`` learn beside the pool, with another model.
     """
 
-    def __init__(self, limits: Limits, pool: Population, every: int) -> None:
+    def __init__(self, limits: Limits, pool: Population, every: int, others: int = 0) -> None:
         self.guards, self.pool, self.every = Guards(limits), pool, every
-        self.sound = Sound(pool.players)
+        self.sound, self.others = Sound(pool.players), others
         self.welcome(0)
 
     def welcome(self, done: int) -> None:
         """If several learn, keep those that joined after ``done`` updates, as they may break in their first update."""
-        if len(self.pool.live) > 1:
+        if len(self.pool.live) + self.others > 1:
             self.sound.keep([name for name in self.pool.live if name not in self.sound.updates], done)
 
     def look_after(
