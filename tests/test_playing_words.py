@@ -116,4 +116,29 @@ def test_a_person_plays_against_a_random_player(game: str, arguments: dict[str, 
     assert "Type" in shown[0]
 
 
+def test_private_messages_are_not_shown_to_others(capsys: pytest.CaptureFixture[str]) -> None:
+    from coterie.agents.core import Decision
+    from coterie.agents.human.terminal import play_games
+
+    game = make_game("negotiation", preset="issues", talk=40, turns=3)
+
+    class Whispers:
+        name = "whispers"
+
+        def act(self, turns: Any) -> list[Decision]:
+            return [
+                Decision(0, f"@{to} for {to} alone {game.actions_in(turn.state[0], turn.player)[0]}")
+                for turn in turns
+                for to in [0 if turn.player == 1 else 1]
+            ]
+
+    one = person("@1 between us [Offer: price 0, date 0, place 0]")
+    play_games(lambda number: Match(game, ["human", "b", "c"], 3), [one, Whispers(), Whispers()])
+    shown = capsys.readouterr().out
+    assert "player_0 (human): @1 between us [Offer" in shown
+    assert "player_1 (whispers): @0 for 0 alone [" in shown
+    assert "player_2 (whispers): [" in shown
+    assert "for 1 alone" not in shown
+
+
 ANIMALS = sorted(LISTS["animals"], reverse=True)

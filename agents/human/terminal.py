@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING
+from ...envs.core import Game
 from ...envs.words import TextGame
+from ...envs.words.talk import TalkGame
 from ...errors import ActionError, PlayerLeft
 from ..core import Agent, Decision, Turn
-from .table import Match, TakeBack, can_undo, follow, tell, winner
+from .table import Match, Moment, TakeBack, can_undo, follow, tell, winner
 
 __all__ = ["HumanAgent", "play_games", "result"]
 
@@ -116,7 +119,7 @@ def play_games(
         try:
             for moment in itertools.islice(follow(match, agents), ticks + 1 if ticks else None):
                 if shown and not match.world:
-                    tell(moment, agents)
+                    tell(_audible(moment, match.game, people), agents)
         finally:
             left(match)
         if people or (shown and not match.world):
@@ -128,6 +131,17 @@ def play_games(
         returns.append(match.returns)
     if games > 1:
         print("\n".join(_totals(match, returns)))
+
+
+def _audible(moment: Moment, game: Game, people: Sequence[int]) -> Moment:
+    """The moment without messages that none of the people heard."""
+    if not people or not isinstance(game, TalkGame):
+        return moment
+    actions = {
+        seat: text if not text or any(game.hears(p, text, seat) for p in people) else text[text.index("[") :]
+        for seat, text in moment.actions.items()
+    }
+    return replace(moment, actions=actions)
 
 
 def result(match: Match) -> str:

@@ -100,6 +100,10 @@ class TalkGame(TextGame):
         """A turn as text; ``split`` reads it if the message may be said."""
         return _joined(message, self.inner.action_to_text(self.rows(state[i]), 0, action))
 
+    def hears(self, player: Player, text: str, speaker: Player) -> bool:
+        """Whether a player hears the message of a legal turn ``message [action]``; speakers hear themselves."""
+        return player in {speaker, *_address(text.partition("[")[0].strip(), self.info.players, speaker)}
+
     def sayable(self, message: str, player: Player) -> str:
         """What of a text the channel carries: without brackets and control characters, cut to ``length``.
 
