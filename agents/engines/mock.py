@@ -20,7 +20,8 @@ __all__ = ["MockEngine"]
 class MockEngine:
     """Answers at random by the ask's seed, or by a given function, and logs the calls that would make it learn.
 
-    At random, every candidate is equally likely; in free form, every token below ``vocabulary``.
+    At random, every candidate is equally likely; in free form, every token below ``vocabulary``. What a function
+    answers has the probability 1.
 
     Args:
         answer: maps an ask to an index among its candidates (choice and trie) or to token ids (free form). Its
@@ -66,7 +67,9 @@ class MockEngine:
         chosen = int(ask.seed.uniform() * len(candidates)) if self._answer is None else self._answer(ask)
         if not isinstance(chosen, int) or not 0 <= chosen < len(candidates):
             raise UsageError(f"The mock answered {chosen!r}, which is no index of {len(candidates)} candidates.")
-        shares = np.full(len(candidates), -math.log(len(candidates)))
+        shares = np.full(len(candidates), -math.log(len(candidates)) if self._answer is None else -math.inf)
+        if self._answer is not None:
+            shares[chosen] = 0.0
         logprobs, version = (float(shares[chosen]),), self._version(ask)
         return Answer(candidates[chosen], logprobs, chosen, version=version, model="mock", distribution=shares)
 
@@ -82,7 +85,7 @@ class MockEngine:
         end = next((t + 1 for t, token in enumerate(said[: form.max_tokens]) if token in form.stop), form.max_tokens)
         ids = said[:end]
         stop = "stop" if ids and ids[-1] in form.stop else "length"
-        logprobs = (-math.log(self._vocabulary),) * len(ids)
+        logprobs = (-math.log(self._vocabulary) if self._answer is None else 0.0,) * len(ids)
         return Answer(ids, logprobs, stop=stop, version=self._version(ask), model="mock")
 
     def score(self, data: Sequence[Datum]) -> list[Scored]:

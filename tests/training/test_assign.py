@@ -79,6 +79,16 @@ def test_rewards_on_the_way_are_discounted_one_by_one():
     assert advantages(played, credit="constant", gamma=0.5) == [2.0, 0.0, 2.0]
 
 
+def test_a_message_and_its_action_are_one_turn():
+    # Seat 0 says something and acts, seat 1 does, seat 0 does; it earns 1 with its first action and 2 with its second.
+    turns = [(0, 0, 0.0), (0, 0, 0.0), (1, 1, 0.0), (1, 1, 0.0), (0, 2, 1.0), (0, 2, 1.0)]
+    visits = [Visit(0, seat, ply, 7 + ply, 0, before, RECORD) for seat, ply, before in turns]
+    played = Rollout([Episode(0, ("main", "main"), (True, True), returns=[3.0, 0.0])], visits, 3)
+    assert played.decisions_left().tolist() == [1, 1, 0, 0, 0, 0]
+    assert played.rewards().tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 2.0]
+    assert advantages(played, credit="constant", gamma=0.5) == [2.0, 2.0, 0.0, 0.0, 2.0, 2.0]
+
+
 def test_positions_are_compared_within_a_seat():
     games = [(g, (float(g), 0.0), [(0, 0.0)]) for g in range(3)]
     assert advantages(batch(*games), credit="state") == [-1.0, 0.0, 1.0]

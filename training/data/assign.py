@@ -54,7 +54,7 @@ def _of_one(
     who = batch.trajectories()
     returns = batch.returns()
     if config.gamma != 1.0:
-        returns = credits.discounted(batch.rewards(), who, gamma=config.gamma)
+        returns = credits.discounted(batch.rewards(), who, gamma=config.gamma, left=batch.decisions_left())
     if config.credit == "state":
         return _by_state(batch, config, returns, seats, role, memory)
     # Only decisions with the same opening, seat and opponents are compared.

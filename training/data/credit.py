@@ -301,13 +301,22 @@ class RoleBaseline:
         self.means = {str(role): float(mean) for role, mean in state["means"].items()}
 
 
-def discounted(rewards: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.0) -> NDArray[np.float64]:
-    """[D] discounted returns G_k = r_k + gamma G_{k+1} within each trajectory, whose decisions are in order of time."""
+def discounted(
+    rewards: ArrayLike, trajectories: ArrayLike, *, gamma: float = 1.0, left: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """[D] discounted returns G_k = r_k + gamma G_{k+1} within each trajectory, whose decisions are in order of time.
+
+    ``left`` [D] is the number of later turns of the trajectory: within a turn nothing is discounted. None: every
+    decision is a turn.
+    """
     value, ids = _columns(rewards=rewards, trajectories=trajectories)
     ids = _dense(ids)
     out, later = np.empty(value.size), np.zeros(_count(ids))
+    turns, before = None if left is None else np.asarray(left), np.zeros(_count(ids))
     for d in range(value.size - 1, -1, -1):
-        later[ids[d]] = out[d] = value[d] + gamma * later[ids[d]]
+        steps = 1.0 if turns is None else turns[d] - before[ids[d]]
+        later[ids[d]] = out[d] = value[d] + gamma**steps * later[ids[d]]
+        before[ids[d]] += steps
     return out
 
 

@@ -104,10 +104,12 @@ class Rollout:
         return paid
 
     def decisions_left(self) -> NDArray[np.int64]:
-        """[D] number of later decisions of the same seat in the same episode."""
-        left, seen = np.zeros(len(self.visits), np.int64), dict[int, int]()
+        """[D] number of later turns of the same seat in the same episode; a message and its action are one turn."""
+        left, seen = np.zeros(len(self.visits), np.int64), dict[int, tuple[int, int]]()
         for d, who in reversed(list(enumerate(self.trajectories().tolist()))):
-            left[d] = seen[who] = seen.get(who, -1) + 1
+            ply, turns = seen.get(who, (-1, -1))
+            seen[who] = self.visits[d].ply, turns + (self.visits[d].ply != ply)
+            left[d] = seen[who][1]
         return left
 
     def whose(self) -> list[str]:

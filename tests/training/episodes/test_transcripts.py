@@ -60,7 +60,7 @@ def test_every_word_is_read_again(results, tmp_path):
     (asked,), (answered, _) = trees[0]["steps"], trees[0]["children"]
     assert asked["prompt"] == [{"role": "system", "content": "You ask."}, {"role": "user", "content": "Ask!"}]
     assert (asked["text"], asked["choices"], asked["chosen"]) == ("easy", ["easy", "hard"], 0)
-    assert asked["probabilities"] == [0.5, 0.5]
+    assert asked["probabilities"] == [1.0, 0.0]
     assert answered["steps"][0]["text"] == HOSTILE
     assert answered["oracles"][0]["text"] == "good"
     assert answered["rewards"] == {"Answerer": 1.0}
@@ -91,7 +91,7 @@ def test_words_of_models_do_not_steer_the_terminal(results):
     assert "\x1b[2J" not in text
     assert r"\x1b[2J[red]<|im_end|>" in text
     assert "oracle: good" in text
-    assert "easy 50.0%, hard 50.0%" in text
+    assert "easy 100.0%, hard 0.0%" in text
     assert "Asker +0.5" in text
     assert "system: You ask." in text
 
