@@ -38,14 +38,16 @@ _MIXED = TrainConfig(
 )
 
 # The answer is the action: one token per character and one to end it. A larger entropy bonus leads to illegal messages.
+# Digits are what the built-in model says; of all printable characters it would never try the highest.
 _WORDS = TrainConfig(
+    set=("alphabet='0123456789'", "length=3"),
     policy=PolicyConfig(decode="free", max_completion_length=9),
     rollout=RolloutConfig(games=128, num_generations=1, opening_plies=0),
     credit=CreditConfig(credit="rae"),
-    loss=LossConfig(num_iterations=1, entropy_coef=0.1, entropy_final=0.1),
-    optimizer=OptimizerConfig(learning_rate=3e-3),
+    loss=LossConfig(num_iterations=1, target_kl=0.3, entropy_coef=0.1, entropy_final=0.1),
+    optimizer=OptimizerConfig(learning_rate=1e-3),
     scheme=SchemeConfig(opponents="random=1,self=1"),
-    budget=BudgetConfig(updates=300, eval_every=20, eval_games=100),
+    budget=BudgetConfig(updates=60, eval_every=20, eval_games=100),
 )
 
 # Words are listed, and chosen among. The built-in model has not met these texts and is too sure of its first choices: a
@@ -58,6 +60,18 @@ _LISTED = TrainConfig(
     optimizer=OptimizerConfig(learning_rate=2e-3),
     scheme=SchemeConfig(scheme="fixed", opponents="random=1"),
     budget=BudgetConfig(updates=70, eval_every=10, eval_games=400),
+)
+
+# As above; few questions pay before the model names things that fit the answers, so it explores, and each position
+# remembers what it led to.
+_ASKING = dataclasses.replace(
+    _LISTED,
+    set=("things=8",),
+    policy=PolicyConfig(temperature=4.0),
+    rollout=RolloutConfig(games=128, num_generations=1, opening_plies=0, explore=0.4),
+    credit=CreditConfig(credit="state", lam=0.2, memory=0.9),
+    loss=LossConfig(num_iterations=1, num_mini_batches=2, target_kl=0.3, entropy_coef=0.02),
+    budget=BudgetConfig(updates=20, eval_every=10, eval_games=200, max_kl=10.0),
 )
 
 # One answer per game, right or wrong: many answers to each of many positions, which cost no more than one. Half are
@@ -150,12 +164,13 @@ PRESETS: dict[str, TrainConfig] = {
     "go": _LONG,
     "gridworld": _WORLDS,
     "hex": _LONG,
-    "highest_number": _MIXED,
+    "highest_number": dataclasses.replace(_MIXED, budget=BudgetConfig(updates=40, eval_every=20)),
     "highest_string": _WORDS,
     "kuhn_poker": _CARDS,
     "leduc_poker": _CARDS,
     "matrix": _MIXED,
     "negotiation": _DEALS,
+    "twenty_questions": _ASKING,
     "word_chain": dataclasses.replace(_LISTED, set=("words=tiny",)),
 }
 """Presets; a game without one learns against random players and itself. docs/training.md lists the measured ones."""
