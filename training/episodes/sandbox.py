@@ -9,7 +9,8 @@ What is promised, on Linux where users may create namespaces (``isolation()`` tr
 - **Processes.** At most ``Limits.processes``, threads included. It sees no others, can't signal or trace them, and when
   it ends, whatever it started ends too.
 - **Rights.** None that an ordinary process lacks, and no way to new ones: no capabilities, no setuid programs, no
-  namespaces of its own. A caller who is root runs it as nobody. Environment variables are not passed on.
+  namespaces of its own. A caller who is root runs it as nobody. Environment variables are not passed on, nor (on
+  x86-64, ARM and RISC-V of 64 bits) the kernel's session keyring.
 - **Limits.** Wall clock and processor time, memory (address space of a process), output, size of files.
 
 Not promised: protection from faults of the kernel, from side channels (load, timing), and from a machine that is slow
@@ -29,6 +30,7 @@ import functools
 import json
 import math
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -78,12 +80,19 @@ cd /
 umount -l /old /proc
 mount -o remount,ro,nosuid,nodev /
 cd /work
-exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all --securebits=+noroot,+noroot_locked "$@"
+exec "$@"
 """
-"""In namespaces of its own: builds the root that the code sees, hides the rest, gives up all rights."""
+"""In namespaces of its own: builds the root that the code sees and hides the rest."""
+
+BARE = ("setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--securebits=+noroot,+noroot_locked")
+"""Gives up all rights, and runs a command."""
 
 BOOT = """
 import resource, sys
+if number := int(sys.argv.pop(1)):
+    import ctypes
+    ctypes.CDLL(None).syscall(number, 1, None)
+    del ctypes
 for name, soft, hard in zip(*[iter(sys.argv[1:])] * 3):
     try:
         resource.setrlimit(getattr(resource, "RLIMIT_" + name), (int(soft), int(hard)))
@@ -91,10 +100,13 @@ for name, soft, hard in zip(*[iter(sys.argv[1:])] * 3):
         if sys.platform == "linux":
             raise
 sys.argv = ["program.py"]
-del resource, name, soft, hard
+del resource, name, soft, hard, number
 exec(compile(sys.stdin.buffer.read(), "program.py", "exec"), {"__name__": "__main__"})
 """
-"""Sets limits on itself, which can't be lifted, then runs the program that stdin holds."""
+"""Takes an empty keyring of its own, sets limits on itself, which can't be lifted, then runs the program in stdin."""
+
+KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219}
+"""The number of the system call that reaches the kernel's keyrings, by processor: no namespace hides the caller's."""
 
 PROBE = """
 import os, socket
@@ -253,7 +265,9 @@ def _python(limits: Limits, *, own: int = 0) -> list[str]:
         **({"NPROC": limits.processes + own} if own else {}),
     }
     bounds = [str(x) for kind, value in values.items() for x in (kind, value, value)]
-    return [os.path.realpath(sys.executable), "-I", "-S", "-c", BOOT, *bounds, "CPU", str(seconds), str(seconds + 1)]
+    keys = str(KEYCTL.get(platform.machine(), 0) if sys.platform == "linux" else 0)
+    python = [os.path.realpath(sys.executable), "-I", "-S", "-c", BOOT]
+    return [*python, keys, *bounds, "CPU", str(seconds), str(seconds + 1)]
 
 
 def _command(folder: Path, limits: Limits) -> list[str]:
@@ -267,8 +281,9 @@ def _command(folder: Path, limits: Limits) -> list[str]:
         folder.chmod(0o755)
         outer = ["unshare", "--mount", "sh", "-ec", OUTER, "sh", prefix, source]
     spaces = ["--user", "--map-root-user", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child"]
-    # timeout is process 1 of the namespace: no signal from within reaches it, and all others die with it.
-    clock = ["timeout", "--signal=KILL", str(limits.seconds)]
+    # timeout is process 1 of the namespace: no signal from within stops it, and all others die with it. It keeps the
+    # rights that the code gives up, so the code can't trace it and hold it.
+    clock = ["timeout", "--signal=KILL", str(limits.seconds), *BARE]
     inner = ["sh", "-ec", INNER, "sh", str(folder / "root"), prefix, source, f"{limits.files}m"]
     # counted by the kernel beside the code: unshare and timeout
     return [*outer, "unshare", *spaces, "--mount-proc", *inner, *clock, *_python(limits, own=2)]
@@ -314,7 +329,7 @@ def passed(
         try:
             k, text = json.loads(line)
             found.setdefault(int(k), str(text)[: SHOWN + 1])
-        except (ValueError, TypeError, RecursionError):  # not the harness's
+        except (ValueError, TypeError, RecursionError, OverflowError):  # not the harness's
             continue
     return [_same(found.get(k, ""), expected) for k, (_, expected) in enumerate(cases)]
 

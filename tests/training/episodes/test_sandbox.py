@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import platform
 import socket
 import subprocess
 import time
@@ -148,6 +150,16 @@ def test_it_reads_nothing_of_its_caller(tmp_path: Path, monkeypatch: pytest.Monk
     assert said("import os; print(os.listdir('/old'), os.listdir('/proc'), os.listdir('/dev'))") == "[] [] ['null']"
 
 
+def test_it_has_a_keyring_of_its_own() -> None:
+    number, libc = sandbox.KEYCTL.get(platform.machine(), 0), ctypes.CDLL(None)
+    if not number or libc.syscall(number, 1, None) < 0:  # KEYCTL_JOIN_SESSION_KEYRING
+        pytest.skip("no keyrings here")
+    assert libc.syscall(number - 2, b"user", b"coterie-test", b"secret", 6, -3) > 0  # add_key, to the session's
+    find = f"libc.syscall({number}, 10, -3, b'user', b'coterie-test', 0)"  # KEYCTL_SEARCH
+    assert eval(find) > 0
+    assert said(f"import ctypes\nlibc = ctypes.CDLL(None)\nprint({find})") == "-1"
+
+
 def test_it_has_no_network() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
         local.bind("\0coterie-test-sandbox")
@@ -168,6 +180,7 @@ ESCAPES = {
     "another user": "libc.setuid(65534)",
     "a device": "libc.mknod(b'/work/disk', 0o60666, 0x800)",
     "the clock": "libc.settimeofday(ctypes.create_string_buffer(16), None)",
+    "the process of its clock": "libc.ptrace(16, 1, 0, 0)",  # PTRACE_ATTACH
     "the host's name": "libc.sethostname(b'x', 1)",
     "new rights": "-1 if libc.prctl(39, 0, 0, 0, 0) == 1 else 0",  # PR_GET_NO_NEW_PRIVS
 }
@@ -212,7 +225,7 @@ def test_cases() -> None:
         "class E:\n    __eq__ = lambda s, o: True\n    __repr__ = lambda s: '5 == 5'\nf = lambda x: E()",
         "import builtins; builtins.repr = lambda x: '[' * 5000\nf = lambda x: x",
         "import builtins\nbuiltins.repr = lambda x: 'x' * 10**6\nf = lambda x: x",
-        "import os\nforged = b'[0, null]\\n[0]\\n{}\\n' + b'[' * 9999 + b'\\n[0, \"5.0\"]\\n'\n"
+        "import os\nforged = b'[0, null]\\n[0]\\n{}\\n[1e999, 0]\\n' + b'[' * 9999 + b'\\n[0, \"5.0\"]\\n'\n"
         "for n in range(9):\n    try: os.write(n, forged)\n"
         "    except OSError: pass\nf = lambda x: 0",
         "def f(x):\n    while True: pass",
