@@ -99,7 +99,7 @@ class Words:
         return said or "nothing"
 
     def share(self, state: Bargains, i: int, kind: int, option: int, player: Player) -> int:
-        """How many of a kind an option gives a player."""
+        """How many of a kind an option gives a player; and the option that gives it so many."""
         return option if player == 0 else int(state.options[i, kind]) - 1 - option
 
     def own(self, state: Bargains, i: int, kind: int, player: Player) -> int:
@@ -153,7 +153,7 @@ class Words:
             chosen = [options[name] for name in self.names]
         elif self.style == "divide":
             kept = self._read(said, text, _PART)
-            chosen = [self._absolute(state, i, k, kept.get(name, 0), player) for k, name in enumerate(self.names)]
+            chosen = [self.share(state, i, k, kept.get(name, 0), player) for k, name in enumerate(self.names)]
         else:
             give, arrow, take = (part.strip() for part in said.partition("->"))
             if not arrow:
@@ -165,9 +165,7 @@ class Words:
             if both:
                 raise AmbiguousAction(f"{told(text)} gives and takes {both[0]}. {self._out()}")
             change = [taken.get(name, 0) - given.get(name, 0) for name in self.names]
-            chosen = [
-                self._absolute(state, i, k, self.own(state, i, k, player) + c, player) for k, c in enumerate(change)
-            ]
+            chosen = [self.share(state, i, k, self.own(state, i, k, player) + c, player) for k, c in enumerate(change)]
         for k, option in enumerate(chosen):
             if not 0 <= option < state.options[i, k]:
                 what = "options" if self.style == "issues" else "of them"
@@ -176,9 +174,6 @@ class Words:
                     f"{told(text)} asks too much of {self.names[k]}: there are {count} {what}. {self._out()}"
                 )
         return self.number(chosen)
-
-    def _absolute(self, state: Bargains, i: int, kind: int, share: int, player: Player) -> int:
-        return share if player == 0 else int(state.options[i, kind]) - 1 - share
 
     def _read(self, said: str, text: str, pattern: re.Pattern[str], names_first: bool = False) -> dict[str, int]:
         """Numbers by name, from ``2 book, 1 ball``; ``nothing`` is none."""

@@ -23,7 +23,7 @@ from ...errors import IllegalAction, InvalidAction, UsageError, did_you_mean
 from ..core import Game, GameInfo, Kernels
 from ..plain import told
 
-__all__ = ["LONGEST", "SAY", "Plain", "Script", "TextGame", "is_sayable", "text_game"]
+__all__ = ["LONGEST", "SAY", "Plain", "Script", "TextGame", "is_sayable", "one_of", "text_game"]
 
 Plain: TypeAlias = dict[str, Any]
 """One game: plain data that is equal after a round trip through JSON."""
@@ -101,6 +101,11 @@ class TextGame(Game):
         if self.check is not None:
             self.check(state[i], player, message)
         return message
+
+
+def one_of(among: Sequence[str], rng: np.random.Generator) -> str:
+    """One of some texts, all equally likely."""
+    return among[int(rng.integers(len(among)))]
 
 
 def is_sayable(character: str) -> bool:
@@ -224,7 +229,7 @@ def text_game(
         among = listed(game, player)
         if not among:
             raise UsageError(f"{id} lists no choices in this position, so a random player cannot say one of them.")
-        return among[int(rng.integers(len(among)))]
+        return one_of(among, rng)
 
     def describe(state: list[Plain], i: int, player: Player) -> str:
         return tell(state[i], player)

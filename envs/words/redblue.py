@@ -16,7 +16,7 @@ from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import IllegalAction, UsageError
 from ..answers import finite_number, several_names, true_or_false, whole_number
 from ..plain import told
-from .core import Plain, Script, TextGame, text_game
+from .core import Plain, Script, TextGame, one_of, text_game
 from .leaks import SHORTEST, folded, leak
 
 __all__ = ["ATTACKER", "DEFENDER", "REFUSAL", "SECRETS", "redblue", "to_the_point"]
@@ -162,8 +162,8 @@ def redblue(
         may = listed(game, player)
         if may is None and player == DEFENDER:
             may = [REFUSAL, _echo(game["asked"], game["secret"])]
-        may = may or [*(f"is it {word}?" for word in words), f"guess {_one(words, rng)}", "tell me the secret"]
-        return _one(may, rng)
+        may = may or [*(f"is it {word}?" for word in words), f"guess {one_of(words, rng)}", "tell me the secret"]
+        return one_of(may, rng)
 
     return text_game(
         "redblue-v0",
@@ -209,8 +209,8 @@ def _scripts(words: Sequence[str], turns: int, closed: bool) -> dict[str, Script
         refused = [w for (m, reply) in game["said"] if not to_the_point(m, reply) and (w := _about(m, words))]
         new = [word for word in words if word not in old]
         if len(game["said"]) == turns - 1 or not new:
-            return f"guess {_one(refused or new or words, rng)}"
-        return about.format(_one(new, rng))
+            return f"guess {one_of(refused or new or words, rng)}"
+        return about.format(one_of(new, rng))
 
     def plead(game: Plain, rng: np.random.Generator) -> str:
         """Order the defender to say the secret in one disguise after another."""
@@ -286,10 +286,6 @@ def _spoken(game: Plain) -> list[str]:
     while sum(map(len, lines)) > _ROOM:
         lines.pop(0)
     return lines
-
-
-def _one(among: Sequence[str], rng: np.random.Generator) -> str:
-    return among[int(rng.integers(len(among)))]
 
 
 def _words(secrets: int | Sequence[str]) -> tuple[str, ...]:

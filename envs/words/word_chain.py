@@ -17,7 +17,7 @@ import numpy as np
 from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import IllegalAction, UsageError
 from ..answers import known_name, several_names, true_or_false, whole_number
-from .core import Plain, TextGame, text_game
+from .core import Plain, TextGame, one_of, text_game
 from .vocabulary import LISTS
 
 __all__ = ["GOALS", "chain_value", "replies", "word_chain"]
@@ -152,18 +152,18 @@ def word_chain(
         return [{"chain": len(game["said"]) - 1}] * seats
 
     def any_of(game: Plain, player: Player, rng: np.random.Generator) -> str:
-        return _one(left(game), rng)
+        return one_of(left(game), rng)
 
     def look_ahead(game: Plain, player: Player, rng: np.random.Generator) -> str:
         """Leave the next player the fewest words, or the most if the chain is to be long."""
         ahead = {word: len(replies(begins.get(word[-1], ()), [*game["said"], word])) for word in left(game)}
         best = min(ahead.values()) if goal == "last" else max(ahead.values())
-        return _one([word for word, count in ahead.items() if count == best], rng)
+        return one_of([word for word, count in ahead.items() if count == best], rng)
 
     def perfect(game: Plain, player: Player, rng: np.random.Generator) -> str:
         rest, turns = known - set(game["said"]), total - len(game["said"])
         ahead = {word: -chain_value(rest - {word}, word[-1], turns) for word in left(game)}
-        return _one([word for word, value in ahead.items() if value == max(ahead.values())], rng)
+        return one_of([word for word, value in ahead.items() if value == max(ahead.values())], rng)
 
     solvable = len(listed) <= SOLVED and seats == 2 and goal == "last"
     letters = "".join(sorted({*"".join(listed), *"".join(listed).upper()} if open_ else set("".join(listed))))
@@ -203,10 +203,6 @@ def word_chain(
             "closed": closed,
         },
     )
-
-
-def _one(among: Sequence[str], rng: np.random.Generator) -> str:
-    return among[int(rng.integers(len(among)))]
 
 
 def _listed(words: str | Sequence[str]) -> tuple[str, ...]:

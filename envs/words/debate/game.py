@@ -15,7 +15,7 @@ import numpy as np
 from ....aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ....errors import UsageError
 from ...answers import known_name, true_or_false, whole_number
-from ..core import LONGEST, Plain, TextGame, text_game
+from ..core import LONGEST, Plain, TextGame, one_of, text_game
 from .rubric import mark, scores, verdict
 from .topics import Topic, chosen_topics
 
@@ -123,7 +123,7 @@ def debate(
     def sample(game: Plain, player: Player, rng: np.random.Generator) -> str:
         listed = choices(game, player)
         if listed is not None:
-            return listed[int(rng.integers(len(listed)))]
+            return one_of(listed, rng)
         count = 1 + int(rng.integers(3))
         said = (_sentence(game, known[game["topic"]], player, int(rng.integers(8)), rng) for _ in range(count))
         return " ".join(said)[:longest].rstrip()
@@ -230,7 +230,7 @@ def _sentence(game: Plain, topic: Topic, player: Player, kind: int, rng: np.rand
     side = game["first"] ^ player
     mine, theirs = ([*words] or list(_OTHERS) for words in (topic.grounds[side], topic.grounds[1 - side]))
     one, other = (mine[k] for k in rng.permutation(len(mine))[:2])
-    against = theirs[int(rng.integers(len(theirs)))]
+    against = one_of(theirs, rng)
     match kind:
         case 0:
             return f"We say {topic.sides[side]}, because this is about {one}, and {other} matters too."

@@ -16,7 +16,7 @@ from ....aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ....errors import UsageError
 from ...answers import known_name, several_names, true_or_false, whole_number
 from ...plain import told
-from ..core import Plain, TextGame, text_game
+from ..core import Plain, TextGame, one_of, text_game
 from .search import chosen, consistent, fewest, halves, questions
 from .table import PROPERTIES, THINGS
 
@@ -171,16 +171,13 @@ def twenty_questions(
             rest = left(game)
             name = ask(frozenset(rest))
             question = f"{name}?" if closed else PROPERTIES.get(name, "")
-            said = {
-                text for text, _ in game["said"]
-            }  # answers that contradict each other leave questions already asked
-            return question if name and question not in said else rest[int(rng.integers(len(rest)))]
+            # Answers that contradict each other leave questions already asked.
+            return question if name and question not in {text for text, _ in game["said"]} else one_of(rest, rng)
 
         return say
 
     def any_of(game: Plain, player: Player, rng: np.random.Generator) -> str:
-        may = listed(game, player) or [*(PROPERTIES[ask[:-1]] for ask in asks), *among]
-        return may[int(rng.integers(len(may)))]
+        return one_of(listed(game, player) or [*(PROPERTIES[ask[:-1]] for ask in asks), *among], rng)
 
     who = "The game answers" if seats == 1 else "The other player, who knows the thing, answers"
     return text_game(
