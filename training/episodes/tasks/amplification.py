@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from .person import HumanEpisode, Person, at_the_terminal
 from .single_turn import ANSWER, allowed, quoted, solving
-from .task import Task, averages
+from .task import Task, averages, drawn
 
 __all__ = ["AmplifyEpisode", "amplification", "amplified_by"]
 
@@ -107,9 +108,7 @@ def amplification(
         UsageError: no such level.
     """
     additions(level, np.random.default_rng(0))  # an error now, not in an episode
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return [EpisodeRequest("amplify", additions(level, rng)) for _ in range(batch)]
+    source = drawn("amplify", partial(additions, level), batch)
 
     episodes = {
         "amplify": AmplifyEpisode(samples, free=free),

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ import numpy as np
 from ..arena import Arena
 from ..data.functions import puzzle
 from ..episode import Episode
-from ..records import EpisodeRequest, EpisodeState, Rollout
+from ..records import EpisodeState, Rollout
 from ..role import Role
 from ..sandbox import Limits, passed
-from .task import Task
+from .task import Task, drawn
 
 __all__ = ["CodeEpisode", "code_generation", "read_code"]
 
@@ -99,10 +100,7 @@ def code_generation(
         UsageError: no such level.
     """
     puzzle(level, np.random.default_rng(0))  # an error now, not in an episode
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        problems = [puzzle(level, rng) for _ in range(batch)]
-        return [EpisodeRequest("code", p, group=k) for k, p in enumerate(problems) for _ in range(rollouts)]
+    source = drawn("code", partial(puzzle, level), batch, rollouts)
 
     episode = CodeEpisode(free=free, limits=Limits(seconds=seconds), unsafe=unsafe)
     role = Role("Coder", SYSTEM if free else "", max_tokens=max_tokens)

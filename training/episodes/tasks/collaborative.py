@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..arena import Arena
 from ..data.problems import right
 from ..data.sources import draw_from
 from ..episode import Episode
-from ..records import EpisodeRequest, EpisodeState, Rollout
+from ..records import EpisodeState, Rollout
 from ..role import Role
 from ..schedule import Schedule, drive, parse_schedule
-from .single_turn import ANSWER, allowed, groups, quoted
-from .task import Task
+from .single_turn import ANSWER, allowed, quoted
+from .task import Task, drawn
 
 __all__ = ["ScheduledEpisode", "collaborative"]
 
@@ -79,10 +77,7 @@ def collaborative(
     Raises:
         UsageError: a schedule that can't be read.
     """
-    draw, plan = draw_from(problems), parse_schedule(schedule)
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return groups("collaborative", draw, batch, rollouts, rng)
+    source, plan = drawn("collaborative", draw_from(problems), batch, rollouts), parse_schedule(schedule)
 
     roles = tuple(Role(name, TOGETHER if free else "", max_tokens=max_tokens) for name in plan.roles)
     return Task("collaborative", roles, {"collaborative": ScheduledEpisode(plan, free=free)}, source)

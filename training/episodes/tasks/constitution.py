@@ -22,11 +22,11 @@ from ....errors import UsageError
 from ..arena import Arena
 from ..episode import Episode
 from ..judges import judged
-from ..records import EpisodeRequest, EpisodeState, Rollout
+from ..records import EpisodeState, Rollout
 from ..role import Role
 from .debate import PHRASES
 from .single_turn import quoted
-from .task import Task, averages
+from .task import Task, averages, drawn
 
 __all__ = ["ConstitutionEpisode", "constitution", "forbidden"]
 
@@ -152,7 +152,7 @@ def constitution(
     if not 2 <= options <= 20 or batch < 1 or rollouts < 1:
         raise UsageError(f"options is {options}, batch {batch}, rollouts {rollouts}: 2 to 20, and at least 1 each.")
 
-    def drawn(rng: np.random.Generator) -> dict[str, Any]:
+    def draw(rng: np.random.Generator) -> dict[str, Any]:
         replies: list[str] = []
         while len(replies) < options:
             kinds = rng.choice(list(KINDS), size=3, replace=False).tolist()
@@ -161,12 +161,9 @@ def constitution(
                 replies.append(reply)
         return {"kind": str(rng.choice(list(KINDS))), "request": str(rng.choice(REQUESTS)), "options": replies}
 
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        cases = [drawn(rng) for _ in range(batch)]
-        return [EpisodeRequest("trial", case, group=k) for k, case in enumerate(cases) for _ in range(rollouts)]
-
     told = {"Author": AUTHOR, "Accuser": ACCUSER, "Defender": DEFENDER} if free else {}
     names, warmth = ("Author", "Accuser", "Defender"), 1.0 if free else PHRASES
     roles = tuple(Role(name, told.get(name, ""), warmth, max_tokens) for name in names)
     episodes = {"trial": ConstitutionEpisode(judge, free=free)}
+    source = drawn("trial", draw, batch, rollouts)
     return Task("constitution", roles, episodes, source, {}, averages("clean", "kept", "just"))

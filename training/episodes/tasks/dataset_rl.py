@@ -13,7 +13,7 @@ from ..records import EpisodeRequest, Rollout
 from ..role import Role
 from ..rubric import Rubric
 from .single_turn import ANSWER, is_right, solving
-from .task import Task
+from .task import Task, check_counts, compared
 
 __all__ = ["dataset_rl", "pays_brevity", "pays_marks"]
 
@@ -77,8 +77,7 @@ def dataset_rl(
     else:
         columns = {"question": question, "answer": answer, "choices": choices, "split": split}
         rows = read_problems(data, **columns, config=config or None)  # type: ignore[arg-type]
-    if batch < 1 or rollouts < 1:
-        raise UsageError(f"batch is {batch} and rollouts {rollouts}: both must be at least 1.")
+    check_counts(batch=batch, rollouts=rollouts)
     if not 0 <= held_out < len(rows):
         raise UsageError(f"held_out is {held_out}; {data} has {len(rows)} rows, of which one at least must be left.")
     aside: list[Problem] = []
@@ -86,17 +85,14 @@ def dataset_rl(
         mixed = [rows[k] for k in np.random.default_rng(0xA51DE).permutation(len(rows)).tolist()]
         aside, rows = mixed[:held_out], mixed[held_out:]
 
-    def requests(problems: list[Problem]) -> list[EpisodeRequest]:
-        return [EpisodeRequest("dataset", p, group=k) for k, p in enumerate(problems) for _ in range(rollouts)]
-
     def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return requests(_due(rows, arena.updates * batch, batch, arena.seed))
+        return compared("dataset", _due(rows, arena.updates * batch, batch, arena.seed), rollouts)
 
     def evaluated(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
         if data.partition(":")[0] in KINDS and not aside:
-            return requests([draw_from(data)(rng) for _ in range(batch)])
+            return compared("dataset", [draw_from(data)(rng) for _ in range(batch)], rollouts)
         among = aside or rows
-        return requests([among[k] for k in rng.permutation(len(among))[:batch].tolist()])
+        return compared("dataset", [among[k] for k in rng.permutation(len(among))[:batch].tolist()], rollouts)
 
     role = Role("Solver", ANSWER if free else "", max_tokens=max_tokens)
     rubric = Rubric([is_right, pays_marks, pays_brevity], [1.0, marked, brief])

@@ -13,19 +13,16 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any, Literal
 
-import numpy as np
-
 from ....agents.core import Turn
 from ....agents.llm.judge import Jury, case_of
 from ....envs.registry import make_game
 from ....envs.words.debate.game import JUDGE
-from ....errors import UsageError
 from ..arena import Arena
 from ..game import GameEpisode
 from ..judges import judged
-from ..records import EpisodeRequest, EpisodeState, Step
+from ..records import EpisodeState, Step
 from ..role import Role
-from .task import Task, averages
+from .task import Task, averages, seeded
 
 __all__ = ["DEBATER", "PHRASES", "DebateEpisode", "debate"]
 
@@ -110,17 +107,11 @@ def debate(
         UnknownName: no such field.
         UsageError: no topics or debates; what ``debate-v0`` refuses.
     """
-    if batch < 1 or rollouts < 1:
-        raise UsageError(f"batch is {batch} and rollouts {rollouts}: both must be at least 1.")
+    source = seeded("debate", batch, rollouts)
     jury = Jury(votes) if judge == "model" else None
     config = {"topics": topics, "phrases": phrases, "rebuttals": rebuttals, "closing": closing}
     episode = DebateEpisode(jury, **config)
     told, player = "" if phrases else DEBATER, "main" if shared else ""
     warmth = temperature or (PHRASES if phrases else 1.0)
     roles = tuple(Role(name, told, warmth, max_tokens, player) for name in "AB")
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        drawn = rng.integers(2**63, size=batch).tolist()
-        return [EpisodeRequest("debate", seed, group=seed) for seed in drawn for _ in range(rollouts)]
-
     return Task("debate", roles, {"debate": episode}, source, {}, averages("score", "draw", "illegal", "invalid"))

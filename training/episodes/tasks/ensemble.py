@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
-
 from ....errors import UsageError
 from ..arena import Arena
 from ..data.problems import read_answer, right
@@ -20,7 +18,7 @@ from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState
 from ..role import Role
 from .single_turn import ANSWER, solving
-from .task import Task, averages
+from .task import Task, averages, drawn
 
 __all__ = ["EnsembleEpisode", "ensemble"]
 
@@ -82,10 +80,7 @@ def ensemble(
     """
     if solvers < 2:
         raise UsageError(f"An ensemble of {solvers} has no majority: set solvers to 2 or more.")
-    draw = draw_from(problems)
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return [EpisodeRequest("ensemble", draw(rng)) for _ in range(batch)]
+    source = drawn("ensemble", draw_from(problems), batch)
 
     role = Role("Solver", ANSWER if free else "", max_tokens=max_tokens)
     votes = solving(free=free, rubric=())

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ....envs.registry import make_game
-from ....errors import UsageError
-from ..arena import Arena
 from ..game import GameEpisode
-from ..records import EpisodeRequest
 from ..role import Role
-from .task import Task
+from .task import Task, seeded
 
 __all__ = ["game"]
 
@@ -42,16 +37,10 @@ def game(
         UnknownName: no such game or baseline.
         UsageError: no games.
     """
-    if batch < 1 or rollouts < 1:
-        raise UsageError(f"batch is {batch} and rollouts {rollouts}: both must be at least 1.")
+    source = seeded("game", batch, rollouts)
     rules = make_game(env)
     opponents = dict.fromkeys(range(1, rules.info.players), opponent) if opponent else {}
     episode = GameEpisode(rules, opponents=opponents, free=free, max_plies=max_plies)
     player = "main" if shared else ""
     roles = tuple(Role(name, max_tokens=max_tokens, player=player) for name in episode.roles if name)
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        deals = rng.integers(2**63, size=batch).tolist()
-        return [EpisodeRequest("game", deal, group=deal) for deal in deals for _ in range(rollouts)]
-
     return Task("game", roles, {"game": episode}, source)

@@ -20,8 +20,8 @@ from ..data.sources import draw_from
 from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState
 from ..role import Role
-from .single_turn import ANSWER, allowed, groups, is_right, quoted, solving
-from .task import Task, averages
+from .single_turn import ANSWER, allowed, is_right, quoted, solving
+from .task import Task, averages, check_counts, drawn
 
 __all__ = ["HeavyEpisode", "heavy_agent"]
 
@@ -84,19 +84,15 @@ def heavy_agent(
     Raises:
         UsageError: no thinkers or samples, or a merger that is none of these.
     """
-    if thinkers < 1 or samples < 1:
-        raise UsageError(f"thinkers is {thinkers} and samples {samples}: both must be at least 1.")
+    check_counts(thinkers=thinkers, samples=samples)
     names = ["Thinker"] if thinkers == 1 else [f"Thinker-{k}" for k in range(1, thinkers + 1)]
     if merger not in ("own", "frozen", *names):
         raise UsageError(f"The merger {merger!r} is none of own, frozen, {', '.join(names)}.")
-    draw = draw_from(problems)
+    source = drawn("heavy", draw_from(problems), batch, rollouts)
     prompt = ANSWER if free else ""
     shared = merger if merger in names else ""
     last = Role("Merger", MERGE if free else "", max_tokens=max_tokens, player=shared, trainable=merger != "frozen")
     types = {f"think: {name}": solving(name, free=free) for name in names}
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return groups("heavy", draw, batch, rollouts, rng)
 
     roles = (*(Role(name, prompt, max_tokens=max_tokens) for name in names), last)
     return Task(

@@ -11,16 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
 from ....envs.registry import make_game
 from ....envs.words.talk import talk as with_talk
-from ....errors import UsageError
-from ..arena import Arena
 from ..game import GameEpisode
-from ..records import EpisodeRequest, EpisodeState
+from ..records import EpisodeState
 from ..role import Role
-from .task import Task, averages
+from .task import Task, averages, seeded
 
 __all__ = ["NegotiationEpisode", "negotiation"]
 
@@ -69,8 +65,7 @@ def negotiation(
     Raises:
         UsageError: no negotiations, or what ``negotiation-v0`` refuses.
     """
-    if batch < 1 or rollouts < 1:
-        raise UsageError(f"batch is {batch} and rollouts {rollouts}: both must be at least 1.")
+    source = seeded("negotiation", batch, rollouts)
     game = make_game(
         "negotiation", preset=preset, players=players or None, turns=max_turns or None, score=score or None
     )
@@ -80,10 +75,5 @@ def negotiation(
     episode = NegotiationEpisode(spoken, opponents=others, free=free)
     player = "main" if shared else ""
     roles = tuple(Role(name, max_tokens=max_tokens, player=player) for name in episode.roles if name)
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        seeds = rng.integers(2**63, size=batch).tolist()
-        return [EpisodeRequest("negotiation", seed, group=seed) for seed in seeds for _ in range(rollouts)]
-
     figures = averages("surplus", "plies", "illegal")
     return Task("negotiation", roles, {"negotiation": episode}, source, {}, figures)

@@ -22,8 +22,8 @@ from ..data.arithmetic import value_of
 from ..episode import Episode, SingleTurnEpisode
 from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
-from .single_turn import groups, quoted
-from .task import Task, averages
+from .single_turn import quoted
+from .task import Task, averages, drawn
 
 __all__ = ["ProofEpisode", "is_valid", "proof"]
 
@@ -157,9 +157,6 @@ def proof(
         numbers = rng.integers(level + 1, size=terms).tolist()
         return {"question": " + ".join(map(str, numbers)), "answer": str(sum(numbers)), "choices": [], "level": level}
 
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return groups("prove", draw, batch, rollouts, rng)
-
     check = SingleTurnEpisode(
         "Verifier",
         lambda step: f"{quoted(step[0])}\n{quoted(step[1])}\nvalid or invalid?",
@@ -171,4 +168,5 @@ def proof(
         Role("Verifier", CHECK if free else "", 1.0 if free else WARMTH),
     )
     figures = averages("proved", "valid", "accepted", "checked")
-    return Task("proof", roles, {"prove": ProofEpisode(checker, free=free), "check": check}, source, {}, figures)
+    episodes = {"prove": ProofEpisode(checker, free=free), "check": check}
+    return Task("proof", roles, episodes, drawn("prove", draw, batch, rollouts), {}, figures)

@@ -21,7 +21,7 @@ from ..episode import Episode
 from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from .single_turn import ANSWER, solving
-from .task import Task, averages
+from .task import Task, averages, check_counts
 
 __all__ = ["ProposerEpisode", "goldilocks", "proposer_solver"]
 
@@ -130,8 +130,7 @@ def proposer_solver(
     free = kind == "free"
     if not free and kind not in KINDS:
         raise UnknownName("kind of problems", kind, [*KINDS, "free"])
-    if n_solver_rollouts < 1 or batch < 1:
-        raise UsageError(f"batch is {batch} and n_solver_rollouts {n_solver_rollouts}: both must be at least 1.")
+    check_counts(batch=batch, n_solver_rollouts=n_solver_rollouts)
     if not free:
         KINDS[kind](levels, np.random.default_rng(0))  # an error now, not in an episode
     player = "main" if shared else ""

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
 from ....errors import UsageError
-from ..arena import Arena
 from ..game import GameEpisode
-from ..records import EpisodeRequest, EpisodeState
+from ..records import EpisodeState
 from ..role import Role
-from .task import Task, averages
+from .task import Task, averages, seeded
 
 __all__ = ["RedBlueEpisode", "redblue"]
 
@@ -78,8 +75,7 @@ def redblue(
         UnknownName: no such player.
         UsageError: nobody learns, no conversations, or what ``redblue-v0`` refuses.
     """
-    if batch < 1 or rollouts < 1:
-        raise UsageError(f"batch is {batch} and rollouts {rollouts}: both must be at least 1.")
+    source = seeded("redblue", batch, rollouts)
     others = {seat: player for seat, player in enumerate((attacker, defender)) if player}
     names = tuple(None if seat in others else name for seat, name in enumerate(("Attacker", "Defender")))
     learning = [name for name in names if name and name.lower() != frozen]
@@ -93,9 +89,4 @@ def redblue(
     roles = tuple(
         Role(name, told[name], warmth, max_tokens, trainable=name in learning) for name in names if name is not None
     )
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        seeds = rng.integers(2**63, size=batch).tolist()
-        return [EpisodeRequest("redblue", seed, group=seed) for seed in seeds for _ in range(rollouts)]
-
     return Task("redblue", roles, {"redblue": episode}, source, {}, averages("leaked", "guessed", "kept", "illegal"))

@@ -17,10 +17,10 @@ from ..arena import Arena
 from ..data.problems import Problem, right
 from ..data.sources import draw_from
 from ..episode import Episode
-from ..records import EpisodeRequest, EpisodeState, Rollout
+from ..records import EpisodeState, Rollout
 from ..role import Role
-from .single_turn import ANSWER, allowed, groups, quoted
-from .task import Task
+from .single_turn import ANSWER, allowed, quoted
+from .task import Task, drawn
 
 __all__ = ["RefineEpisode", "quality", "refine_loop"]
 
@@ -100,13 +100,10 @@ def refine_loop(
         judge: an oracle grades the last answer; otherwise it is checked.
         max_tokens: the longest free text.
     """
-    draw = draw_from(problems)
+    source = drawn("refine", draw_from(problems), batch, rollouts)
     roles = (
         Role("Generator", ANSWER if free else "", max_tokens=max_tokens),
         Role("Critic", CRITIC if free else "", max_tokens=max_tokens),
     )
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return groups("refine", draw, batch, rollouts, rng)
 
     return Task("refine_loop", roles, {"refine": RefineEpisode(rounds, free=free, judge=judge)}, source)

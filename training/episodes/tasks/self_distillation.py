@@ -23,7 +23,7 @@ from ..records import EpisodeRequest, EpisodeState, Rollout
 from ..role import Role
 from ..store import ArtifactStore
 from .single_turn import ANSWER, quoted, solving
-from .task import Task, averages
+from .task import Task, averages, drawn
 
 __all__ = ["DistillEpisode", "self_distillation"]
 
@@ -101,7 +101,7 @@ def self_distillation(
     """
     if verifier not in ("exact", "model"):
         raise UsageError(f"The verifier {verifier!r} is neither exact nor model.")
-    draw = draw_from(problems)
+    source = drawn("distill", draw_from(problems), batch)
     verify = SingleTurnEpisode(
         "Verifier",
         lambda a: f"{a['problem']['question']}\n{quoted(a['text'])}\nIs this right or wrong?",
@@ -115,9 +115,6 @@ def self_distillation(
     }
     if verifier == "model":
         roles, episodes = [*roles, Role("Verifier")], {**episodes, "verify": verify}
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return [EpisodeRequest("distill", draw(rng)) for _ in range(batch)]
 
     figures = averages("passed", "right", "purity")
     return Task("self_distillation", tuple(roles), episodes, source, {"kept": ArtifactStore("kept", keep)}, figures)

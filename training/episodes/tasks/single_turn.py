@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from ..arena import Arena
 from ..data.problems import Problem, right
-from ..data.sources import Draw, draw_from
+from ..data.sources import draw_from
 from ..episode import SingleTurnEpisode
-from ..records import EpisodeRequest, Rollout
+from ..records import Rollout
 from ..role import Role
 from ..rubric import RewardFn, Rubric
-from .task import Task
+from .task import Task, drawn
 
-__all__ = ["ANSWER", "allowed", "groups", "is_right", "quoted", "single_turn", "solving"]
+__all__ = ["ANSWER", "allowed", "is_right", "quoted", "single_turn", "solving"]
 
 ANSWER = "Think step by step. End with one line: Answer: and your answer."
 """What a role is told that answers in free words."""
@@ -47,12 +44,6 @@ def quoted(text: str) -> str:
     return "".join(c if c.isprintable() else "\n  " if c == "\n" else " " for c in text.strip())
 
 
-def groups(name: str, draw: Draw, batch: int, rollouts: int, rng: np.random.Generator) -> list[EpisodeRequest]:
-    """Requests of ``batch`` problems, each ``rollouts`` times, to be compared with each other."""
-    problems = [draw(rng) for _ in range(batch)]
-    return [EpisodeRequest(name, problem, group=k) for k, problem in enumerate(problems) for _ in range(rollouts)]
-
-
 def single_turn(
     *, problems: str = "sums:9", batch: int = 8, rollouts: int = 8, free: bool = False, max_tokens: int = 256
 ) -> Task:
@@ -65,10 +56,7 @@ def single_turn(
         free: the answer may be any text; otherwise problems with choices are answered by choice.
         max_tokens: the longest free answer.
     """
-    draw = draw_from(problems)
-
-    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
-        return groups("single_turn", draw, batch, rollouts, rng)
+    source = drawn("single_turn", draw_from(problems), batch, rollouts)
 
     role = Role("Solver", ANSWER if free else "", max_tokens=max_tokens)
     return Task("single_turn", (role,), {"single_turn": solving(free=free)}, source)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from ....errors import UsageError
 from ..arena import Arena, Metrics, Playable, Source
-from ..records import GenerateResult
+from ..records import EpisodeRequest, GenerateResult
 from ..role import Role
 from ..store import ArtifactStore
 
-__all__ = ["Task", "averages"]
+__all__ = ["Task", "averages", "check_counts", "compared", "drawn", "seeded"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,47 @@ class Task:
             lambda results: {n: v for task in (self, other) if task.metrics for n, v in task.metrics(results).items()},
             lambda arena, rng: [r for task in (self, other) for r in (task.held_out or task.source)(arena, rng)],
         )
+
+
+def drawn(name: str, draw: Callable[[np.random.Generator], Any], batch: int, rollouts: int | None = None) -> Source:
+    """A source of ``batch`` drawn artifacts: once each, or each ``rollouts`` times, to be compared with each other."""
+
+    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
+        found = [draw(rng) for _ in range(batch)]
+        return [EpisodeRequest(name, one) for one in found] if rollouts is None else compared(name, found, rollouts)
+
+    return source
+
+
+def compared(name: str, artifacts: Sequence[Any], rollouts: int) -> list[EpisodeRequest]:
+    """Requests of each artifact ``rollouts`` times, to be compared with each other."""
+    return [EpisodeRequest(name, artifact, group=k) for k, artifact in enumerate(artifacts) for _ in range(rollouts)]
+
+
+def seeded(name: str, batch: int, rollouts: int) -> Source:
+    """A source of ``batch`` seeds, each ``rollouts`` times, to be compared with each other.
+
+    Raises:
+        UsageError: either is below 1.
+    """
+    check_counts(batch=batch, rollouts=rollouts)
+
+    def source(arena: Arena, rng: np.random.Generator) -> list[EpisodeRequest]:
+        seeds = rng.integers(2**63, size=batch).tolist()
+        return [EpisodeRequest(name, seed, group=seed) for seed in seeds for _ in range(rollouts)]
+
+    return source
+
+
+def check_counts(**counts: int) -> None:
+    """Refuse two numbers of which one is below 1.
+
+    Raises:
+        UsageError: names both.
+    """
+    (one, m), (other, n) = counts.items()
+    if m < 1 or n < 1:
+        raise UsageError(f"{one} is {m} and {other} {n}: both must be at least 1.")
 
 
 def averages(*names: str) -> Metrics:
