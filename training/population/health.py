@@ -8,36 +8,18 @@ neither count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from ...agents.engines.protocol import Players
 from ...errors import CollapseError
+from ..runs.sections import BudgetConfig
+from ..runs.task_config import LimitsConfig
 
 __all__ = ["Guards", "Health", "Limits", "Sound"]
 
 
-class Limits(Protocol):
-    """What a healthy player keeps to; ``BudgetConfig`` describes each."""
-
-    @property
-    def max_illegal(self) -> float:
-        """Most illegal answers, as a share."""
-        ...
-
-    @property
-    def min_entropy(self) -> float:
-        """Least entropy, in nats."""
-        ...
-
-    @property
-    def patience(self) -> int:
-        """Updates in a row that count."""
-        ...
-
-    @property
-    def max_kl(self) -> float:
-        """Furthest move of an update, in nats per decision."""
-        ...
+Limits: TypeAlias = BudgetConfig | LimitsConfig
+"""What a healthy player keeps to."""
 
 
 class Population(Protocol):

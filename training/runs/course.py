@@ -15,16 +15,18 @@ from .display import watched
 from .folder import Run
 from .interrupts import StopFlag
 from .outcome import Outcome, Watched, Watcher, how_to_resume
+from .sections import BudgetConfig
 from .state import Training, foresee, put_back, save, taken
+from .task_config import TaskBudgetConfig
 
-__all__ = ["Budget", "Course", "follow", "run_updates"]
+__all__ = ["Course", "follow", "run_updates"]
 
 
 class Course(Watched, Protocol):
     """A run whose updates ``run_updates`` runs."""
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> BudgetConfig | TaskBudgetConfig:
         """When to save and to stop."""
         ...
 
@@ -53,25 +55,6 @@ class Course(Watched, Protocol):
         ...
 
 
-class Budget(Protocol):
-    """When to save and to stop; ``BudgetConfig`` describes each."""
-
-    @property
-    def updates(self) -> int:
-        """Most updates."""
-        ...
-
-    @property
-    def minutes(self) -> float:
-        """Most minutes of wall-clock time; 0: no limit."""
-        ...
-
-    @property
-    def checkpoint_every(self) -> int:
-        """Updates between two checkpoints."""
-        ...
-
-
 class _Games:
     """The course of a run of games."""
 
@@ -82,7 +65,7 @@ class _Games:
         return getattr(self._trainer, name)
 
     @property
-    def budget(self) -> Budget:
+    def budget(self) -> BudgetConfig:
         return self._trainer.config.budget
 
     def look(self, *, first: bool = False) -> list[dict[str, Any]] | None:
