@@ -32,7 +32,8 @@ def of_task(words: list[str]) -> bool:
         from ..training.episodes.tasks import is_task
 
         games = {name for id in list_envs() for name in (id, id.rpartition("-v")[0])}
-        return words[0].startswith(PREFIX) or (words[0] not in games and is_task(words[0]))
+        mixed = "+" in words[0] and any(is_task(part) for part in words[0].split("+"))
+        return words[0].startswith(PREFIX) or (words[0] not in games and (mixed or is_task(words[0])))
     said = _said(words)
     files = [Path(said.config)] if said.config else [Path(said.run) / "config.yaml"] if said.run else []
     return any(file.is_file() and "task" in read_yaml(file) for file in files)
@@ -46,7 +47,6 @@ def run(words: list[str]) -> int:
     """
     from ..training.episodes.tasks import task_defaults
 
-    words = [SAME.get(head, head) + equals + tail for head, equals, tail in (word.partition("=") for word in words)]
     said, named = _said(words), ""
     if words and not words[0].startswith("-"):
         named, words = words[0].removeprefix(PREFIX).replace("-", "_"), words[1:]
@@ -82,7 +82,12 @@ def _config(base: TaskConfig, words: list[str]) -> tuple[TaskConfig, Any]:
     kind = _arguments(base.task)
     before = {name: v for name, v in read_options(base.task, base.game_arguments).items() if name in own}
     default = kind(task=base.task, **{name: getattr(base, name) for name in settings}, **before)
+    known = {name for name in SAME if name != "--batch-size" or "batch" in own}
+    parts = [word.partition("=") for word in words]
+    words = [(SAME[head] if head in known else head) + equals + tail for head, equals, tail in parts]
     asked = parse(kind, "train", words, default)
+    if asked.task != base.task:
+        raise UsageError(f"{asked.task!r} came beside the task {base.task}. Write options as --name value.")
     chosen = read_options(base.task, base.game_arguments | game_arguments(asked.set))
     chosen |= {name: getattr(asked, name) for name in own if getattr(asked, name) != getattr(default, name)}
     texts = tuple(

@@ -164,7 +164,7 @@ def candidates(texts: Sequence[str], chat: Chat) -> Choice:
     Raises:
         UsageError: no answers, an empty one, or two equal ones.
     """
-    answers = tuple(map(chat.answer, texts))
-    if not answers or not all(answers) or len(set(answers)) < len(answers):
+    answers = tuple(chat.answer(text) for text in texts if isinstance(text, str))
+    if len(answers) < len(texts) or not answers or not all(answers) or len(set(answers)) < len(answers):
         raise UsageError(f"choices are {list(texts)[:10]}: give at least one text, none empty, all different.")
     return Choice(told_apart(answers, chat.stop))

@@ -57,6 +57,9 @@ Metrics: TypeAlias = Callable[[Sequence[GenerateResult]], Mapping[str, float]]
 _RNG = 1 << 62
 """The counter of an episode's generator, far above those of its questions."""
 
+_TOKEN = 16
+"""Characters to a token, at the very most: English has four or five."""
+
 _HELD_OUT = 1 << 40
 """In the place of an update's number: evaluations, whose seeds no update has."""
 
@@ -248,6 +251,11 @@ class Arena:
     def _ask(
         self, model: Model, messages: Messages, form: Form, player: str | None, seed: Seed, temperature: float
     ) -> Ask:
+        characters = sum(len(message["content"]) for message in messages)
+        if characters > _TOKEN * model.longest:  # hopeless: tokenizing them could take minutes
+            raise UsageError(
+                f"A prompt of {characters:,} characters came; the model reads {model.longest:,} tokens. Shorten it."
+            )
         context = model.chat.context(messages, player)
         room = form.max_tokens if isinstance(form, Free) else max(map(len, form.candidates))
         if len(context) + room > model.longest:
@@ -356,6 +364,7 @@ class Arena:
         for step in rollout.steps:
             paid[step.role_id] = paid.get(step.role_id, 0.0) + step.reward
         for role, reward in paid.items():
+            _known("role", role, self.roles)
             if not math.isfinite(reward):
                 raise UsageError(f"{node.request.episode_type} paid {role} {reward}, which is no finite number.")
         return paid
@@ -444,6 +453,8 @@ class Arena:
                 raise UsageError("There is nothing to play: give step() requests, or the arena a source of them.")
             requests = self.source(self, np.random.default_rng([self.seed, update]))
         learning, asked = self.learning, {name: len(model.batcher.sizes) for name, model in self.models.items()}
+        if not requests:
+            raise UsageError("An update needs at least one request, and none came. Does the source of requests end?")
         results = asyncio.run(self._roots(requests, update, 0))
         played = time.perf_counter()
         credited = self.assign(results)

@@ -12,6 +12,8 @@ from ...agents.engines.batcher import Batcher
 from ...agents.engines.openai import Utf8
 from ...agents.engines.protocol import Engine
 from ...agents.llm.chat import Chat, Style, candidates, check_messages
+from ...envs.plain import told
+from ...errors import UsageError
 from .records import Messages, ModelResponse, Step
 
 __all__ = ["Model", "Prompt", "bare", "form_of", "messages_of", "response_of", "tell"]
@@ -39,7 +41,13 @@ class Model:
 
 
 def messages_of(prompt: Prompt, system: str) -> Messages:
-    """The messages of a prompt, the system prompt first unless they begin with one."""
+    """The messages of a prompt, the system prompt first unless they begin with one.
+
+    Raises:
+        UsageError: neither a text nor messages.
+    """
+    if not isinstance(prompt, str | Sequence):
+        raise UsageError(f"A prompt is a text or a list of messages; {told(prompt)} came.")
     messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
     check_messages(messages)
     first = messages[0]["role"] if messages else ""

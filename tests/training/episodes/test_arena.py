@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 
 import pytest
 
@@ -167,6 +168,42 @@ def test_a_rubric_that_pays_no_number_is_a_failed_episode(paid):
     (result,) = arena.play([EpisodeRequest("solve", "7")])
     assert "odd" in result.error
     assert result.rewards == {}
+
+
+def test_a_rubric_that_pays_a_role_that_there_is_not_ends_the_run():
+    arena = family(solver=SingleTurnEpisode("Solver", rubric=lambda rollout, arena: {"Slover": 1.0}))
+    with pytest.raises(UnknownName, match=r"Unknown role 'Slover'\. Did you mean 'Solver'"):
+        arena.play([EpisodeRequest("solve", "7")])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "choices", "told"),
+    [
+        (5, None, "A prompt is a text or a list of messages; 5 came"),
+        (None, None, "A prompt is a text or a list of messages; None came"),
+        ([{"role": "judge", "content": "x"}], None, "is no message"),
+        ("", None, "no text"),
+        ("x" * 10**7, None, "10,000,000 characters came; .* Shorten it"),
+        ("?", [1, 2], r"choices are \[1, 2\]"),
+        ("?", ["a", "a"], "all different"),
+    ],
+)
+def test_questions_that_cannot_be_asked_fail_their_episode(prompt, choices, told):
+    class Asks(Episode):
+        async def rollout(self, arena, artifact, state):
+            await self.call_model("Solver", prompt, arena, choices=choices)
+            return state
+
+    arena = family()
+    arena.add_episode("asks", Asks())
+    (result,) = arena.play([EpisodeRequest("asks")])
+    assert re.search(told, result.error)
+    assert not result.rollout.steps
+
+
+def test_an_update_needs_a_request():
+    with pytest.raises(UsageError, match="at least one request, and none came"):
+        family().step([])
 
 
 def test_a_judge_that_never_answers_costs_its_own_episodes_only():

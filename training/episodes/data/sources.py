@@ -13,7 +13,7 @@ from .problems import Problem
 from .puzzles import knights_and_knaves, ordering
 from .tables import read_problems
 
-__all__ = ["KINDS", "Draw", "draw_from"]
+__all__ = ["KINDS", "Draw", "draw_from", "need_table"]
 
 Draw: TypeAlias = Callable[[np.random.Generator], Problem]
 """generator -> a problem."""
@@ -44,9 +44,17 @@ def draw_from(text: str, **columns: str) -> Draw:
         make, graded = KINDS[kind], int(level or 1)
         make(graded, np.random.default_rng(0))  # an error now, not in an episode
         return lambda rng: make(graded, rng)
-    if not any(mark in text for mark in "/\\.") and (":" in text or did_you_mean(text, KINDS, 0.7)):
-        raise UsageError(
-            f"There are no problems {text!r}.{did_you_mean(kind, KINDS)} Kinds: {', '.join(KINDS)}; or name a table."
-        )
+    need_table(text)
     rows = read_problems(text, **columns)  # type: ignore[arg-type]
     return lambda rng: rows[int(rng.integers(len(rows)))]
+
+
+def need_table(text: str) -> None:
+    """Refuse a source that is rather a misspelt kind than a table.
+
+    Raises:
+        UsageError: it suggests a kind.
+    """
+    if not any(mark in text for mark in "/\\.") and (":" in text or did_you_mean(text, KINDS, 0.7)):
+        near = did_you_mean(text.partition(":")[0], KINDS)
+        raise UsageError(f"There are no problems {text!r}.{near} Kinds: {', '.join(KINDS)}; or name a table.")

@@ -71,6 +71,10 @@ def _place(name: str) -> tuple[str, str]:
     return (module if "." in module else f".{module}"), factory
 
 
+COUNTS = ("batch", "rollouts", "samples", "games")
+"""Options that no task takes below 1, whatever else they mean to it."""
+
+
 def register_task(name: str, entry_point: str) -> None:
     """Add a task of your own: ``register_task("haiku", "my.module:haiku")``.
 
@@ -155,4 +159,8 @@ def make_task(name: str, **options: Any) -> Task:
         if option not in known:
             hint = did_you_mean(option, known)
             raise UsageError(f"The task {name} has no option {option!r}.{hint} Options: {', '.join(known)}.")
-    return factory(**options)
+    made = factory(**options)
+    for option, value in options.items():  # those that the factory itself let pass
+        if option in COUNTS and value < 1:
+            raise UsageError(f"{option} of the task {name} is {value}; it must be at least 1.")
+    return made

@@ -7,7 +7,7 @@ import numpy as np
 from ....errors import UsageError
 from ..arena import Arena
 from ..data.problems import Problem, is_marked
-from ..data.sources import KINDS, draw_from
+from ..data.sources import KINDS, draw_from, need_table
 from ..data.tables import read_problems
 from ..records import EpisodeRequest, Rollout
 from ..role import Role
@@ -75,6 +75,7 @@ def dataset_rl(
         draw, rng = draw_from(data), np.random.default_rng(0)
         rows = [draw(rng) for _ in range(MADE)]
     else:
+        need_table(data)
         columns = {"question": question, "answer": answer, "choices": choices, "split": split}
         rows = read_problems(data, **columns, config=config or None)  # type: ignore[arg-type]
     check_counts(batch=batch, rollouts=rollouts)
