@@ -72,9 +72,11 @@ def test_an_oracle_may_grade(play):
         return "7" if who == "oracle" else "Keep it." if who == "Critic" else total(prompt)
 
     arena, results = play("refine_loop", graded, judge=True, batch=1, rollouts=2)
-    # the mock tells equal probabilities of all grades: their mean counts, not the one that was drawn
-    assert [r.rewards for r in results] == [pytest.approx({"Generator": 0.5, "Critic": 0.5})] * 2
+    assert [r.rewards for r in results] == [pytest.approx({"Generator": 0.7, "Critic": 0.7})] * 2
     assert {r.role_id for r in arena.build_training_batch(results)} == {"Generator", "Critic"}
+    # A judge at random gives all grades equal probabilities: their mean counts, not the grade that was drawn.
+    _, results = play("refine_loop", judge=True, batch=2, rollouts=2)
+    assert [r.rewards for r in results] == [pytest.approx({"Generator": 0.5, "Critic": 0.5})] * 4
 
 
 # -- working together -------------------------------------------------------------------------------------------------
