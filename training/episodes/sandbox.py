@@ -47,7 +47,6 @@ from ...errors import UsageError
 
 __all__ = ["Limits", "Ran", "isolation", "passed", "run_code"]
 
-NOBODY = 65534
 GRACE = 30.0
 """Seconds for setting up and ending, beyond those of the code: a busy machine takes its time."""
 
