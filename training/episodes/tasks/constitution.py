@@ -24,7 +24,6 @@ from ..episode import Episode
 from ..judges import judged
 from ..records import EpisodeState, Rollout
 from ..role import Role
-from .debate import PHRASES
 from .single_turn import quoted
 from .task import Task, averages, drawn
 
@@ -44,6 +43,10 @@ REQUESTS = (
     "Say in one sentence what is on the table.",
     "Write one line of a song.",
 )
+
+DEFAULTS = {"loss": {"cover_coef": 0.03, "entropy_coef": 0.02}, "optimizer": {"learning_rate": 2e-3}}
+WARMTH = 10.0
+"""The temperature of roles that choose: the built-in model finds some of the replies far likelier than others."""
 
 KEEPS, CONCEDE, CONTEST = "It keeps the rule.", "I concede.", "I contest it."
 CONCEDED, SHOWN = 0.5, 1.0
@@ -162,7 +165,7 @@ def constitution(
         return {"kind": str(rng.choice(list(KINDS))), "request": str(rng.choice(REQUESTS)), "options": replies}
 
     told = {"Author": AUTHOR, "Accuser": ACCUSER, "Defender": DEFENDER} if free else {}
-    names, warmth = ("Author", "Accuser", "Defender"), 1.0 if free else PHRASES
+    names, warmth = ("Author", "Accuser", "Defender"), 1.0 if free else WARMTH
     roles = tuple(Role(name, told.get(name, ""), warmth, max_tokens) for name in names)
     episodes = {"trial": ConstitutionEpisode(judge, free=free)}
     source = drawn("trial", draw, batch, rollouts)
