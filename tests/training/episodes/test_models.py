@@ -67,7 +67,9 @@ def _alone(mini, arena: Arena):
     single = Arena(policy(str(mini)))
     single.add_role(Role("B", trainable=False))
 
-    class Repeat(Duet):
+    class Repeat(Episode):
+        rubric = Rubric(lambda rollout, arena: {"B": 0.0})
+
         async def rollout(self, arena, artifact, state):
             await self.call_model("B", first.rollout.steps[1].prompt, arena, choices=WORDS)
             return state

@@ -279,7 +279,7 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["train", "gridworld", "--policy", "net", "--preset", "a5_25x25_simpel"]) == 2
     assert "a5_25x25_simple" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--preset", "a3_9x9", "--set", "config=my.yaml"]) == 2
-    assert "both say which world it is" in capsys.readouterr().err
+    assert "both say what is played" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--resume", "--run", str(tmp_path / "nowhere")]) == 2
     assert "There is no run in" in capsys.readouterr().err
     assert main(["train", "--run", str(tmp_path / "run"), "--resume", "--updates", "2", "--report-to", "none"]) == 0
