@@ -105,18 +105,6 @@ def _offers(state: Bargains, i: int) -> int:
 
 
 @kernel
-def _can_offer(state: Bargains, i: int, offer: Action) -> bool:
-    """Whether all options exist in this game, and the deal differs from the one in force."""
-    same = True
-    for k in range(state.most.shape[1]):
-        option = option_of(state, i, offer, k)
-        if option >= state.options[i, k]:
-            return False
-        same &= option == state.held[i, k]
-    return not same
-
-
-@kernel
 def _worth(state: Bargains, i: int, player: Player, options: NDArray[np.int32]) -> int:
     """What a deal, [N, K] options of the issues, is worth to a player."""
     worth = 0
@@ -214,13 +202,28 @@ def reset(state: Bargains, i: int, seed: Word) -> None:
 
 @kernel
 def legal(state: Bargains, i: int, player: Player, mask: Mask) -> None:
-    """Offers while there are turns enough for all to accept; accept and deny while an offer stands."""
+    """Accept and deny while an offer stands; offers while there are turns enough for all to accept.
+
+    An offer names options that exist in this game, and differs from the deal in force.
+    """
     now, offers = state.now[i], _offers(state, i)
     asked = now[OVER] == 0 and now[MOVER] == player
     stands = asked and now[PROPOSER] >= 0
     offering = asked and state.rules[i, TURNS] - now[TURN] >= state.values.shape[1]
     for a in range(offers):
-        mask[a] = offering and _can_offer(state, i, a)
+        mask[a] = offering
+    if offering:
+        held: Action = 0  # the deal in force, as an offer
+        each: Action = offers
+        for k in range(state.most.shape[1]):
+            most, options = state.most[i, k], state.options[i, k]
+            each //= most  # so many offers in a row have the same option of issue k
+            held += state.held[i, k] * each
+            if options < most:
+                for a in range(offers):
+                    mask[a] &= a // each % most < options
+        if held >= 0:
+            mask[held] = 0
     mask[offers] = stands
     mask[offers + 1] = stands
 
