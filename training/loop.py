@@ -87,7 +87,7 @@ class Trainer:
         return (
             f"{self.game.info.id}  model {loaded.id}  LoRA r {config.policy.lora_r} ({trained:,} weights a player)  "
             f"{config.policy.decode} decoding  scheme {config.scheme.scheme}"
-            + (f" of {config.scheme.learners} learners" if config.scheme.learners > 1 else "")
+            + (f" of {len(self.scheme.learners)} learners" if len(self.scheme.learners) > 1 else "")
             + f"  seed {config.seed}"
             + (f"\nan update takes at most about {self.foreseen:.0f} s" if self.foreseen else "")
         )
@@ -109,12 +109,14 @@ class Trainer:
         row |= self.health.look_after(update, players, self.learner.broken)
         self.updates += 1
         self.scheme.update(self.updates, batch.episodes, self.pool)
-        self.health.welcome(self.updates)
+        self.health.welcome(self.updates, self.pool.renewed)
+        self.pool.renewed.clear()
         return row
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """Evaluate all learners; see ``Exam.rows``."""
-        return self.exam.rows(self.policy, self.pool.live)
+        """Evaluate the learners, in a league the main agents; see ``Exam.rows``."""
+        exploiters = set(self.config.scheme.names) - set(self.config.scheme.roles["main"])
+        return self.exam.rows(self.policy, [name for name in self.pool.live if name not in exploiters])
 
 
 def train(

@@ -35,6 +35,7 @@ import torch
 from torch import nn
 
 from ...errors import UnknownName, UsageError
+from .breeding import mixture, mutated
 from .files import check_config, read_adapter, scaling, target_layers, write_adapter
 from .gradients import Gradients, split
 from .routing import AdaptedLayer, Route, RoutedCheckpoint, RoutingState
@@ -243,6 +244,49 @@ class LoraBank:
         source = self._weights[self.slot(src)]
         self.slot(dst)
         self._set(dst, source)
+
+    def breed(
+        self,
+        child: str,
+        parents: Mapping[str, float],
+        *,
+        mutation: float = 0.0,
+        layers: Sequence[str] = (),
+        seed: int = 0,
+    ) -> None:
+        """Overwrite a player with a mixture of adapters.
+
+        Args:
+            child: the player; may be a parent too.
+            parents: name -> weight, above 0; the weights are divided by their sum.
+            mutation: normal noise on every tensor, in root mean squares of its entries; 0: none.
+            layers: parts of layers' names, such as ``layers.0.`` or ``q_proj``: only these are mixed and mutated, the
+                others are the first parent's. Empty: all.
+            seed: of the noise.
+
+        Raises:
+            UnknownName: no such player.
+            UsageError: no parents, a weight or mutation out of bounds, or layers that match none.
+        """
+        total = sum(parents.values())
+        if not parents or not all(0 < weight < math.inf for weight in parents.values()) or not 0 <= mutation < math.inf:
+            raise UsageError(
+                f"A child needs parents with weights above 0 and a mutation of at least 0, not {parents!r}, {mutation}."
+            )
+        for part in layers:
+            if not any(part in layer.name for layer in self.layers):
+                raise UsageError(
+                    f"No layer's name contains {part!r}; the first layers are {[x.name for x in self.layers[:3]]}."
+                )
+        slots, _ = [self.slot(name) for name in parents], self.slot(child)
+        row = self._weights[slots[0]].clone()
+        generator = torch.Generator().manual_seed(_derived_seed(seed, child))
+        for layer, (A, B) in zip(self.layers, split(row[None], self._shapes), strict=True):
+            if layers and not any(part in layer.name for part in layers):
+                continue
+            pair = mixture([(layer.A[s], layer.B[s]) for s in slots], [w / total for w in parents.values()])
+            A[0], B[0] = mutated(pair, mutation, generator) if mutation else pair
+        self._set(child, row)
 
     def _set(self, name: str, row: torch.Tensor) -> None:
         with torch.no_grad():

@@ -328,6 +328,22 @@ class LocalEngine:
         if moments:
             optimizer.copy(src, dst)
 
+    def reset(self, name: str) -> None:
+        """Give a player its initial weights again, without moments."""
+        self._learns().bank.reset(name)
+
+    def breed(
+        self,
+        child: str,
+        parents: Mapping[str, float],
+        *,
+        mutation: float = 0.0,
+        layers: Sequence[str] = (),
+        seed: int = 0,
+    ) -> None:
+        """Overwrite a player with a mixture of others, see ``LoraBank.breed``; it has no moments then."""
+        self._learns().bank.breed(child, parents, mutation=mutation, layers=layers, seed=seed)
+
     def save(self, name: str, folder: str | os.PathLike[str]) -> None:
         """Write a player as a peft adapter."""
         self._learns().bank.save_peft(name, folder)

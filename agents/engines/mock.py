@@ -116,6 +116,22 @@ class MockEngine:
         """Raise the version of ``dst``."""
         self.players[dst] += 1
 
+    def reset(self, name: str) -> None:
+        """Raise the player's version."""
+        self.players[name] += 1
+
+    def breed(
+        self,
+        child: str,
+        parents: Mapping[str, float],
+        *,
+        mutation: float = 0.0,
+        layers: Sequence[str] = (),
+        seed: int = 0,
+    ) -> None:
+        """Raise the child's version."""
+        self.players[child] += 1
+
     def save(self, name: str, folder: str | os.PathLike[str]) -> None:
         """Do nothing: there are no weights."""
 

@@ -50,6 +50,22 @@ class Players(Protocol):
         """Overwrite the weights of player ``dst`` with those of ``src``; ``moments``: its optimizer's state too."""
         ...
 
+    def reset(self, name: str) -> None:
+        """Give a player its initial weights again, and no optimizer's state."""
+        ...
+
+    def breed(
+        self,
+        child: str,
+        parents: Mapping[str, float],
+        *,
+        mutation: float = 0.0,
+        layers: Sequence[str] = (),
+        seed: int = 0,
+    ) -> None:
+        """Overwrite a player with a mixture of others, see ``LoraBank.breed``; it has no optimizer's state then."""
+        ...
+
     def save(self, name: str, folder: str | os.PathLike[str]) -> None:
         """Write a player's weights; an adapter in peft's format."""
         ...

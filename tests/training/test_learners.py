@@ -54,7 +54,7 @@ def state(run, update):
     folder = run / "checkpoints" / f"{update:06d}"
     tensors = {path.stem: torch.load(path, weights_only=True) for path in folder.glob("*.pt")}
     told = json.loads((folder / "state.json").read_text())
-    return tensors | {name: told[name] for name in ("pool", "baseline", "low", "sound")}
+    return tensors | {name: told[name] for name in ("pool", "baseline", "low", "sound", "scheme") if name in told}
 
 
 def equal(a, b):
@@ -381,7 +381,8 @@ CODE = (
 
 
 @pytest.mark.parametrize(
-    ("learners", "scheme", "games"), [(2, "fictitious", 8), pytest.param(16, "self_play", 16, marks=pytest.mark.slow)]
+    ("learners", "scheme", "games"),
+    [(2, "fictitious", 8), (1, "league", 8), pytest.param(16, "self_play", 16, marks=pytest.mark.slow)],
 )
 def test_a_run_of_many_that_is_killed_and_resumed_is_bit_equal(two, tmp_path, learners, scheme, games):
     config = change(
@@ -405,5 +406,6 @@ def test_a_run_of_many_that_is_killed_and_resumed_is_bit_equal(two, tmp_path, le
     assert train(short, tmp_path / "killed", resume=True).updates == last + 2
     train(short, tmp_path / "whole")
     assert equal(state(tmp_path / "whole", last + 2), state(tmp_path / "killed", last + 2))
-    assert len(list((tmp_path / "killed" / "players").iterdir())) == learners
+    assert {path.name for path in (tmp_path / "killed" / "players").iterdir()} == set(short.scheme.names)
+    assert scheme != "league" or state(tmp_path / "killed", last + 2)["scheme"]["payoff"]
     assert [row["update"] for row in rows(tmp_path / "killed")] == list(range(last + 2))

@@ -116,7 +116,8 @@ def test_self_play_fills_every_seat():
 def test_every_scheme_is_built_by_name_and_a_misspelt_one_gets_a_suggestion():
     for name in SCHEMES:
         made = make_scheme(SchemeConfig(scheme=name, learners=2), 2)
-        assert made.learners == ("main", "main-2")
+        assert made.learners[:2] == ("main", "main-2")
+        assert made.learners == SchemeConfig(scheme=name, learners=2).names
         assert len(made.seats(0, 3, people(made.learners), np.random.default_rng(0))) == 3
     assert make_scheme(SchemeConfig(scheme="self-play"), 2).opponents == ()
     with pytest.raises(UnknownName, match=r"Unknown scheme 'mixd'\. Did you mean 'mixed'"):

@@ -124,8 +124,14 @@ class Health:
         self.sound, self.others = Sound(pool.players), others
         self.welcome(0)
 
-    def welcome(self, done: int) -> None:
-        """If several learn, keep those that joined after ``done`` updates, as they may break in their first update."""
+    def welcome(self, done: int, renewed: Sequence[str] = ()) -> None:
+        """If several learn, keep those that joined after ``done`` updates, as they may break in their first update.
+
+        ``renewed`` are those whose weights were replaced: what they were before is forgotten.
+        """
+        self.sound.forget([name for name in dict.fromkeys(renewed) if name in self.sound.updates])
+        for name in renewed:
+            self.guards.forget(name)
         if len(self.pool.live) + self.others > 1:
             self.sound.keep([name for name in self.pool.live if name not in self.sound.updates], done)
 

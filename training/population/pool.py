@@ -6,7 +6,7 @@ A past self is called ``main@25``: player main as it was after 25 updates.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...agents.core import Agent
@@ -25,7 +25,9 @@ class Pool:
         max_past: past selves to keep of each player; the oldest is removed.
 
     ``agents`` holds all players; ``live`` ones learn, ``frozen`` ones have learned and no longer change; ``snapshots``
-    are past selves by player, oldest first.
+    are past selves by player, oldest first. ``lineage`` says where players come from, in order of time: ``player``,
+    ``how`` (snapshot, reset, inherit or breed), ``update``, and ``parents`` with their shares. ``renewed`` are those
+    whose weights were replaced, for others to take note and clear.
     """
 
     def __init__(self, players: Players, agent: Callable[[str], Agent], max_past: int) -> None:
@@ -34,6 +36,8 @@ class Pool:
         self.live: list[str] = []
         self.frozen: list[str] = []
         self.snapshots: dict[str, list[str]] = {}
+        self.lineage: list[dict[str, Any]] = []
+        self.renewed: list[str] = []
 
     def add(self, name: str, agent: Agent | None = None) -> None:
         """Add a player: one that has weights here, and learns, or ``agent``, which does not.
@@ -61,8 +65,13 @@ class Pool:
         """Names of a player's past selves, oldest first."""
         return self.snapshots.get(name, [])
 
-    def snapshot(self, name: str, update: int) -> str:
-        """Keep a learner's current self as a past self; beyond ``max_past`` the oldest is removed.
+    def snapshot(self, name: str, update: int, *, bounded: bool = True) -> str:
+        """Keep a learner's current self as a past self.
+
+        Args:
+            name: the learner.
+            update: updates done so far.
+            bounded: beyond ``max_past`` the oldest is removed; False keeps all.
 
         Returns:
             The past self's name.
@@ -72,13 +81,58 @@ class Pool:
         """
         self._check(name)
         past = self.snapshots.setdefault(name, [])
-        if len(past) >= self._max_past:
+        if bounded and len(past) >= self._max_past:
             self.remove(past[0])
         kept = f"{name}@{update}"
         self.players.add(kept, init_from=name)
         past.append(kept)
         self.agents[kept] = self._agent(kept)
+        self._note(kept, "snapshot", update, {name: 1.0})
         return kept
+
+    def reset(self, name: str, update: int) -> None:
+        """Give a learner the weights with which it began, without moments.
+
+        Raises:
+            UnknownName: no learner has that name.
+        """
+        self._check(name)
+        self.players.reset(name)
+        self._renew(name, "reset", update, {})
+
+    def inherit(self, name: str, parent: str, update: int) -> None:
+        """Give a learner the weights and moments of another player.
+
+        Raises:
+            UnknownName: no learner has that name, or no player that of the parent.
+        """
+        self._check(name)
+        self._check(parent, self._own())
+        self.players.copy(parent, name, moments=True)
+        self._renew(name, "inherit", update, {parent: 1.0})
+
+    def breed(
+        self,
+        name: str,
+        parents: Mapping[str, float],
+        update: int,
+        *,
+        mutation: float = 0.0,
+        layers: Sequence[str] = (),
+        seed: int = 0,
+    ) -> None:
+        """Give a learner a weighted mixture of other players' weights, without moments; see ``LoraBank.breed``.
+
+        Raises:
+            UnknownName: no learner has that name, or no player that of a parent.
+            UsageError: no parents, or numbers out of bounds.
+        """
+        self._check(name)
+        for parent in parents:
+            self._check(parent, self._own())
+        self.players.breed(name, parents, mutation=mutation, layers=layers, seed=seed)
+        total = sum(parents.values())
+        self._renew(name, "breed", update, {parent: weight / total for parent, weight in parents.items()})
 
     def remove(self, name: str) -> None:
         """Remove a player, with its past selves and weights.
@@ -101,13 +155,22 @@ class Pool:
         """All who learn or have learned."""
         return [*self.live, *self.frozen, *(kept for past in self.snapshots.values() for kept in past)]
 
-    def _check(self, name: str) -> None:
-        if name not in self.live:
-            raise UnknownName("player who learns", name, self.live)
+    def _check(self, name: str, known: Sequence[str] | None = None) -> None:
+        if name not in (self.live if known is None else known):
+            raise UnknownName("player who learns" if known is None else "player", name, known or self.live)
+
+    def _note(self, name: str, how: str, update: int, parents: Mapping[str, float]) -> None:
+        self.lineage.append({"player": name, "how": how, "update": update, "parents": dict(parents)})
+
+    def _renew(self, name: str, how: str, update: int, parents: Mapping[str, float]) -> None:
+        self._note(name, how, update, parents)
+        self.renewed.append(name)
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data for a checkpoint; the weights are in ``players``."""
-        return copy.deepcopy({"live": self.live, "frozen": self.frozen, "snapshots": self.snapshots})
+        return copy.deepcopy(
+            {"live": self.live, "frozen": self.frozen, "snapshots": self.snapshots, "lineage": self.lineage}
+        )
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what ``state_dict`` returned; load ``players`` first."""
@@ -115,4 +178,5 @@ class Pool:
             del self.agents[name]
         held = copy.deepcopy(dict(state))
         self.live, self.frozen, self.snapshots = held["live"], held["frozen"], held["snapshots"]
+        self.lineage = held.get("lineage", [])  # earlier versions kept none
         self.agents |= {name: self._agent(name) for name in self._own()}

@@ -161,14 +161,14 @@ def is_net(name: str) -> bool:
 
 
 def learners(name: str, config: AnyConfig | None) -> list[str]:
-    """The players that a name means: all learners of a run with several, unless the name picks one.
+    """The players that a name means: all learners of a run with several (a league's main agents), or the one it picks.
 
     Args:
         name: ``RUN``, ``RUN:player@version``, or any other player.
         config: the run's; None: not a run.
     """
     if isinstance(config, TrainConfig) and config.scheme.learners > 1 and Path(name).is_dir():
-        return [f"{name}:{learner}" for learner in config.scheme.names]
+        return [f"{name}:{learner}" for learner in config.scheme.roles["main"]]
     return [name]
 
 

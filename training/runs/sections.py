@@ -254,24 +254,42 @@ class SchemeConfig:
     """Who plays whom.
 
     Attributes:
-        scheme: self_play, fixed, mixed or fictitious.
-        learners: how many players learn; their names are main, main-2, main-3 and so on.
+        scheme: self_play, fixed, mixed, fictitious, pfsp, league, psro, pairs, round_robin or swiss.
+        learners: how many players learn; their names are main, main-2, main-3 and so on. In a league: how many main
+            agents.
+        main_exploiters: league: how many players learn to beat the main agents.
+        league_exploiters: league: how many players learn to beat all past selves.
         opponents: fixed and mixed: names with weights, e.g. ``random=1,minimax=1,self=0.5,past=0.5,runs/a=1``.
-        snapshot_every: updates between two snapshots of a past self. With several learners, one that breaks is set back
-            to the last of these updates after which it was healthy.
-        max_past: past selves to keep of each learner; the oldest is removed.
+        snapshot_every: updates between two snapshots of a past self (league: at least so many, at most twice as many;
+            psro: updates of a round). With several learners, one that breaks is set back to the last of these updates
+            after which it was healthy.
+        max_past: mixed and fictitious: past selves to keep of each learner; the oldest is removed. The other schemes
+            keep all of them.
+        curve: pfsp: weight of a past self by the win rate x against it: easy x, variance x(1-x), linear 1-x, capped
+            min(0.5, 1-x), squared (1-x)^2.
     """
 
     scheme: str = "mixed"
     learners: Positive = 1
+    main_exploiters: Positive = 1
+    league_exploiters: Positive = 2
     opponents: str = "random=1,minimax=1"
     snapshot_every: Positive = 25
     max_past: Positive = 4
+    curve: str = "squared"
+
+    @property
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """Names of the learners by role: ``main``, ``main-2``, ... A league has exploiters beside them."""
+        counts = {"main": self.learners}
+        if self.scheme == "league":
+            counts |= {"main_exploiter": self.main_exploiters, "league_exploiter": self.league_exploiters}
+        return {role: (role, *(f"{role}-{n}" for n in range(2, count + 1))) for role, count in counts.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the learners: ``main``, ``main-2``, ``main-3``, ..."""
-        return ("main", *(f"main-{n}" for n in range(2, self.learners + 1)))
+        """Names of all learners, those of the role ``main`` first."""
+        return tuple(name for names in self.roles.values() for name in names)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import RunError
 from ..data.assign import assign
+from ..schemes import Stateful
 from .card import complete
 from .folder import fitting
 from .outcome import Watched
@@ -90,6 +91,8 @@ def taken(trainer: Training) -> tuple[dict[str, Any], dict[str, Any]]:
         "sound": trainer.health.sound.updates,
         "model": {"id": model.model, "hash": model.hash},
     }
+    if isinstance(trainer.scheme, Stateful):
+        state["scheme"] = trainer.scheme.state_dict()
     return trainer.pool.players.state_dict() | {"memory": trainer.memory.state_dict()}, copy.deepcopy(state)
 
 
@@ -124,6 +127,8 @@ def put_back(trainer: Training, tensors: Mapping[str, Any], state: Mapping[str, 
     trainer.baseline.load_state_dict(state["baseline"])
     trainer.memory.load_state_dict(tensors.get("memory", {}))  # the oldest runs have none
     trainer.pool.load_state_dict(state["pool"])
+    if isinstance(trainer.scheme, Stateful):
+        trainer.scheme.load_state_dict(state.get("scheme", {}))
     trainer.health.guards.low = state["low"]
     trainer.updates = int(state["update"])
 

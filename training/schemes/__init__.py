@@ -6,9 +6,9 @@ To add a scheme, write a file here with a factory ``(config: SchemeConfig, playe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..data.rollout import Seating
 from ..population.pool import Pool
 from ..runs.config import SchemeConfig
 
-__all__ = ["SCHEMES", "Scheme", "make_scheme"]
+__all__ = ["SCHEMES", "Scheme", "Stateful", "make_scheme"]
 
 
 class Scheme(Protocol):
@@ -43,11 +43,26 @@ class Scheme(Protocol):
         ...
 
 
+@runtime_checkable
+class Stateful(Protocol):
+    """A scheme that remembers something between updates; checkpoints store it."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON, of all that later seats depend on beside the pool."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what ``state_dict`` returned; empty: begin anew, as where a checkpoint has no such data."""
+        ...
+
+
 SCHEMES: dict[str, str] = {
     "self_play": "self_play:self_play",
     "fixed": "mixed:fixed",
     "mixed": "mixed:mixed",
     "fictitious": "fictitious:fictitious",
+    "pfsp": "pfsp:pfsp",
+    "league": "league:league",
 }
 
 

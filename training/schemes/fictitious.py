@@ -18,7 +18,7 @@ from ..data.records import Episode
 from ..data.rollout import Seating
 from ..population.pool import Pool
 from ..runs.config import SchemeConfig
-from .mixed import against, share_out
+from .seating import against, share_out
 
 __all__ = ["Fictitious", "fictitious"]
 

@@ -16,8 +16,9 @@ from ..data.records import Episode
 from ..data.rollout import Seating
 from ..population.pool import Pool
 from ..runs.config import SchemeConfig
+from .seating import against, drawn, share_out
 
-__all__ = ["Mixed", "against", "fixed", "mixed", "parse_weights", "share_out"]
+__all__ = ["Mixed", "fixed", "mixed", "parse_weights"]
 
 
 def parse_weights(text: str) -> dict[str, float]:
@@ -43,18 +44,6 @@ def parse_weights(text: str) -> dict[str, float]:
     if not weights:
         raise UsageError("opponents is empty; name at least one, such as random=1,minimax=1.")
     return weights
-
-
-def share_out(learners: Sequence[str], groups: int, update: int) -> list[tuple[str, int]]:
-    """How many of an update's groups each learner gets: equal shares, give or take one; the extra groups go round."""
-    number = len(learners)
-    return [(name, (groups + (k - update) % number) // number) for k, name in enumerate(learners)]
-
-
-def against(learner: str, opponent: str, seat: int, players: int) -> Seating:
-    """The learner in one seat, the opponent in all others."""
-    own = tuple(p == seat for p in range(players))
-    return Seating(tuple(learner if mine else opponent for mine in own), own)
 
 
 @dataclass
@@ -85,15 +74,8 @@ class Mixed:
         ]
 
     def _seats(self, learner: str, groups: int, past: Sequence[str], rng: np.random.Generator) -> Iterator[Seating]:
-        names = list(self.weights)
-        share = np.array([self.weights[n] for n in names])
-        # Low-variance sampling: equally spaced points with one random offset. Each opponent gets its share of groups,
-        # give or take one.
-        points = (np.arange(groups) + rng.random()) / groups
-        drawn = np.searchsorted(share.cumsum() / share.sum(), points, side="right").clip(max=len(names) - 1)
-        turn = int(rng.integers(self.players))
-        for g in range(groups):
-            name = names[int(drawn[g])]
+        names, turn = drawn(self.weights, groups, rng), int(rng.integers(self.players))
+        for g, name in enumerate(names):
             if name == "past":
                 name = past[int(rng.integers(len(past)))] if past else "self"
             if name == "self":

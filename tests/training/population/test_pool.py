@@ -74,3 +74,60 @@ def test_a_pool_is_what_it_was_after_loading(trainer):
     other.pool.load_state_dict(trainer.pool.state_dict())
     assert other.pool.state_dict() == trainer.pool.state_dict()
     assert set(other.pool.agents) == set(trainer.pool.agents)
+
+
+def fresh(trainer):
+    return Trainer(trainer.config).policy.bank
+
+
+def test_who_is_reset_begins_anew_with_weights_moments_and_what_it_is_set_back_to(trainer):
+    trainer.scheme.update = lambda done, results, pool: pool.reset("main", done) if done == 2 else None
+    trainer.step()
+    trainer.health.guards.low["main"] = {"illegal": 3, "entropy": 0}
+    trainer.step()
+    bank, first = trainer.policy.bank, fresh(trainer)
+    assert torch.equal(bank.weights("main"), first.weights("main"))
+    assert trainer.policy.local.optimizer.steps("main") == 0
+    assert trainer.policy.local.optimizer.steps("main-2") > 0
+    assert torch.equal(bank.weights("main@sound"), first.weights("main"))
+    assert trainer.health.guards.well("main")
+    assert trainer.pool.renewed == []
+    assert trainer.pool.lineage == [{"player": "main", "how": "reset", "update": 2, "parents": {}}]
+    trainer.step()
+    assert not torch.equal(bank.weights("main"), first.weights("main"))
+
+
+def test_an_heir_has_weights_and_moments_of_its_parent(trainer):
+    trainer.step()
+    trainer.pool.inherit("main-2", "main", 1)
+    bank, optimizer = trainer.policy.bank, trainer.policy.local.optimizer
+    assert torch.equal(bank.weights("main"), bank.weights("main-2"))
+    assert torch.equal(optimizer.state_dict()["main"]["first"], optimizer.state_dict()["main-2"]["first"])
+    for name in ("main", "main-2"):
+        with pytest.raises(UnknownName, match="'nobody'"):
+            trainer.pool.inherit(name, "nobody", 1)
+
+
+def test_a_child_has_its_parents_in_the_lineage_which_is_saved(trainer):
+    trainer.step()
+    trainer.pool.snapshot("main-2", 1)
+    trainer.pool.breed("main", {"main": 1.0, "main-2@1": 3.0}, 1, mutation=0.1)
+    assert trainer.policy.local.optimizer.steps("main") == 0
+    assert trainer.pool.lineage == [
+        {"player": "main-2@1", "how": "snapshot", "update": 1, "parents": {"main-2": 1.0}},
+        {"player": "main", "how": "breed", "update": 1, "parents": {"main": 0.25, "main-2@1": 0.75}},
+    ]
+    kept = trainer.pool.state_dict()
+    trainer.pool.reset("main", 2)
+    assert len(kept["lineage"]) == 2
+    trainer.pool.load_state_dict(kept)
+    assert trainer.pool.state_dict() == kept
+    del kept["lineage"]  # as earlier versions saved it
+    trainer.pool.load_state_dict(kept)
+    assert trainer.pool.lineage == []
+
+
+def test_past_selves_without_bounds_are_all_kept(trainer):
+    for update in range(4):
+        trainer.pool.snapshot("main", update, bounded=False)
+    assert trainer.pool.past("main") == [f"main@{update}" for update in range(4)]
