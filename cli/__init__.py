@@ -35,6 +35,7 @@ Agents that learn by playing each other.
   coterie train gridworld --policy net              train a small net with PPO instead of a language model
   coterie eval RUN --vs random minimax              measure how good the trained player is
   coterie play tictactoe --players human RUN        play against it
+  coterie play pettingzoo:MODULE                    play an environment of PettingZoo; it can also be trained
   coterie view RUN                                  read what was said in a run on a task
   coterie bench envs                                measure how fast the games run on this machine
 
@@ -45,6 +46,8 @@ a folder, a hub id, a .gguf file).
 """
 
 COMMANDS = ("envs", "play", "train", "eval", "view", "bench")
+
+FOREIGN = "pettingzoo:"
 
 EXTRAS = {
     "render": ("pygame", "PIL", "imageio", "imageio_ffmpeg"),
@@ -117,8 +120,21 @@ def _dispatch(words: list[str]) -> int:
         return 0
     if words[0] not in COMMANDS:
         raise UnknownName("command", words[0], COMMANDS)
+    _import_what_is_named(words)
     code: int = importlib.import_module(f".{words[0]}", __package__).run(words[1:])
     return code
+
+
+def _import_what_is_named(words: Sequence[str]) -> None:
+    """Let the games that are typed as pettingzoo:MODULE be made; modules in the current folder are found too."""
+    named = [word.rpartition("=")[2] if word.startswith("--") else word for word in words]
+    for name in named:
+        if name.startswith(FOREIGN):
+            from ..envs.foreign import register_pettingzoo
+
+            register_pettingzoo(name.removeprefix(FOREIGN))
+            if os.getcwd() not in sys.path:
+                sys.path.append(os.getcwd())
 
 
 def _missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:

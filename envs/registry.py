@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -28,12 +29,14 @@ __all__ = [
     "make_game",
     "presets",
     "register",
+    "register_foreign",
     "register_with_pettingzoo",
     "spec",
 ]
 
 _TALK = f"{__name__.rsplit('.', 1)[0]}.words.talk:talk"
 _ID = re.compile(r"^([a-z][a-z0-9_]*)-v([0-9]+)$")
+_FOREIGN = re.compile(r"^(pettingzoo|play):[\w.]+(:\w+)?(-v0)?$")
 _PACKAGE = __name__.rsplit(".", 2)[0]
 _FACE_ARGUMENTS = (
     "api",
@@ -58,12 +61,14 @@ class GameSpec:
         entry_point: ``"package.module:factory"``; the factory returns a Game.
         draw: ``"package.module:function"`` that renders a state, or None.
         presets: ``"package.module:function"`` that returns the game's Presets, or None.
+        given: the factory's first arguments. They are no arguments of the game: no file and no flag can set them.
     """
 
     id: str
     entry_point: str
     draw: str | None = None
     presets: str | None = None
+    given: tuple[Any, ...] = ()
 
     @property
     def name(self) -> str:
@@ -130,9 +135,33 @@ def register(id: str, entry_point: str, draw: str | None = None, presets: str | 
     _SPECS[id] = new
 
 
+def register_foreign(name: str, entry_point: str, *given: Any) -> str:
+    """Register a game whose code is not made for coterie, by ``envs.foreign``; a later call replaces an earlier one.
+
+    Args:
+        name: ``pettingzoo:MODULE``, ``pettingzoo:MODULE:FUNCTION`` or ``play:NAME``.
+        entry_point: as for ``register``.
+        *given: the factory's first arguments.
+
+    Returns:
+        The id: the name and ``-v0``.
+
+    Raises:
+        UsageError: a name of another form.
+    """
+    if not _FOREIGN.match(name) or name.endswith("-v0"):
+        raise UsageError(
+            f"{name!r} came; a game of other code is named pettingzoo:MODULE, pettingzoo:MODULE:FUNCTION or play:NAME, "
+            "such as pettingzoo:pettingzoo.classic.tictactoe_v3."
+        )
+    id = f"{name}-v0"
+    _SPECS[id] = GameSpec(id, entry_point, given=given)
+    return id
+
+
 def list_envs() -> list[str]:
-    """Ids of all registered games, sorted."""
-    return sorted(_SPECS)
+    """Ids of all games of ``register``, sorted; games of other code (``envs.foreign``) are not listed."""
+    return sorted(id for id, known in _SPECS.items() if not known.given)
 
 
 def spec(id: str) -> GameSpec:
@@ -140,7 +169,7 @@ def spec(id: str) -> GameSpec:
 
     Raises:
         UnknownName: no such game; the message suggests the closest name.
-        UsageError: the id is not a string.
+        UsageError: the id is not a string, or names code that nobody has said to import.
     """
     if not isinstance(id, str):
         raise UsageError(f"{id!r} ({type(id).__name__}) came; environments have names such as 'tictactoe-v0'.")
@@ -149,12 +178,25 @@ def spec(id: str) -> GameSpec:
     named = [s for s in _SPECS.values() if s.name == id]
     if named:
         return max(named, key=lambda s: s.version)
+    if _FOREIGN.match(id):
+        kind, name = id.removesuffix("-v0").split(":", 1)
+        called = f"register_pettingzoo({name!r})" if kind == "pettingzoo" else f"register_play({name!r}, FUNCTION)"
+        typed = (
+            f"name the game in your command ({kind}:{name}; eval: --game {kind}:{name}), or in Python "
+            if kind == "pettingzoo"
+            else ""
+        )
+        raise UsageError(
+            f"{kind}:{name} is code that is not part of coterie, and only you can say that it may run: {typed}call "
+            f"coterie.envs.foreign.{called} first."
+        )
     raise UnknownName("environment", id, _SPECS)
 
 
 def factory(id: str) -> Callable[..., Game]:
     """A game's factory; imports its module."""
-    return cast("Callable[..., Game]", _load(spec(id), spec(id).entry_point))
+    found = spec(id)
+    return cast("Callable[..., Game]", partial(_load(found, found.entry_point), *found.given))
 
 
 def presets(id: str) -> Presets:

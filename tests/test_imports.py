@@ -116,8 +116,11 @@ def sources() -> list[Path]:
         ("transformers", ["agents", "training", "benchmarks"]),
         ("peft", ["agents", "training", "benchmarks"]),
         ("pygame", ["renderers"]),
-        ("pettingzoo", ["envs/faces", "envs/kinship/wrapper.py", "envs/registry.py", "envs/testing", "benchmarks"]),
-        ("gymnasium", ["envs/faces", "envs/kinship/wrapper.py", "envs/words/table.py"]),
+        (
+            "pettingzoo",
+            ["envs/faces", "envs/foreign", "envs/kinship/wrapper.py", "envs/registry.py", "envs/testing", "benchmarks"],
+        ),
+        ("gymnasium", ["envs/faces", "envs/foreign", "envs/kinship/wrapper.py", "envs/words/table.py"]),
         ("chess", []),
         ("coterie", []),  # inside the package, imports are relative: the root folder may bear any name
     ],

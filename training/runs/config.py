@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -163,7 +164,12 @@ def new_folder(config: AnyConfig) -> Path:
     """``runs/GAME-TIME``, the default folder of a run."""
     kind = "-net" if isinstance(config, NetConfig) else ""
     name = config.task if isinstance(config, TaskConfig) else spec(config.game).name
-    return Path("runs") / f"{name}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+    return Path("runs") / f"{_file_name(name)}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _file_name(name: str) -> str:
+    """A game's name for files: pettingzoo:MODULE has a colon."""
+    return re.sub(r"[^\w.-]", "-", name)
 
 
 def newest_folder(name: str) -> Path:
@@ -172,7 +178,7 @@ def newest_folder(name: str) -> Path:
     Raises:
         UsageError: there is no such run.
     """
-    pattern = f"{name}-*" if name else "*-*"
+    pattern = f"{_file_name(name)}-*" if name else "*-*"
     left = sorted(Path("runs").glob(pattern), key=lambda path: path.stat().st_mtime)
     if not left:
         what = f"No run of {name}" if name else "No run"
