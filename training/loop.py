@@ -31,7 +31,7 @@ from .runs.outcome import Outcome, Watcher
 from .runs.players import as_recorded, build_policy, make_player
 from .runs.rows import summary
 from .runs.state import restore
-from .schemes import make_scheme
+from .schemes import Mixing, make_scheme
 
 __all__ = ["Outcome", "Trainer", "Watcher", "train"]
 
@@ -111,6 +111,8 @@ class Trainer:
         self.scheme.update(self.updates, batch.episodes, self.pool)
         self.health.welcome(self.updates, self.pool.renewed)
         self.pool.renewed.clear()
+        if isinstance(self.scheme, Mixing):
+            row["mixture"] = self.scheme.mixture(self.pool)
         return row
 
     def evaluate(self) -> list[dict[str, Any]]:

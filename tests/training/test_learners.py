@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -321,6 +322,28 @@ def test_the_live_table_shows_every_learner(two, tmp_path):
     told = display.console.export_text()
     for name in ("main", "main-2"):
         assert f"{name} against random (greedy)" in told
+        assert re.search(rf"^ +{name} +\d+\.\d% +\d+\.\d% +\d+\.\d% *$", told, re.MULTILINE)
+
+
+def test_the_live_table_and_the_lines_stay_short_however_many_learn(small, tmp_path, capsys):
+    from rich.console import Console
+
+    from coterie.training.runs.display import Display, plain_line
+
+    own = {"win": 0.5, "draw": 0.25, "loss_share": 0.25}
+    row = own | {"update": 0, "elapsed": 1.0, "reward": 0.0, "decisions_per_second": 1.0, "games": 4, "eval": []}
+    row |= {"players": {f"p{k}": own for k in range(40)}, "mixture": {f"main@{k}": 1 / 40 for k in range(40)}}
+    display = Display(live=True, report_to="none")
+    display.console = Console(width=160, height=100, record=True, file=(tmp_path / "out").open("w"))
+    display.start(Trainer(change(small, budget={"updates": 1})))
+    display.update(row)
+    display.stop()
+    told = display.console.export_text()
+    assert "and 28 more learners" in told
+    assert len(told.splitlines()) < 20 * 2
+    line = plain_line(row)
+    assert "mixture: main@0 2%" in line
+    assert len(line) < 200
 
 
 def test_a_scheme_may_let_learners_go_and_the_run_goes_on_without_them(two, tmp_path, monkeypatch):
@@ -365,6 +388,43 @@ def test_the_recipe_of_contributing_is_a_scheme_that_runs(two):
     for p in range(2):
         for name in ("main", "main-2"):
             assert sum(s.players[p] == name and s.learners[p] for s in drawn) == 10
+
+
+@pytest.mark.parametrize("scheme", ["pfsp", "league", "psro", "pairs", "round_robin", "swiss"])
+def test_every_scheme_trains_all_its_learners_and_resumes_exactly(two, tmp_path, scheme):
+    changed = {"scheme": scheme, "learners": 2, "snapshot_every": 1, "league_exploiters": 1}
+    config = change(two, scheme=changed, rollout={"games": 16}, credit={"credit": "constant"}, budget={"updates": 4})
+    train(config, tmp_path / "whole")
+    train(change(config, budget={"updates": 2}), tmp_path / "parts")
+    train(config, tmp_path / "parts", resume=True)
+    kept = state(tmp_path / "whole", 4)
+    assert equal(kept, state(tmp_path / "parts", 4))
+    assert all(kept["optimizer"][name]["steps"] for name in config.scheme.names if "exploiter" not in name)
+    assert all(set(row["players"]) == set(config.scheme.names) for row in rows(tmp_path / "whole"))
+    mixed = [row["mixture"] for row in rows(tmp_path / "whole") if "mixture" in row]
+    assert len(mixed) == (4 if scheme == "psro" else 0)
+    assert all(sum(mixture.values()) == pytest.approx(1.0) for mixture in mixed)
+
+
+def test_past_selves_are_players_of_the_run(two, tmp_path):
+    """A past self that was kept when its learner began anew is what was learned, not what it began with."""
+    config = change(two, scheme={"scheme": "league", "snapshot_every": 1}, budget={"updates": 4})
+    train(config, tmp_path / "run")
+    bank = state(tmp_path / "run", 4)["bank"]
+    saved = {f"{path.parent.name}@{int(path.name[1:])}": path for path in (tmp_path / "run" / "players").glob("*/v*")}
+    past = [name for name in bank["weights"] if name.partition("@")[2].isdigit()]
+    assert {"main@0", "main@2", "main_exploiter@2", "main_exploiter@4"} <= set(past) <= set(saved)
+    trainer = Trainer(config)
+    for name in past:
+        trainer.policy.bank.load_peft(name, saved[name])
+        assert torch.equal(trainer.policy.bank.weights(name), bank["weights"][name])
+    assert not torch.equal(bank["weights"]["main_exploiter@4"], bank["weights"]["main_exploiter"])
+    assert main(["play", "tictactoe", "--players", f"{tmp_path / 'run'}:main_exploiter@4", "random"]) == 0
+
+
+def test_a_league_evaluates_its_main_agents_alone(two):
+    trainer = Trainer(change(two, scheme={"scheme": "league", "learners": 2}, budget={"eval_games": 4}))
+    assert [row["player"] for row in trainer.evaluate()] == ["main", "main-2"]
 
 
 def test_a_goal_is_reached_when_all_learners_reach_it(two):

@@ -151,9 +151,14 @@ class Pool:
                 names.remove(name)
                 self.players.remove(name)
 
+    @property
+    def kept(self) -> list[str]:
+        """Names of all past selves."""
+        return [kept for past in self.snapshots.values() for kept in past]
+
     def _own(self) -> list[str]:
         """All who learn or have learned."""
-        return [*self.live, *self.frozen, *(kept for past in self.snapshots.values() for kept in past)]
+        return [*self.live, *self.frozen, *self.kept]
 
     def _check(self, name: str, known: Sequence[str] | None = None) -> None:
         if name not in (self.live if known is None else known):

@@ -16,6 +16,10 @@ from .trackers import Tracker, make_tracker, scalars
 __all__ = ["Display", "Lines", "plain_line", "plot_curves", "watched"]
 
 
+MOST_ROWS = 12
+"""The most learners that the live table lists one by one."""
+
+
 class Lines:
     """Prints one line per update, unbuffered; see ``outcome.Watcher``."""
 
@@ -134,6 +138,11 @@ class Display:
             won = (row[n] for n in ("win", "draw", "loss_share"))
             shares = (_percent(share, wilson(round(share * games), games)) for share in won)
             body.add_row("training (sampled)", *shares, str(games))
+        learners = row.get("players", {})
+        for name, own in list(learners.items())[:MOST_ROWS]:
+            body.add_row(f"  {name}", *(f"{own[n]:6.1%}" for n in ("win", "draw", "loss_share") if n in own))
+        if len(learners) > MOST_ROWS:
+            body.add_row(f"  and {len(learners) - MOST_ROWS} more learners")
         for e in self._evals:
             whose = f"{e['player']} " if "player" in e else ""
             if "figures" in e:
@@ -150,7 +159,7 @@ class Display:
                 body.add_row(f"{whose}against {e['opponent']} (greedy)", *cells, str(e["games"]))
         foot = Table.grid(padding=(0, 2))
         foot.add_row(*_figures(row))
-        return Group(head, body, foot)
+        return Group(head, body, foot, *([_mixture(row)] if "mixture" in row else []))
 
 
 @contextlib.contextmanager
@@ -202,6 +211,8 @@ def _rate(row: Mapping[str, Any]) -> str:
 def plain_line(row: Mapping[str, Any]) -> str:
     """An update in one line, for logs."""
     parts = [f"update {row['update'] + 1}", _clock(row["elapsed"]), *_figures(row), _rate(row)]
+    if "mixture" in row and "eval" in row:
+        parts.append(_mixture(row))
     for e in row.get("eval", ()):
         whose = f"{e['player']} " if "player" in e else ""
         if "figures" in e:
@@ -216,6 +227,12 @@ def plain_line(row: Mapping[str, Any]) -> str:
         else:
             parts.append(f"{whose}vs {e['opponent']} {e['win']:.1%}/{e['draw']:.1%}/{e['loss']:.1%}")
     return "  ".join(parts)
+
+
+def _mixture(row: Mapping[str, Any]) -> str:
+    """The players with the largest shares of a scheme's mixture."""
+    shares = sorted(row["mixture"].items(), key=lambda item: -item[1])
+    return "mixture: " + ", ".join(f"{name} {share:.0%}" for name, share in shares[:5] if share >= 0.01)
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

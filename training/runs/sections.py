@@ -267,6 +267,8 @@ class SchemeConfig:
             keep all of them.
         curve: pfsp: weight of a past self by the win rate x against it: easy x, variance x(1-x), linear 1-x, capped
             min(0.5, 1-x), squared (1-x)^2.
+        meta_solver: psro: what weighs the population: nash, rectified, alpha-rank or uniform.
+        fresh: psro: each round begins with the learner's first weights instead of those it has.
     """
 
     scheme: str = "mixed"
@@ -277,6 +279,8 @@ class SchemeConfig:
     snapshot_every: Positive = 25
     max_past: Positive = 4
     curve: str = "squared"
+    meta_solver: str = "nash"
+    fresh: Flag = False
 
     @property
     def roles(self) -> dict[str, tuple[str, ...]]:

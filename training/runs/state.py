@@ -59,7 +59,9 @@ class Training(Watched, Protocol):
 
 
 def save(trainer: Training) -> None:
-    """Write a checkpoint, and the adapters of all learners.
+    """Write a checkpoint, and the adapters of all learners and new past selves.
+
+    Past self ``main@25`` is version 25 of player ``main``, even if ``main`` began anew in that update.
 
     Raises:
         RunError: one could not be written.
@@ -70,8 +72,13 @@ def save(trainer: Training) -> None:
     from safetensors import SafetensorError
 
     evaluation = run.looked()
-    for name in trainer.pool.live:
-        folder = run.player_folder(name, trainer.updates)
+    past = {
+        run.player_folder(kept.rpartition("@")[0], int(kept.rpartition("@")[2])): kept for kept in trainer.pool.kept
+    }
+    learners = {run.player_folder(name, trainer.updates): name for name in trainer.pool.live}
+    for folder, name in (learners | past).items():
+        if folder not in learners and (folder / "README.md").is_file():
+            continue  # the past doesn't change
         try:
             trainer.pool.players.save(name, folder)
             complete(folder, trainer.policy.loaded, trainer.config, evaluation)

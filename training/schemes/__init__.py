@@ -18,7 +18,7 @@ from ..data.rollout import Seating
 from ..population.pool import Pool
 from ..runs.config import SchemeConfig
 
-__all__ = ["SCHEMES", "Scheme", "Stateful", "make_scheme"]
+__all__ = ["SCHEMES", "Mixing", "Scheme", "Stateful", "make_scheme"]
 
 
 class Scheme(Protocol):
@@ -56,6 +56,15 @@ class Stateful(Protocol):
         ...
 
 
+@runtime_checkable
+class Mixing(Protocol):
+    """A scheme whose result is a mixture of players rather than each learner."""
+
+    def mixture(self, pool: Pool) -> dict[str, float]:
+        """The share of each player, summing to 1."""
+        ...
+
+
 SCHEMES: dict[str, str] = {
     "self_play": "self_play:self_play",
     "fixed": "mixed:fixed",
@@ -63,6 +72,10 @@ SCHEMES: dict[str, str] = {
     "fictitious": "fictitious:fictitious",
     "pfsp": "pfsp:pfsp",
     "league": "league:league",
+    "psro": "psro:psro",
+    "pairs": "pairs:pairs",
+    "round_robin": "round_robin:round_robin",
+    "swiss": "swiss:swiss",
 }
 
 
