@@ -54,6 +54,7 @@ EXTRAS = {
     "train": (
         *("torch", "transformers", "peft", "trl", "accelerate", "datasets", "gguf"),
         *("rich", "matplotlib", "tensorboard", "tokenizers", "safetensors", "huggingface_hub", "tenacity"),
+        *("scipy", "openskill"),
     ),
 }
 """The modules that each extra installs."""

@@ -61,6 +61,7 @@ class MatchResult:
         results: [n] int64 0 won, 1 drawn, 2 lost. A game is won if the player got more than every other seat, lost if
             another seat got more, drawn otherwise. A lone player wins what pays more than 0.
         returns: [n] float64 the player's returns.
+        others: [n] float64 the largest return of another seat, what it takes to win; 0 where the player is alone.
         units: [n] int64: games with the same number are not independent: they share an opening, or are copies.
         distinct: number of games that differ in seat, start, actions or returns.
         illegal_games: games in which the player gave at least one illegal answer.
@@ -71,6 +72,7 @@ class MatchResult:
     seats: NDArray[np.int64]
     results: NDArray[np.int64]
     returns: NDArray[np.float64]
+    others: NDArray[np.float64]
     units: NDArray[np.int64]
     distinct: int
     illegal_games: int
@@ -114,9 +116,48 @@ class MatchResult:
     @property
     def score_interval(self) -> Interval:
         """95 % interval of the mean return."""
+        return self._mean_interval(self.returns, self.span)
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """[n] 1 for a game won, 1/2 for one drawn, 0 for one lost."""
+        return 1 - self.results / 2
+
+    @property
+    def points_interval(self) -> Interval:
+        """95 % interval of the mean of ``points``."""
+        return self._mean_interval(self.points, (0.0, 1.0))
+
+    @property
+    def margins(self) -> NDArray[np.float64]:
+        """[n] half of what the player got more than the best other seat: in a zero-sum game of two, its return."""
+        return (self.returns - self.others) / 2
+
+    @property
+    def margin_interval(self) -> Interval:
+        """95 % interval of the mean of ``margins``."""
+        most = max(1.0, float(np.abs(self.margins).max()))
+        return self._mean_interval(self.margins, (-most, most))
+
+    @property
+    def effective(self) -> float:
+        """As many independent games would say as much about the mean of ``points``; at most n.
+
+        Source: Korn and Graubard 1998, Survey Methodology 24 (as ``share_interval``).
+        """
+        points, unit = self.points, np.unique(self.units, return_inverse=True)[1]
+        count, spread = int(unit.max()) + 1, float(points.var())
+        if count in (1, self.games) or not spread:
+            return float(count)
+        apart = np.bincount(unit, points - points.mean())
+        variance = count / (count - 1) * float((apart**2).sum()) / self.games**2
+        return min(float(self.games), spread / variance) if variance else float(self.games)
+
+    def _mean_interval(self, values: NDArray[np.float64], span: Interval) -> Interval:
+        """95 % interval of the mean of values [n] of the games."""
         unit = np.unique(self.units, return_inverse=True)[1]
         count = int(unit.max()) + 1
-        found = mean_interval(np.bincount(unit, self.returns) * count / self.games, self.span)
+        found = mean_interval(np.bincount(unit, values) * count / self.games, span)
         assert found is not None  # it has a span
         return found
 
@@ -216,6 +257,7 @@ def _result(
         seats=seats,
         results=np.where(own > best, 0, np.where(own == best, 1, 2)),
         returns=own,
+        others=best,
         units=units,
         distinct=len(distinct),
         illegal_games=sum(episode.illegal[seat] > 0 for episode, seat in zip(episodes, seats.tolist(), strict=True)),
