@@ -51,9 +51,11 @@ STARTS = {
     "chess-v0": {"fen": "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"},
     "connect_four-v0": {"moves": "4 4 3"},
     "go-v0": {"sgf": "(;SZ[5]AB[aa][bb]AW[cc]PL[W]KM[0.5];W[dd])"},
+    "dark_hex-v0": {"moves": "b2 b2 a1"},
     "hex-v0": {"moves": "c3 b2"},
     "kuhn_poker-v0": {"deal": "KJ"},
     "leduc_poker-v0": {"deal": "KQJ"},
+    "phantom_tictactoe-v0": {"moves": "4 4 0"},
 }
 
 

@@ -44,6 +44,7 @@ class GameInfo:
         max_cycles: upper bound on the turns (turn-based) or ticks (simultaneous) of a game.
         simultaneous: all players act in each tick; otherwise one player per turn.
         hidden: players see different things (cards), so a search that reads the whole state would cheat.
+        secret: players do not see each other's actions.
         noop: the action that does nothing, in simultaneous games whose ``step`` takes any action number and lets
             illegal ones fail. Their default policy for illegal actions is ``noop``: only the player at fault loses its
             turn.
@@ -63,6 +64,7 @@ class GameInfo:
     max_cycles: int
     simultaneous: bool = False
     hidden: bool = False
+    secret: bool = False
     noop: Action | None = None
     forfeit: tuple[float, float] = (-1.0, 0.0)
     name: str = UNNAMED

@@ -251,11 +251,12 @@ def board(state: Boards, i: int) -> str:
     return "".join(".XO"[stone] for stone in state.stones[i].tolist())
 
 
-def neighbours(cell: int, size: int) -> list[int]:
-    """The two to six cells that touch a cell."""
-    r, c = divmod(cell, size)
+def neighbours(cell: int, rows: int, columns: int | None = None) -> list[int]:
+    """The two to six cells that touch a cell; a board has as many columns as rows, unless told."""
+    columns = columns or rows
+    r, c = divmod(cell, columns)
     around = [(r - 1, c), (r - 1, c + 1), (r, c - 1), (r, c + 1), (r + 1, c - 1), (r + 1, c)]
-    return [y * size + x for y, x in around if 0 <= y < size and 0 <= x < size]
+    return [y * columns + x for y, x in around if 0 <= y < rows and 0 <= x < columns]
 
 
 def describe(state: Boards, i: int, player: Player) -> str:

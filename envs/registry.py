@@ -322,6 +322,12 @@ register("hex-v0", f"{_PACKAGE}.envs.hex:hex", draw=f"{_PACKAGE}.renderers.hex:d
 register("chess-v0", f"{_PACKAGE}.envs.chess:chess", draw=f"{_PACKAGE}.renderers.chess:draw")
 register("kuhn_poker-v0", f"{_PACKAGE}.envs.kuhn_poker:kuhn_poker", draw=f"{_PACKAGE}.renderers.kuhn_poker:draw")
 register("liars_dice-v0", f"{_PACKAGE}.envs.liars_dice:liars_dice")
+register(
+    "phantom_tictactoe-v0",
+    f"{_PACKAGE}.envs.phantom_tictactoe:phantom_tictactoe",
+    draw=f"{_PACKAGE}.renderers.tictactoe:draw",
+)
+register("dark_hex-v0", f"{_PACKAGE}.envs.dark_hex:dark_hex", draw=f"{_PACKAGE}.renderers.hex:draw")
 register("leduc_poker-v0", f"{_PACKAGE}.envs.leduc_poker:leduc_poker", draw=f"{_PACKAGE}.renderers.leduc_poker:draw")
 register("highest_string-v0", f"{_PACKAGE}.envs.words.highest_string:highest_string")
 register("debate-v0", f"{_PACKAGE}.envs.words.debate.game:debate")

@@ -32,6 +32,7 @@ BELOW = (
         "envs.core",
         "envs.state",
         "envs.kinship",
+        "envs.phantom",
         "envs.plain",
         "envs.reading",
         "envs.registry",

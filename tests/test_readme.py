@@ -26,7 +26,10 @@ def blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
             yield f"{page.relative_to(ROOT)}:{text[: found.start()].count(chr(10)) + 1}", found.group(2)
 
 
-PRINTED = ("tictactoe", "go", "gridworld", "gridworld-maps", "kuhn_poker", "leduc_poker", "matrix", "negotiation")
+PRINTED = (
+    *("dark_hex", "go", "gridworld", "gridworld-maps", "kuhn_poker", "leduc_poker", "matrix", "negotiation"),
+    *("phantom_tictactoe", "tictactoe"),
+)
 """Pages of games that show what their blocks print."""
 
 SHELL = [

@@ -134,7 +134,9 @@ def play_games(
 
 
 def _audible(moment: Moment, game: Game, people: Sequence[int]) -> Moment:
-    """The moment without messages that none of the people heard."""
+    """The moment without what none of the people may know: messages that they did not hear, secret actions."""
+    if people and game.info.secret:
+        moment = replace(moment, actions={seat: text for seat, text in moment.actions.items() if seat in people})
     if not people or not isinstance(game, TalkGame):
         return moment
     actions = {

@@ -221,6 +221,8 @@ class BoardSession(AnySession[Match]):
         if not self.match.plies or self.match.plies[-1].actions is None:
             return ()
         ply = self.match.plies[-1]
+        if self.game.info.secret and self._eyes() not in (None, *ply.seats):
+            return ()
         assert ply.actions is not None
         assert ply.before is not None, "worlds have a separate window"
         game, before = self._shown(ply.before)

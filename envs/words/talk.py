@@ -160,7 +160,7 @@ def talk(game: Game, length: int = 80) -> TalkGame:
         return int(not functions.is_sound(state[i]) or readable is None or bool(readable(state, i)))
 
     fields = vars(made) | {
-        "info": replace(made.info, forfeit=game.info.forfeit),
+        "info": replace(made.info, forfeit=game.info.forfeit, secret=game.info.secret),
         "kernels": made.kernels._replace(key=key, sound=sound),
         "options": _with_rows(game),
         "conditions": (f"its row must be one of {game.info.id}, and each seat heard at most {MEMORY} messages",),

@@ -29,6 +29,8 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
     ("go-v0", {"size": 5, "superko": "simple", "max_moves": 20}),
     ("go-v0", {"size": 7, "superko": "situational", "handicap": 2}),
     ("hex-v0", {"size": 4, "swap": True}),
+    ("phantom_tictactoe-v0", {"gameversion": "abrupt"}),
+    ("dark_hex-v0", {"num_cols": 5, "num_rows": 3, "obstype": "reveal-numturns"}),
     ("kuhn_poker-v0", {"players": 3}),
     ("highest_number-v0", {"players": 3, "rounds": 4}),
     ("highest_string-v0", {"players": 3, "rounds": 4}),

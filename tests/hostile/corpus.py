@@ -120,6 +120,7 @@ SIZES = {
     "bluff": {"players": 10**9, "dice": 10**9, "talk": 10**12},
     "connect_four": {"rows": 10**9, "columns": 10**9},
     "hex": {"size": 10**9},
+    "dark_hex": {"num_cols": 10**9, "num_rows": 10**9},
     "go": {"size": 10**9, "max_moves": 10**12, "handicap": 10**9, "komi": 1e300},
     "kuhn_poker": {"players": 10**9},
     "matrix": {"rounds": 2**31, "memory": 10**9, "payoffs": [[[1, 1]] * 400] * 300},

@@ -15,6 +15,7 @@ from coterie.renderers.picking import Picker, nearest
 
 DRAWN = [id for id in list_envs() if spec(id).draw]
 CONFIGS = {
+    "dark_hex-v0": [{}, {"num_cols": 5, "num_rows": 3}, {"num_cols": 2, "num_rows": 4, "gameversion": "adh"}],
     "go-v0": [{"size": 9}, {"size": 19}],
     "gridworld-v0": [{"preset": "a5_25x25"}, {"preset": "a3_11x11", "map": {"width": 9, "height": 21}}],
     "hex-v0": [{}, {"size": 5}],
