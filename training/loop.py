@@ -109,6 +109,7 @@ class Trainer:
         row |= self.health.look_after(update, players, self.learner.broken)
         self.updates += 1
         self.scheme.update(self.updates, batch.episodes, self.pool)
+        self.learner.forget(self.pool.renewed)
         self.health.welcome(self.updates, self.pool.renewed)
         self.pool.renewed.clear()
         if isinstance(self.scheme, Mixing):

@@ -115,6 +115,8 @@ class Terms(Given):
             none. A distribution in choice and constrained decoding; only the sampled answers in free decoding.
         hidden: [Q, H] with gradient: the last hidden state after each question's prompt, for a value head.
         reference: returns [B, T] log-probs of the base model, without gradient; computed by the first call.
+        magnet: returns [Q, C] ``distributions`` of the player PLAYER@magnet, without gradient; computed by the first
+            call for a batch. UnknownName: there is no such player.
     """
 
     logprobs: torch.Tensor
@@ -123,6 +125,7 @@ class Terms(Given):
     distributions: torch.Tensor
     hidden: torch.Tensor
     reference: Callable[[], torch.Tensor]
+    magnet: Callable[[], torch.Tensor]
 
 
 Objective: TypeAlias = "Callable[[Terms], tuple[torch.Tensor, dict[str, float]]]"

@@ -301,6 +301,15 @@ class LocalEngine:
                     part.ref = self._scores(packed, base=True).logprobs[part.answer]
             return part.ref
 
+        def magnet() -> torch.Tensor:
+            if part.magnet is None:
+                with torch.no_grad():
+                    table = self._scores(self._magnets(packed)).by_question
+                for each in packed.parts:
+                    each.magnet = table
+            assert part.magnet is not None
+            return part.magnet
+
         return Terms(
             **{field.name: getattr(part, field.name) for field in dataclasses.fields(Given)},
             logprobs=scores.logprobs[part.answer],
@@ -309,7 +318,15 @@ class LocalEngine:
             distributions=scores.by_question,
             hidden=scores.hidden,
             reference=reference,
+            magnet=magnet,
         )
+
+    def _magnets(self, packed: Packed) -> Packed:
+        """The same questions, to the players' magnets."""
+        bank = self._learns().bank
+        instead = {bank.slot(part.player): bank.slot(f"{part.player}@magnet") for part in packed.parts}
+        slots = packed.pack.slots.clone().apply_(lambda slot: instead.get(slot, slot))
+        return packed._replace(pack=dataclasses.replace(packed.pack, slots=slots))
 
     # -- players ------------------------------------------------------------------------------------------------------
 

@@ -25,13 +25,14 @@ class Part(Given):
     """One player's decisions within one pack.
 
     answer [B] are indices of the pack's answers, rows [B] indices of the batch's decisions, ref [B, T] the log-probs of
-    the base model, once computed.
+    the base model and magnet [Q, C] those of the magnets, once computed.
     """
 
     player: str
     answer: torch.Tensor
     rows: NDArray[np.int64]
     ref: torch.Tensor | None = None
+    magnet: torch.Tensor | None = None
 
 
 class Packed(NamedTuple):

@@ -74,6 +74,7 @@ class Learner:
         self.length = max_completion_length if free else 1
         self.seed = seed
         self.broken: dict[str, CollapseError] = {}
+        self._check_magnet()
 
     def rate(self, update: int, player: str | None = None) -> float:
         """Learning rate of an update; see ``OptimizerConfig.lr_scheduler_type``."""
@@ -106,7 +107,7 @@ class Learner:
         Args:
             records: D decisions.
             advantages: [D] float.
-            keep: [D] bool; decisions that are not kept count in the entropy, cover and imitation terms only.
+            keep: [D] bool; decisions that are not kept count in the entropy, cover, imitation and magnet terms only.
             update: number of this update, from 0.
 
         Returns:
@@ -117,6 +118,9 @@ class Learner:
         """
         self.broken = {}
         owner = np.array([r.lora for r in records], np.str_)
+        self._check_magnet()
+        if self.loss.magnet_coef:
+            self._move_magnets(np.unique(owner).tolist(), update)
         told = self.engine.describe()
         versions = dict(told.players)
         fresh = np.array([versions[r.lora] - r.version <= self.loss.max_lag for r in records], np.bool_)
@@ -145,6 +149,29 @@ class Learner:
         for name in self.broken:
             stats[name]["broken"] = 1.0
         return stats
+
+    def _check_magnet(self) -> None:
+        if self.loss.magnet_coef and self.free:
+            raise UsageError(
+                f"magnet_coef is {self.loss.magnet_coef:g}, but free answers can't be listed, which the KL to a magnet "
+                "needs: set it to 0, or use choice decoding."
+            )
+
+    def _move_magnets(self, names: Sequence[str], update: int) -> None:
+        """Set the players' magnets to what they are now, every ``magnet_every`` updates."""
+        known = dict(self.engine.describe().players)
+        for name in names:
+            if f"{name}@magnet" not in known:
+                self.engine.add(f"{name}@magnet", init_from=name)
+            elif update % self.loss.magnet_every == 0:
+                self.engine.copy(name, f"{name}@magnet")
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Remove the magnets of players whose weights were replaced: they get new ones when they learn again."""
+        known = dict(self.engine.describe().players)
+        for name in names:
+            if f"{name}@magnet" in known:
+                self.engine.remove(f"{name}@magnet")
 
     def _passes(
         self,
@@ -249,11 +276,14 @@ class Learner:
         if plain:
             return bare
         bonus, cover, imitation = self.entropy_coef(update), self.cover_coef(update), self.imitation_coef(update)
-        return dataclasses.replace(bare, beta=loss.beta, bonus=bonus, cover=cover, imitation=imitation)
+        return dataclasses.replace(
+            bare, beta=loss.beta, bonus=bonus, cover=cover, imitation=imitation, magnet=loss.magnet_coef
+        )
 
     def _of_all(self, update: int) -> bool:
         """Whether decisions that are not kept take part in the loss."""
-        return bool(self.entropy_coef(update) or self.cover_coef(update) or self.imitation_coef(update))
+        coefs = (self.entropy_coef(update), self.cover_coef(update), self.imitation_coef(update), self.loss.magnet_coef)
+        return any(coefs)
 
     def _schedule(self, player: str | None) -> OptimizerConfig:
         return self.schedules.get(player or "", self.schedule)

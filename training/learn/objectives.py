@@ -43,6 +43,8 @@ class Clipped:
             KL from the uniform choice to the policy. Unlike that of entropy, its gradient doesn't vanish where the
             policy is certain, so no answer is lost for good before its value is known.
         imitation: weight of the cross-entropy to the teacher's answers, over all decisions.
+        magnet: weight of the KL from the policy to the player's magnet (a past self of it), over all decisions: the
+            whole sum over answers, not an estimate from the one that was sampled.
     """
 
     loss_type: str = "dapo"
@@ -54,6 +56,7 @@ class Clipped:
     bonus: float = 0.0
     cover: float = 0.0
     imitation: float = 0.0
+    magnet: float = 0.0
 
     def __call__(self, terms: Terms) -> tuple[Tensor, dict[str, float]]:
         """[] this pack's share of the loss, and of its statistics.
@@ -94,8 +97,21 @@ class Clipped:
             distance = -terms.distributions[terms.question[rows], terms.taught[rows]].sum() / whole.rows
             loss = loss + self.imitation * distance
             stats["imitation"] = float(distance.detach())
+        if self.magnet:
+            ours, theirs = terms.distributions[terms.question], terms.magnet()[terms.question]
+            there = torch.isfinite(ours)
+            gap = torch.where(there, ours, 0.0) - torch.where(there, theirs, 0.0)
+            distance = (ours.exp() * gap).sum() / whole.rows
+            loss = loss + self.magnet * distance
+            stats["magnet_kl"] = float(distance.detach())
         stats |= {"loss": float(loss.detach()), "entropy": float(entropy.detach())}
-        shares = {"loss": 1.0, "entropy": 1.0, "policy_loss": share, "kept": terms.keep.numel() / whole.rows}
+        shares = {
+            "magnet_kl": 1.0,
+            "loss": 1.0,
+            "entropy": 1.0,
+            "policy_loss": share,
+            "kept": terms.keep.numel() / whole.rows,
+        }
         own = terms.keep if terms.explored is None else terms.keep & ~terms.explored
         shares |= {"imitation": 1.0, "approx_kl": float((terms.mask[own] != 0).sum()) / max(1, whole.sampled)}
         if self.level == "sequence":  # one ratio a row

@@ -157,6 +157,10 @@ class LossConfig:
             decoding), which lowers the KL from the uniform choice to the policy. It keeps answers in play whose worth
             shows late: unlike that of entropy, its gradient doesn't vanish where the policy is certain.
         cover_final: cover_coef falls to this, linearly over entropy_decay_updates.
+        magnet_coef: weight of the KL from the policy to its magnet, a past self, at each decision (not in free
+            decoding). With entropy_coef, which is the KL to the uniform choice, this is magnetic mirror descent.
+        magnet_every: updates after which the magnet becomes what the policy then is; 1: the magnet is the policy that
+            played the update's games.
         imitation_coef: weight of the cross-entropy to the teacher's answers, at each decision of a learner.
         imitation_final: imitation_coef falls to this, linearly over entropy_decay_updates.
         entropy_decay_updates: updates over which entropy_coef, cover_coef and imitation_coef fall; 0: they stay
@@ -177,6 +181,8 @@ class LossConfig:
     entropy_final: Weight = 0.0
     cover_coef: Weight = 0.0
     cover_final: Weight = 0.0
+    magnet_coef: Weight = 0.0
+    magnet_every: Positive = 1
     imitation_coef: Weight = 0.0
     imitation_final: Weight = 0.0
     entropy_decay_updates: Natural = 0

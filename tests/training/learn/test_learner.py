@@ -21,7 +21,7 @@ from coterie.agents.llm.policy import LoraPolicy  # noqa: E402
 from coterie.agents.llm.scoring.decoding import KINDS, score  # noqa: E402
 from coterie.agents.llm.scoring.forest import Question, pack_questions  # noqa: E402
 from coterie.envs.making import make_vec  # noqa: E402
-from coterie.errors import CollapseError  # noqa: E402
+from coterie.errors import CollapseError, UsageError  # noqa: E402
 from coterie.training.learn.learner import Learner  # noqa: E402
 from coterie.training.learn.objectives import Clipped  # noqa: E402
 from coterie.training.runs.config import LossConfig, OptimizerConfig  # noqa: E402
@@ -179,7 +179,7 @@ def unrewarded(taken, question, chosen, table, **more):
         hidden=torch.zeros(2, 4),
         whole=Whole(rows=3, kept=0, tokens=0, sampled=0),
         reference=lambda: taken,
-        **more,
+        **({"magnet": lambda: table.detach()} | more),
     )
 
 
@@ -198,6 +198,90 @@ def test_the_cover_pulls_by_the_distance_from_the_uniform_choice_however_sure_th
     uniform = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [0.5, 0.5, 0.0]], dtype=torch.float64)
     torch.testing.assert_close(logits.grad, 0.3 * often * (chances - uniform))
     assert logits.grad[0, 2] < -0.3 * 2 / 3 * 0.33  # the least likely answer is pulled hardest
+
+
+def test_the_magnet_pulls_by_the_whole_kl_to_it():
+    """Against torch's own KL, two decisions about the first question and one about the second."""
+    logits = torch.tensor([[0.5, 0.0, -3.0], [1.0, 2.0, -float("inf")]], dtype=torch.float64, requires_grad=True)
+    table = torch.log_softmax(logits, 1)
+    magnet = torch.log_softmax(torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, -float("inf")]], dtype=torch.float64), 1)
+    rows = torch.tensor([0, 0, 1])
+    taken = table[rows, torch.tensor([0, 1, 1])][:, None]
+    loss, stats = Clipped("bnpo", magnet=0.3)(unrewarded(taken, rows, rows, table, magnet=lambda: magnet))
+    (grad,) = torch.autograd.grad(loss, logits, retain_graph=True)
+    ours = torch.distributions.Categorical(logits=logits[0]), torch.distributions.Categorical(logits=logits[1, :2])
+    fixed = torch.distributions.Categorical(logits=magnet[0]), torch.distributions.Categorical(logits=magnet[1, :2])
+    kls = [torch.distributions.kl_divergence(p, q) for p, q in zip(ours, fixed, strict=True)]
+    wanted = (2 * kls[0] + kls[1]) / 3
+    assert stats["magnet_kl"] == pytest.approx(float(wanted.detach()))
+    torch.testing.assert_close(grad, torch.autograd.grad(0.3 * wanted, logits)[0])
+    assert Clipped("bnpo")(unrewarded(taken, rows, rows, table))[0] == 0
+
+
+def test_entropy_and_magnet_are_magnetic_mirror_descent():
+    """The step of Sokota et al. 2023 in closed form: pi ~ (e^q magnet^alpha pi_old^(1/eta)) ^ (1 / (alpha + 1/eta)).
+
+    One decision with three answers, sampled uniformly: pi_old is uniform, which makes 1/eta the weight of the entropy.
+    """
+    values = torch.tensor([1.0, -0.5, 0.2], dtype=torch.float64)
+    magnet = torch.log(torch.tensor([[0.2, 0.7, 0.1]], dtype=torch.float64))
+    alpha, eta = 0.4, 2.5
+    logits = torch.zeros(1, 3, dtype=torch.float64, requires_grad=True)
+    descent = torch.optim.LBFGS([logits], max_iter=200, tolerance_grad=1e-12, tolerance_change=0.0)
+
+    def objective():
+        descent.zero_grad()
+        table = torch.log_softmax(logits, 1)
+        terms = unrewarded(table.T, torch.zeros(3, dtype=torch.int64), torch.arange(3), table, magnet=lambda: magnet)
+        terms.old = torch.full((3, 1), 1 / 3, dtype=torch.float64).log()
+        terms.advantages, terms.keep = values, torch.ones(3, dtype=torch.bool)
+        terms.entropies = -(table.exp() * table).sum().expand(3)
+        terms.whole = Whole(rows=3, kept=3, tokens=3, sampled=3)
+        loss, _ = Clipped("bnpo", epsilon_low=1.0, epsilon_high=9.0, bonus=1 / eta, magnet=alpha)(terms)
+        loss.backward()
+        return loss
+
+    descent.step(objective)
+    wanted = torch.softmax((values + alpha * magnet) / (alpha + 1 / eta), 1)
+    torch.testing.assert_close(torch.softmax(logits.detach(), 1), wanted, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("decode", ["choice", "constrained"])
+def test_a_magnet_is_a_past_self_that_moves_every_so_often(mini, decode):
+    policy = make(mini, decode)
+    made, _ = records(policy)
+    loss = dataclasses.replace(ONCE, magnet_coef=1e-3, magnet_every=2, num_iterations=2)
+    teacher, bank = learner(policy, loss), policy.bank
+    names = {r.lora for r in made}
+    seen = []
+    for update in range(4):
+        made = [dataclasses.replace(r, version=bank.versions[r.lora]) for r in made]
+        before = {name: bank.weights(name).clone() for name in names}
+        stats = teacher.step(made, np.linspace(-1, 1, len(made)), np.ones(len(made), np.bool_), update)
+        for name in names:
+            assert stats[name]["magnet_kl"] > 0  # the second pass is away from it
+            seen.append(torch.equal(bank.weights(f"{name}@magnet"), before[name]))
+    assert seen == [update % 2 == 0 for update in range(4) for _ in names]
+    teacher.forget(sorted(names))
+    assert set(bank.players) == names
+
+
+@pytest.mark.parametrize("decode", ["choice", "constrained"])
+def test_a_magnet_holds_its_player_back(mini, decode):
+    """The KL is to the player's own magnet, in packs of several players too."""
+    moved = {}
+    for coef in (0.0, 100.0):
+        policy = make(mini, decode)
+        made, advantages = records(policy)
+        loss = dataclasses.replace(ONCE, magnet_coef=coef, num_iterations=8)
+        stats = step(policy, loss, made, advantages)
+        moved[coef] = {name: own["approx_kl"] for name, own in stats.items()}
+    assert all(moved[100.0][name] < 0.5 * moved[0.0][name] for name in moved[0.0])
+
+
+def test_free_answers_have_no_magnet(mini):
+    with pytest.raises(UsageError, match=r"magnet_coef is 0\.5, but free answers can't be listed"):
+        learner(make(mini, "free"), dataclasses.replace(ONCE, magnet_coef=0.5))
 
 
 def taught(policy, made, k=-1):
