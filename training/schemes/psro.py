@@ -22,7 +22,7 @@ from ..data.records import Episode
 from ..data.rollout import Seating
 from ..population.payoff import Payoff
 from ..population.pool import Pool
-from ..population.solvers import META_SOLVERS
+from ..population.solvers import META_SOLVERS, Meta
 from ..runs.config import SchemeConfig
 from .seating import historical, seated_by_odds, share_out
 
@@ -60,16 +60,23 @@ class Psro:
 
     def odds(self, learner: str, pool: Pool) -> dict[str, float]:
         """How often a learner should meet each frozen player."""
-        population = historical(pool, self.learners)
-        meta = META_SOLVERS[self.meta_solver](self.payoff.margins(population, population))
-        newest = population.index(pool.past(learner)[-1])
-        return dict(zip(population, meta.opponents[newest].tolist(), strict=True))
+        population = self._known(pool)
+        own = [population.index(kept) for kept in pool.past(learner) if kept in population]
+        return dict(zip(population, self._solved(population).opponents[own[-1] if own else 0].tolist(), strict=True))
 
     def mixture(self, pool: Pool) -> dict[str, float]:
         """The meta-strategy: the share of each frozen player, which together are what the run has found."""
+        population = self._known(pool)
+        return dict(zip(population, self._solved(population).weights.tolist(), strict=True))
+
+    def _known(self, pool: Pool) -> list[str]:
+        """Frozen players that have played others; who has just joined is weighed after its first games."""
         population = historical(pool, self.learners)
-        meta = META_SOLVERS[self.meta_solver](self.payoff.margins(population, population))
-        return dict(zip(population, meta.weights.tolist(), strict=True))
+        known = [one for one in population if any(self.payoff.games(one, other) for other in population)]
+        return known or [pool.past(name)[0] for name in self.learners]
+
+    def _solved(self, population: Sequence[str]) -> Meta:
+        return META_SOLVERS[self.meta_solver](self.payoff.margins(population, population))
 
     def _measuring(self, population: Sequence[str], groups: int, turn: int) -> list[Seating]:
         """Pairs of frozen players with the fewest games, from either seat in turn."""

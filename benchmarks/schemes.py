@@ -1,0 +1,183 @@
+"""Who plays whom where self-play runs in circles: distance from the equilibrium of rock-paper-scissors over updates.
+
+    python -m coterie.benchmarks.schemes                          all of them, seed 0, about ten minutes
+    python -m coterie.benchmarks.schemes --updates 20 --schemes psro --results /tmp/schemes.jsonl
+
+The rock that breaks the scissors is paid 2 here: the equilibrium is 1/4 rock, 1/2 paper, 1/4 scissors, and not the
+uniform choice that an entropy bonus pulls to. ``distance`` is what a best response wins against a player on average: 0
+at the equilibrium, 1/3 for the uniform choice, at most 2. The player is the learner in ``self_play``, ``fictitious``
+and ``mmd``, the main agent in ``league``, the mixture of the population in ``psro``. Nothing else differs: the same
+game, model, credit and optimizer, and as many games an update, shared among a scheme's learners. ``mmd`` is self-play
+with a KL to the policy that played and one to the uniform choice. Runs that the file of results holds are not
+repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..agents.core import Turn
+from ..agents.llm.policy import LLMAgent
+from ..envs.words.vec import vec_of
+from ..training.loop import Trainer
+from ..training.runs.config import (
+    BudgetConfig,
+    CreditConfig,
+    LossConfig,
+    OptimizerConfig,
+    PolicyConfig,
+    RolloutConfig,
+    SchemeConfig,
+    TrainConfig,
+)
+
+__all__ = ["PAYOFFS", "SCHEMES", "distance", "draw", "main", "train"]
+
+PAYOFFS = np.array([[0.0, -1.0, 2.0], [1.0, 0.0, -1.0], [-2.0, 1.0, 0.0]])
+SCHEMES: dict[str, tuple[SchemeConfig, dict[str, Any]]] = {
+    "self_play": (SchemeConfig("self_play"), {}),
+    "fictitious": (SchemeConfig("fictitious", snapshot_every=5, max_past=100), {}),
+    "league": (SchemeConfig("league", snapshot_every=10), {}),
+    "psro": (SchemeConfig("psro", snapshot_every=10, fresh=True), {}),
+    "mmd": (
+        SchemeConfig("self_play"),
+        {"magnet_coef": 1.0, "entropy_coef": 0.2, "entropy_final": 0.02, "entropy_decay_updates": 100},
+    ),
+}
+"""Name -> scheme, and what differs in the loss."""
+
+
+def train(name: str, seed: int, *, model: str, updates: int, every: int, games: int) -> Iterator[dict[str, Any]]:
+    """One run; yields its distance every so many updates, the first before any.
+
+    Args:
+        name: one of ``SCHEMES``.
+        seed: of everything random.
+        model: the base model.
+        updates: of the learners.
+        every: so many updates lie between two measurements.
+        games: of an update.
+    """
+    scheme, terms = SCHEMES[name]
+    config = TrainConfig(
+        game="matrix",
+        seed=seed,
+        set=("rounds=1", f"payoffs={PAYOFFS.tolist()}"),
+        policy=PolicyConfig(model=model),
+        rollout=RolloutConfig(games=games, num_generations=1, opening_plies=0),
+        credit=CreditConfig(credit="state"),
+        loss=LossConfig(num_iterations=4, **terms),
+        optimizer=OptimizerConfig(learning_rate=1e-3, beta1=0.0),
+        scheme=scheme,
+        budget=BudgetConfig(eval_vs="", min_entropy=-1.0, max_kl=1e9),
+    )
+    trainer, started = Trainer(config), time.monotonic()
+    row: dict[str, Any] = {}
+    for update in range(updates + 1):
+        if update % every == 0:
+            played = _played(trainer, row.get("mixture", {"main": 1.0}))
+            yield {
+                "scheme": name,
+                "seed": seed,
+                "model": trainer.policy.loaded.id,
+                "update": update,
+                "distance": distance(played),
+                "chances": [round(float(p), 4) for p in played],
+                "seconds": round(time.monotonic() - started, 1),
+            }
+        row = trainer.step()
+
+
+def distance(chances: NDArray[np.float64]) -> float:
+    """What a best response wins against the choices [3] on average; the game is symmetric, and worth 0."""
+    return float((PAYOFFS @ chances).max())
+
+
+def _played(trainer: Trainer, mixture: Mapping[str, float]) -> NDArray[np.float64]:
+    """[3] how often a mixture of players makes each choice, mean over both seats."""
+    vec: Any = vec_of(trainer.game, 1)
+    vec.reset(seed=0)
+    turns = [Turn(vec.game, vec.state, 0, seat, vec.action_mask[0, seat], seat) for seat in range(2)]
+    chances = np.zeros(3)
+    for name, share in mixture.items():
+        chances += share * np.mean(LLMAgent(trainer.policy, name).policy(turns), 0)
+    return chances
+
+
+def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """A panel for each scheme: a line for each seed."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    from PIL import Image
+
+    names = [name for name in SCHEMES if any(row["scheme"] == name for row in rows)]
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(2.6 * len(names), 2.6), layout="constrained", sharey=True, squeeze=False
+    )
+    for axis, name in zip(axes[0], names, strict=True):
+        for seed in sorted({row["seed"] for row in rows if row["scheme"] == name}):
+            run = [row for row in rows if (row["scheme"], row["seed"]) == (name, seed)]
+            axis.plot([row["update"] for row in run], [row["distance"] for row in run], label=f"seed {seed}")
+        axis.axhline(0.05, color="gray", linewidth=0.8, linestyle=":")
+        axis.set_title(name, fontsize=10)
+        axis.set_xlabel("update")
+        axis.set_ylim(bottom=0)
+    axes[0, 0].set_ylabel("distance from the equilibrium")
+    figure.savefig(path, dpi=65)
+    plt.close(figure)
+    Image.open(path).quantize(48).save(path, optimize=True)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m coterie.benchmarks.schemes",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES))
+    parser.add_argument("--model", default="tiny")
+    parser.add_argument("--updates", type=int, default=200)
+    parser.add_argument("--every", type=int, default=2, help="updates between two measurements")
+    parser.add_argument("--games", type=int, default=256, help="of an update")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=Path("schemes.jsonl"), help="read and added to")
+    parser.add_argument("--picture", type=Path, help="write a picture of all results (PNG)")
+    asked = parser.parse_args(argv)
+    if asked.every < 1 or asked.games < 16:
+        parser.error(f"--games is {asked.games} and --every {asked.every}: at least 16, and at least 1.")
+    import torch
+
+    torch.set_num_threads(asked.threads)
+    rows = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
+    known = {(row["scheme"], row["seed"]) for row in rows}
+    for seed in asked.seeds:
+        for name in asked.schemes:
+            if (name, seed) in known:
+                continue
+            run = []
+            for row in train(
+                name, seed, model=asked.model, updates=asked.updates, every=asked.every, games=asked.games
+            ):
+                run.append(row)
+                print(json.dumps(row), flush=True)
+            with asked.results.open("a") as file:
+                file.writelines(json.dumps(row) + "\n" for row in run)
+            rows += run
+    if asked.picture:
+        draw(rows, asked.picture)
+
+
+if __name__ == "__main__":
+    main()
