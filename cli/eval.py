@@ -10,6 +10,7 @@ from ..envs.arguments import wanted
 from ..envs.registry import make_game, spec
 from ..errors import UsageError
 from .arguments import Eval, parse
+from .play import read_run
 
 if TYPE_CHECKING:
     from ..agents.core import Agent
@@ -40,11 +41,11 @@ def run(words: list[str]) -> int:
         raise UsageError(
             f"{asked.run} is not a run folder, so name the game, e.g.: coterie eval {asked.run} --game tictactoe"
         )
+    measured = learners(asked.run, trained)
     if isinstance(trained, TaskConfig):
-        raise UsageError(
-            f"{asked.run} is a run on the task {trained.task}, whose players do not play games. Its figures are in "
-            "metrics.jsonl; `coterie view` shows what was said."
-        )
+        from ..training.episodes.playing import as_game, players_of
+
+        measured, trained = players_of(asked.run, trained), as_game(trained)
     played = asked.game or (trained.game if trained else "")
     own = trained is not None and spec(trained.game).name == spec(played).name
     arguments = wanted(played, asked.set, asked.preset, trained.game_arguments if trained and own else None)
@@ -57,15 +58,13 @@ def run(words: list[str]) -> int:
     if (asked.ticks or asked.save) and not worlds:
         flag = "ticks" if asked.ticks else "save"
         raise UsageError(f"--{flag} is only for worlds that many agents share; {game.info.id} is played to its end.")
-    agents = {
-        name: make_player(name, game, greedy=not asked.sample and not worlds) for name in learners(asked.run, trained)
-    }
+    agents = {name: make_player(name, game, greedy=not asked.sample and not worlds, read=read_run) for name in measured}
     rollout = getattr(trained, "rollout", None)  # nets have none
     curriculum = asked.curriculum or (rollout.curriculum if rollout and not asked.vs else "")
     names = asked.vs or tuple(n for n in preset(game.info.name, curriculum).budget.eval_vs.split(",") if n)
     goal = Goal.parse(asked.goal)
     goal.check(names, curriculum, exact=True)
-    opponents = {name: make_player(name, game, greedy=not worlds) for name in names}
+    opponents = {name: make_player(name, game, greedy=not worlds, read=read_run) for name in names}
     games = asked.games or (32 if worlds else 1000)
     rows = _worlds(game, {**agents, **opponents}, games, asked) if worlds and not curriculum else []
     for name, agent in agents.items() if curriculum or not worlds else ():

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..agents.baselines import is_built_in
 from ..agents.core import Agent
@@ -22,7 +25,10 @@ from ..errors import UsageError, did_you_mean
 from .arguments import Play, parse
 from .watch import draw_films, followed, in_window, last_game, show_replay
 
-__all__ = ["play", "run"]
+if TYPE_CHECKING:
+    from ..training.runs.config import TrainConfig
+
+__all__ = ["play", "read_run", "run"]
 
 
 def run(words: list[str]) -> int:
@@ -34,7 +40,14 @@ def run(words: list[str]) -> int:
     asked: Play = parse(Play, "play", words)
     from ..training.runs.players import make_player
 
-    return play(asked, make_player)
+    return play(asked, partial(make_player, read=read_run))
+
+
+def read_run(path: Path) -> TrainConfig:
+    """The configuration of a run of games, or of a task that is a game; imports what runs need only here."""
+    from ..training.episodes.playing import read_any
+
+    return read_any(path)
 
 
 # Longer than most: what begins, leaves and ends a game shares the names of one command.

@@ -11,10 +11,16 @@ import pytest
 
 pytest.importorskip("torch")
 
+from coterie.agents.human.table import Match
 from coterie.cli import main, train_task
 from coterie.cli.train_task import of_task
+from coterie.envs.registry import make_game
+from coterie.training.episodes.asking import form_of, messages_of
+from coterie.training.episodes.playing import as_game, read_any
+from coterie.training.episodes.run import TaskTrainer
 from coterie.training.episodes.tasks import TASKS, make_task, task_defaults
 from coterie.training.runs.config import TaskConfig, read_config
+from coterie.training.runs.players import make_player
 
 QUICK = ["--threads", "1", "--report-to", "none", "--lora-r", "2"]
 
@@ -49,6 +55,10 @@ def test_a_task_is_trained_and_resumed(mini, tmp_path, capsys):
         (["single_turn+single_tern"], "Unknown task 'single_tern'. Did you mean 'single_turn'"),
         (["single_turn", "sums:3"], "'sums:3' came beside the task single_turn"),
         (["single_turn", "--rollouts", "0"], "rollouts of the task single_turn is 0; it must be at least 1"),
+        (
+            ["proposer_solver", "--batch", "1000000000"],
+            "batch 1000000000 and n_solver_rollouts 8 make more than 1,000,000",
+        ),
         (["self_distillation", "--samples", "-1"], "samples of the task self_distillation is -1"),
         (["elo_arena", "--batch-size", "2"], "no flag '--batch-size'"),
         (["dataset_rl", "--data", "wrd:2"], "no problems 'wrd:2'. Did you mean 'word'"),
@@ -72,6 +82,43 @@ def test_players_of_a_task_play_no_games(mini, tmp_path, capsys):
         assert "is a run on the task single_turn, whose players do not play games" in capsys.readouterr().err
     assert main(["play", "tictactoe", "--players", "random", str(tmp_path / "run")]) == 2
     assert "the task single_turn, whose players do not play games" in capsys.readouterr().err
+
+
+def test_players_of_a_task_that_is_a_game_play_matches(mini, tmp_path, capsys):
+    """As the task asks them: the same prompt and the same answers."""
+    run = str(tmp_path / "run")
+    assert train(mini, tmp_path / "run", "task:redblue", "--num-steps", "1", "--batch", "2", "--rollouts", "2") == 0
+    capsys.readouterr()
+    assert main(["eval", run, "--vs", "random", "--games", "4", "--json"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {row["player"] for row in told} == {f"{run}:Attacker", f"{run}:Defender"}
+    assert all(row["games"] == 4 for row in told if row.get("opponent") == "random")
+    assert main(["eval", f"{run}:Attacker@1", "--vs", "scripted:careful", "--games", "4"]) == 0
+    assert (
+        main(["play", "redblue", "--set", "closed=True", "--players", f"{run}:Attacker", f"{run}:Defender?sample"]) == 0
+    )
+    assert main(["play", "tictactoe", "--players", "random", f"{run}:Attacker"]) == 2
+    assert "was trained on redblue-v0; it can't play tictactoe-v0" in capsys.readouterr().err
+    config = as_game(read_config(tmp_path / "run" / "config.yaml"))
+    trainer = TaskTrainer(read_config(tmp_path / "run" / "config.yaml"))
+    game = make_game("redblue", closed=True)
+    match = make_player(f"{run}:Attacker", game, read=read_any)
+    turn = Match(game, ("a", "b"), 0).turn(0)
+    asked, chat = match.backend.question(turn, 0), trainer.arena.models[""].chat
+    assert asked.prompt == chat.context(messages_of(turn.compact(), "")).ids
+    assert asked.answers == form_of(chat, turn.answers(), 1).candidates
+    assert match.backend.temperature == config.policy.temperature == trainer.arena.roles["Attacker"].temperature == 10
+
+
+def test_players_of_a_task_with_talk_or_own_prompts_play_no_matches(mini, tmp_path, capsys):
+    for task, words, told in (
+        ("negotiation", ["--preset", "ultimatum", "--talk", "9"], "with messages beside its actions"),
+        ("redblue", ["--free"], "with prompts of its own"),
+    ):
+        run = tmp_path / task
+        assert train(mini, run, f"task:{task}", "--num-steps", "1", "--batch", "1", "--rollouts", "2", *words) == 0
+        assert main(["eval", str(run), "--vs", "random"]) == 2
+        assert told in capsys.readouterr().err
 
 
 def test_games_stay_games():

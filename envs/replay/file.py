@@ -40,6 +40,12 @@ __all__ = ["SavedGame", "as_played", "read_games", "replay", "write_json"]
 _STATUS = {RUNNING: "running", TERMINATED: "terminated", TRUNCATED: "truncated"}
 
 
+_OTHERS = {
+    ".pgn": "a game of chess in PGN; coterie.envs.chess.pgn.read_pgn reads it, and so do other chess programs",
+    ".sgf": "a game in SGF; coterie.envs.go.read_sgf reads those of go, and so do other programs",
+}
+"""Formats that games are saved in, and not read from by ``read_games``, by the ends of their names."""
+
 TURNS = 2_000_000
 """Most turns (ticks) of all games in a file together; a game counts 100 more. ``COTERIE_LIMITS`` raises it."""
 
@@ -216,10 +222,17 @@ def read_games(source: str | Path) -> list[SavedGame]:
             actions that are not legal; it names the line, and ``read`` holds the games before it.
     """
     if isinstance(source, Path):
+        suffix = source.suffix.lower()
+        if suffix in _OTHERS:
+            raise UsageError(f"{source} is {_OTHERS[suffix]}. Saved games that are read here are JSON lines, g.json.")
         try:
             source = read_text(source)
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        except OSError as error:
+            raise UsageError(f"{source} cannot be read: {error.strerror or error}.") from None
+        except UnicodeDecodeError as error:
+            packed = error.object.startswith(b"\x1f\x8b")
+            why = f"it is packed; type gunzip {source} first" if packed else "it is not text in UTF-8"
+            raise UsageError(f"{source} cannot be read: {why}.") from None
     games: list[SavedGame] = []
     left = limit(TURNS)
     for number, line in enumerate(source.splitlines(), 1):
@@ -246,7 +259,7 @@ def _read(line: str, left: int) -> SavedGame:
     try:
         fields = parsed(line)
     except ValueError as error:
-        cut = "" if line.rstrip().endswith("}") else "; the file was cut short"
+        cut = "; the file was cut short" if line.lstrip().startswith("{") and not line.rstrip().endswith("}") else ""
         raise UsageError(f"this is not JSON ({error}){cut}.") from None
     missing = {"game", "config", "actions", "players", "returns", "status"} - set(
         fields if isinstance(fields, dict) else ()

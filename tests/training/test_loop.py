@@ -142,6 +142,16 @@ def test_resume_is_bit_equal(small, tmp_path):
     assert equal(weights(tmp_path / "whole", 6), weights(tmp_path / "parts", 6))
 
 
+def test_eval_every_0_is_never(small, tmp_path):
+    outcome = train(change(small, budget={"updates": 3, "eval_every": 0}), tmp_path / "run")
+    assert (outcome.updates, outcome.rows) == (3, [])
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert len(rows) == 3
+    assert not any("eval" in row or "before" in row for row in rows)
+    with pytest.raises(UsageError, match="goal needs evaluations, and eval_every is 0"):
+        train(change(small, budget={"eval_every": 0, "goal": "random.win>=0.9"}), tmp_path / "other")
+
+
 def test_killed_in_the_middle_of_a_step_then_resumed_is_bit_equal(small, tmp_path):
     config = change(small, budget={"updates": 40, "eval_every": 100})
     save_config(config, tmp_path / "config.yaml")

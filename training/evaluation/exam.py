@@ -7,6 +7,7 @@ from typing import Any
 
 from ...agents.core import Agent
 from ...agents.llm.policy import LLMAgent, LoraPolicy
+from ...errors import UsageError
 from ..data.games import Games
 from ..runs.config import TrainConfig
 from ..runs.players import make_player
@@ -33,6 +34,10 @@ class Exam:
         names = [n for n in (part.strip() for part in config.budget.eval_vs.split(",")) if n]
         self.goal = Goal.parse(config.budget.goal)
         self.goal.check(names, games.positions.source.name if games.positions else "", exact=config.budget.exact)
+        if self.goal.terms and not config.budget.eval_every:
+            raise UsageError(
+                "goal needs evaluations, and eval_every is 0 (never): set it to 1 or more, or leave goal empty."
+            )
         self.judges: dict[str, Agent] = {n: make_player(n, self.game, device=config.policy.device) for n in names}
         self.curriculum = games.positions is not None
         self.held_out = HeldOut(self.game, games.held_out, games.max_plies) if games.held_out else None

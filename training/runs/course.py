@@ -70,6 +70,8 @@ class _Games:
 
     def look(self, *, first: bool = False) -> list[dict[str, Any]] | None:
         trainer, budget = self._trainer, self._trainer.config.budget
+        if not budget.eval_every:
+            return None
         if first:
             return trainer.evaluate() if trainer.exam.looks_first else None
         due = trainer.updates % budget.eval_every == 0 or trainer.updates == budget.updates

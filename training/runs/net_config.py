@@ -67,7 +67,7 @@ class NetConfig(Configuration):
         init: begin with the weights of a run, of a folder with a net, or of ``net``, the one that ships.
         minutes: stop after this many minutes of training, those before a resume included; 0: never.
         updates: stop after this many rollouts.
-        eval_every: updates between evaluations in held-out worlds; 0: only the one at the end.
+        eval_every: updates between evaluations in held-out worlds, besides that at the end; 0: never.
         eval_worlds: number of held-out worlds.
         eval_ticks: ticks of each evaluation; 0: whole episodes.
         checkpoint_every: updates between checkpoints.

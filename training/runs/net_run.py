@@ -182,7 +182,7 @@ def _loop(trainer: NetTrainer, run: Run, show: Callable[[Mapping[str, Any]], Non
             row = trainer.step()
             elapsed += time.monotonic() - began  # evaluations do not count
             row["elapsed"] = elapsed
-            if spent() or (config.eval_every and trainer.updates % config.eval_every == 0):
+            if config.eval_every and (spent() or trainer.updates % config.eval_every == 0):
                 row["eval"] = trainer.evaluate()
             if notes:
                 row["notes"], notes = notes, []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -83,8 +83,10 @@ def load_base(name: str, dtype: str = "auto", device: str = "cpu") -> LoadedMode
     return found
 
 
-def load_player(spec: str, game: Game, *, greedy: bool = True, device: str = "") -> LLMAgent:
-    """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``.
+def load_player(
+    spec: str, game: Game, *, greedy: bool = True, device: str = "", read: Callable[[Path], TrainConfig] = load_config
+) -> LLMAgent:
+    """A trained player: ``RUN``, ``RUN:player`` or ``RUN:player@version``; ``read`` reads the run's configuration.
 
     It computes on ``device``; if that is empty, on the device it was trained on, or on the CPU if there is no such
     device.
@@ -103,7 +105,7 @@ def load_player(spec: str, game: Game, *, greedy: bool = True, device: str = "")
     path, player, version = _split(spec)
     if not (path / "config.yaml").is_file():
         raise RunError(f"{path} holds no run (no config.yaml).")
-    config = load_config(path / "config.yaml")
+    config = read(path / "config.yaml")
     if not same_game(config.game, game.info.id):
         raise RunError(f"{path} was trained on {config.game}; it can't play {game.info.id}.")
     _check_arguments(config, game, path)
@@ -172,7 +174,9 @@ def learners(name: str, config: AnyConfig | None) -> list[str]:
     return [name]
 
 
-def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "") -> Agent:
+def make_player(
+    spec: str, game: Game, *, greedy: bool = True, device: str = "", read: Callable[[Path], TrainConfig] = load_config
+) -> Agent:
     """The player that ``spec`` names.
 
     Args:
@@ -183,6 +187,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "")
         game: the game to play.
         greedy: models take their likeliest answer.
         device: where a language model computes; empty: see ``load_player``.
+        read: reads the configurations of runs; ``episodes.playing.read_any`` also those of tasks that are games.
 
     Raises:
         UnknownName: it names none of these.
@@ -215,7 +220,7 @@ def make_player(spec: str, game: Game, *, greedy: bool = True, device: str = "")
         return load_net_player(spec, game)
     path, _, _ = _split(spec)
     if (path / "config.yaml").is_file():
-        return load_player(spec, game, greedy=greedy, device=device)
+        return load_player(spec, game, greedy=greedy, device=device, read=read)
     from ...agents.llm.models import model_names
 
     head, colon, _ = spec.partition(":")

@@ -311,7 +311,8 @@ class BudgetConfig:
     Attributes:
         updates: stop after this many learner updates.
         minutes: stop after this many minutes of wall-clock time, counted anew after a resume; 0: no limit.
-        eval_every: updates between two evaluations (greedy, from every seat).
+        eval_every: updates between two evaluations (greedy, from every seat), besides that after the last one; 0:
+            never.
         eval_games: games against each evaluation opponent.
         eval_vs: opponents to evaluate against, separated by commas.
         exact: evaluations also compute the exact exploitability of the policy that training samples (small games).
@@ -326,7 +327,7 @@ class BudgetConfig:
 
     updates: Positive = 1000
     minutes: Weight = 0.0
-    eval_every: Positive = 10
+    eval_every: Natural = 10
     eval_games: Positive = 400
     eval_vs: str = "random"
     exact: Flag = False

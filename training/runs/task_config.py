@@ -115,7 +115,7 @@ class TaskBudgetConfig:
         updates: stop after this many learner updates.
         minutes: stop after this many minutes of wall-clock time, counted anew after a resume; 0: no limit.
         checkpoint_every: updates between two checkpoints.
-        eval_every: updates between two evaluations on held-out requests, besides that after the last one; 0: none.
+        eval_every: updates between two evaluations on held-out requests, besides that after the last one; 0: never.
         eval_batches: an evaluation plays the requests of this many updates, always the same ones.
     """
 

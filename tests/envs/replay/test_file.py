@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import zlib
 
@@ -93,6 +94,23 @@ def test_a_file_of_several(tmp_path) -> None:
     assert [saved.game.info.id for saved in read_games(path)] == [game.info.id for game in games]
     with pytest.raises(UsageError, match="cannot be read"):
         read_games(tmp_path)
+
+
+def test_files_of_other_kinds(tmp_path) -> None:
+    game = make_game("tictactoe")
+    packed, binary = tmp_path / "games.json.gz", tmp_path / "games.bin"
+    packed.write_bytes(gzip.compress(write_json(game, random_game(game, 3)[0], 3).encode()))
+    binary.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="it is packed; type gunzip"):
+        read_games(packed)
+    with pytest.raises(UsageError, match="it is not text in UTF-8"):
+        read_games(binary)
+    for name, told in (("g.sgf", "is a game in SGF; coterie.envs.go.read_sgf"), ("g.PGN", "chess in PGN")):
+        (tmp_path / name).write_text("(;FF[4])")
+        with pytest.raises(UsageError, match=told):
+            read_games(tmp_path / name)
+    with pytest.raises(NotationError, match=r"this is not JSON \(.*\)\.$"):
+        read_games("(;FF[4]GM[1])")
 
 
 def start(games: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -71,8 +72,11 @@ def _place(name: str) -> tuple[str, str]:
     return (module if "." in module else f".{module}"), factory
 
 
-COUNTS = ("batch", "rollouts", "samples", "games")
+COUNTS = ("batch", "rollouts", "n_solver_rollouts", "samples", "games")
 """Options that no task takes below 1, whatever else they mean to it."""
+
+LARGEST = 1_000_000
+"""Most episodes of an update: the product of a task's COUNTS."""
 
 
 def register_task(name: str, entry_point: str) -> None:
@@ -159,6 +163,10 @@ def make_task(name: str, **options: Any) -> Task:
         if option not in known:
             hint = did_you_mean(option, known)
             raise UsageError(f"The task {name} has no option {option!r}.{hint} Options: {', '.join(known)}.")
+    counts = {option: options.get(option, known[option].default) for option in COUNTS if option in known}
+    if math.prod(n for n in counts.values() if isinstance(n, int) and n > 0) > LARGEST:
+        asked = " and ".join(f"{option} {value}" for option, value in counts.items())
+        raise UsageError(f"{name}: {asked} make more than {LARGEST:,} episodes an update; set smaller numbers.")
     made = factory(**options)
     for option, value in options.items():  # those that the factory itself let pass
         if option in COUNTS and value < 1:
