@@ -47,7 +47,7 @@ def as_game(config: TaskConfig) -> TrainConfig:
     policy = config.policy.policy
     if policy.template == "auto":
         style = Chat(load_base(policy.model, policy.dtype, policy.device).tokenizer).style
-        policy = dataclasses.replace(policy, template=style)
+        policy = dataclasses.replace(policy, template="chat" if style == "chat" else "compact")
     policy = dataclasses.replace(
         policy,
         decode="free" if free else "choice",
