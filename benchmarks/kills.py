@@ -75,9 +75,15 @@ MANY = dataclasses.replace(
 )
 """A population: three learners, each against past selves of the others."""
 
+LEAGUE = dataclasses.replace(
+    MANY, rollout=RolloutConfig(games=8, num_generations=2), scheme=SchemeConfig(scheme="league", snapshot_every=1)
+)
+"""A league: past selves, resets and a table of results."""
+
 KINDS: dict[str, Callable[[Path], Any]] = {
     "llm": lambda folder: train(LLM, folder, resume=(folder / "config.yaml").exists(), watcher=None),
     "many": lambda folder: train(MANY, folder, resume=(folder / "config.yaml").exists(), watcher=None),
+    "league": lambda folder: train(LEAGUE, folder, resume=(folder / "config.yaml").exists(), watcher=None),
     "net": lambda folder: train_net(NET, folder, resume=(folder / "config.yaml").exists(), watcher=None),
 }
 """Kind -> a function that begins or resumes a run in a folder and takes it to its end."""
@@ -123,6 +129,9 @@ def contents(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {
         f"checkpoint {path.name}": torch.load(path, weights_only=True) for path in sorted(last.glob("*.pt"))
     }
+    if (last / "state.json").is_file():  # nets have none
+        told = json.loads((last / "state.json").read_text())
+        found |= {f"state {name}": told[name] for name in ("pool", "scheme") if name in told}
     for path in sorted((folder / "players").rglob("*.safetensors")):
         found[str(path.relative_to(folder))] = hashlib.sha256(path.read_bytes()).hexdigest()
     for line in (folder / "metrics.jsonl").read_text().splitlines():
@@ -155,7 +164,7 @@ def main(argv: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--kind", choices=KINDS, default="llm", help="a language model, several that learn, or a net (llm)"
+        "--kind", choices=KINDS, default="llm", help="a language model, several that learn, a league, or a net (llm)"
     )
     parser.add_argument("--kills", type=int, default=100, help="how often a process is killed, at least (100)")
     parser.add_argument("--minutes", type=float, default=0.0, help="begin no further run after so long (0: no limit)")

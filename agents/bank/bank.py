@@ -278,7 +278,8 @@ class LoraBank:
                 raise UsageError(
                     f"No layer's name contains {part!r}; the first layers are {[x.name for x in self.layers[:3]]}."
                 )
-        slots, _ = [self.slot(name) for name in parents], self.slot(child)
+        self.slot(child)
+        slots = [self.slot(name) for name in parents]
         row = self._weights[slots[0]].clone()
         generator = torch.Generator().manual_seed(_derived_seed(seed, child))
         for layer, (A, B) in zip(self.layers, split(row[None], self._shapes), strict=True):
