@@ -109,12 +109,19 @@ class Trainer:
         row |= self.health.look_after(update, players, self.learner.broken)
         self.updates += 1
         self.scheme.update(self.updates, batch.episodes, self.pool)
-        self.learner.forget(self.pool.renewed)
-        self.health.welcome(self.updates, self.pool.renewed)
-        self.pool.renewed.clear()
+        self._welcome()
         if isinstance(self.scheme, Mixing):
             row["mixture"] = self.scheme.mixture(self.pool)
         return row
+
+    def _welcome(self) -> None:
+        """Forget what belongs to weights that the scheme replaced, and welcome those who joined."""
+        for name in self.pool.renewed:
+            self.baseline.forget(name)
+            self.memory.forget(name)
+        self.learner.forget(self.pool.renewed)
+        self.health.welcome(self.updates, self.pool.renewed)
+        self.pool.renewed.clear()
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Evaluate the learners, in a league the main agents; see ``Exam.rows``."""

@@ -291,6 +291,10 @@ class RoleBaseline:
             advantage[d] = reward - judged[trajectory]
         return _credit(advantage, np.abs(advantage) > FLAT, role_index)
 
+    def forget(self, learner: str) -> None:
+        """Forget a learner's means, in all its roles."""
+        self.means = {role: mean for role, mean in self.means.items() if not role.startswith(f"{learner}/")}
+
     def state_dict(self) -> dict[str, Any]:
         """Plain data for a checkpoint."""
         return {"decay": self.decay, "means": dict(self.means)}

@@ -62,6 +62,10 @@ class PositionMemory:
         stay = often >= FAINT
         self._held[role] = every[stay], paid[stay], often[stay]
 
+    def forget(self, learner: str) -> None:
+        """Forget what a learner met, in all its roles."""
+        self._held = {role: held for role, held in self._held.items() if not role.startswith(f"{learner}/")}
+
     def state_dict(self) -> dict[str, Any]:
         """Tensors by role: keys [M] int64 (the bits of uint64), sums [M], visits [M]."""
         return {

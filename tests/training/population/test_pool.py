@@ -97,6 +97,27 @@ def test_who_is_reset_begins_anew_with_weights_moments_and_what_it_is_set_back_t
     assert not torch.equal(bank.weights("main"), first.weights("main"))
 
 
+@pytest.mark.parametrize("credit", ["state", "rae"])
+def test_what_a_learner_met_before_its_reset_is_no_baseline_any_more(trainer, credit):
+    config = dataclasses.replace(
+        trainer.config,
+        credit=dataclasses.replace(trainer.config.credit, credit=credit, memory=0.9),
+        loss=dataclasses.replace(trainer.config.loss, magnet_coef=0.1, magnet_every=9),
+    )
+    other = Trainer(config)
+    other.scheme.update = lambda done, results, pool: pool.reset("main", done) if done == 2 else None
+
+    def known():
+        held = other.memory.state_dict() if credit == "state" else other.baseline.means
+        magnets = {name.partition("@")[0] for name in other.policy.bank.players if name.endswith("@magnet")}
+        return {role.partition("/")[0] for role in held}, magnets
+
+    other.step()
+    assert known() == ({"main", "main-2"}, {"main", "main-2"})
+    other.step()
+    assert known() == ({"main-2"}, {"main-2"})
+
+
 def test_an_heir_has_weights_and_moments_of_its_parent(trainer):
     trainer.step()
     trainer.pool.inherit("main-2", "main", 1)
