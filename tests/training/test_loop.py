@@ -144,7 +144,7 @@ def test_resume_is_bit_equal(small, tmp_path):
 
 def test_eval_every_0_is_never(small, tmp_path):
     outcome = train(change(small, budget={"updates": 3, "eval_every": 0}), tmp_path / "run")
-    assert (outcome.updates, outcome.rows) == (3, [])
+    assert (outcome.updates, outcome.evaluation) == (3, [])
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert len(rows) == 3
     assert not any("eval" in row or "before" in row for row in rows)
