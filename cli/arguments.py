@@ -21,6 +21,7 @@ __all__ = [
     "Envs",
     "Eval",
     "Play",
+    "Tournament",
     "Train",
     "TrainTask",
     "View",
@@ -152,9 +153,11 @@ class Eval:
 
     Attributes:
         run: a run folder (RUN, RUN:player, RUN:player@version), a model or any other player.
+        others: with --matrix, the other players.
+        matrix: let all players play each other and rate them, as `coterie tournament` does; it has more options.
         vs: opponents; by default those in the game's preset.
         games: games against each opponent, half from either seat; with a curriculum, the number of held-out positions;
-            in worlds, the number of worlds. 0 means 1000, in worlds 32.
+            in worlds, the number of worlds. 0 means 1000, in worlds 32, with --matrix 200.
         opening_plies: games start after 0 to this many random plies, and each opening is played from every seat. The
             default is 0; where both sides are deterministic, it is a quarter of the longest game, at most 8.
         ticks: stop each world after this many ticks; 0 plays to the end.
@@ -174,6 +177,8 @@ class Eval:
     """
 
     run: tyro.conf.Positional[str]
+    others: tyro.conf.Positional[tuple[str, ...]] = ()
+    matrix: bool = False
     vs: tuple[str, ...] = ()
     games: int = 0
     opening_plies: int | None = None
@@ -186,6 +191,46 @@ class Eval:
     set: tuple[str, ...] = ()
     preset: str = ""
     goal: str = ""
+    json: bool = False
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """Let players play each other, and rate them: Elo, OpenSkill, Nash averaging, alpha-rank, all payoffs.
+
+    For games of two players. docs/ratings.md says what each figure means, and when they disagree.
+
+    Attributes:
+        players: two or more: random, minimax, mcts:400, uci:PATH, a model, a run folder. A run folder stands for all
+            learners that it holds; RUN:player@version is one of them. A run folder alone meets its own earlier
+            versions.
+        game: the game to play; needed unless a run folder is among the players.
+        games: games of each pair, half of them from either seat.
+        opening_plies: games start after 0 to this many random plies, and each opening is played from either seat. The
+            default is 0; where both sides are deterministic, it is a quarter of the longest game, at most 8.
+        seed: the same seed gives the same games.
+        sample: sample the models' actions, as in training, instead of taking the likeliest.
+        past: earlier versions of each learner of a run folder that take part too, spaced evenly; by default 3 if one
+            run folder is all, otherwise 0.
+        swiss: play this many rounds, in which players with about as many points meet, instead of all pairs.
+        out: write leaderboard.html, pictures and results.json to this folder. The same command goes on where it was
+            stopped, and plays no match twice.
+        set: the game's own arguments, e.g. size=9; by default those of the first run.
+        preset: short for --set preset=..., in games that have presets.
+        json: print the results as one JSON object instead of tables.
+    """
+
+    players: tyro.conf.Positional[tuple[str, ...]]
+    game: str = ""
+    games: int = 200
+    opening_plies: int | None = None
+    seed: int = 0
+    sample: bool = False
+    past: int | None = None
+    swiss: int = 0
+    out: Path | None = None
+    set: tuple[str, ...] = ()
+    preset: str = ""
     json: bool = False
 
 

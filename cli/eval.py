@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..envs.arguments import wanted
 from ..envs.registry import make_game, spec
 from ..errors import UsageError
-from .arguments import Eval, parse
+from . import tournament
+from .arguments import Eval, Tournament, parse
 from .play import read_run
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ def run(words: list[str]) -> int:
         CoterieError: no such player, game or measure, or arguments that do not go together.
     """
     asked: Eval = parse(Eval, "eval", words)
+    if asked.matrix:
+        return _matrix(asked)
+    if asked.others:
+        raise UsageError(
+            f"{' '.join(asked.others)}: coterie eval measures {asked.run} alone. Add --matrix to let all play each "
+            f"other, or name opponents: --vs {' '.join(asked.others)}"
+        )
     from ..training.evaluation.goal import Goal
     from ..training.evaluation.held_out import solve_held_out
     from ..training.evaluation.match import evaluate
@@ -82,6 +90,17 @@ def run(words: list[str]) -> int:
     # On stderr where a program reads the rows.
     print(f"The goal is {verdict}.", file=sys.stderr if asked.json else sys.stdout, flush=True)
     return 0 if reached else 1
+
+
+def _matrix(asked: Eval) -> int:
+    """All against all: ``coterie tournament`` with the options that both have."""
+    own = ("game", "opening_plies", "seed", "sample", "set", "preset", "json")
+    usual = Eval(asked.run)
+    for name in ("vs", "ticks", "save", "curriculum", "goal"):
+        if getattr(asked, name) != getattr(usual, name):
+            raise UsageError(f"--{name} has no meaning with --matrix, in which all players play each other; remove it.")
+    given = {name: getattr(asked, name) for name in own}
+    return tournament.show(Tournament((asked.run, *asked.others), games=asked.games or 200, **given))
 
 
 def _worlds(game: Game, agents: dict[str, Agent], worlds: int, asked: Eval) -> list[dict[str, Any]]:

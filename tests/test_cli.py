@@ -42,11 +42,11 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: int = 2)
 def test_help_teaches_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == (0 if words else 2)
     said = capsys.readouterr().out
-    for command in ("envs", "play", "train", "eval", "bench"):
+    for command in ("envs", "play", "train", "eval", "tournament", "bench"):
         assert f"coterie {command}" in said
 
 
-@pytest.mark.parametrize("command", ["envs", "play", "train", "eval", "bench"])
+@pytest.mark.parametrize("command", ["envs", "play", "train", "eval", "tournament", "bench"])
 def test_every_argument_has_a_help_text(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help"]) == 0
     said = capsys.readouterr().out
@@ -315,6 +315,26 @@ def test_a_trained_player_plays_and_is_measured(run: Path, capsys: pytest.Captur
     assert refused(["eval", str(run), "--game", "highest_number"], capsys)
 
 
+# -- tournament ------------------------------------------------------------------------------------------------------
+
+
+def test_a_tournament_prints_ratings_and_payoffs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["random", "minimax", "mcts:5", "--game", "tictactoe", "--games", "40"]
+    assert main(["tournament", *words, "--out", "t"]) == 0, capsys.readouterr().err
+    said = capsys.readouterr().out
+    assert re.search(r"1  minimax +\+\d+ \+-\d+ .* 1\.00 \(.* 0\.0000\n", said)
+    assert re.search(r"payoff of +1 +2 +3\n1  minimax +- +\+\d", said)
+    assert said.endswith("The page: t/leaderboard.html\n")
+    files = {"leaderboard.html", "results.json", "elo.png", "payoff.png", "parts.png", "cycles.png"}
+    assert files <= {p.name for p in (tmp_path / "t").iterdir()}
+    assert main(["eval", *words, "--matrix"]) == 0
+    assert capsys.readouterr().out == said.removesuffix("\n\nThe page: t/leaderboard.html\n") + "\n"
+    assert main(["tournament", *words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["player"] for row in found["players"]] == ["minimax", "mcts:5", "random"]
+    assert found == {k: v for k, v in json.loads((tmp_path / "t" / "results.json").read_text()).items() if k in found}
+
+
 # -- eval ------------------------------------------------------------------------------------------------------------
 
 
@@ -455,6 +475,19 @@ def test_a_misspelt_word_gets_a_suggestion(
         (["eval", "nowhere"], "not a run folder"),
         (["eval", "random", "--game", "tictactoe", "--games", "1"], "at least 2"),
         (["eval", "random", "--game", "tictactoe", "--ticks", "5"], "--ticks is only for worlds"),
+        (["eval", "random", "minimax", "--game", "tictactoe"], "Add --matrix"),
+        (["eval", "random", "minimax", "--matrix", "--game", "tictactoe", "--vs", "random"], "--vs has no meaning"),
+        (["tournament"], "name the game"),
+        (["tournament", "random", "minimax"], "coterie tournament random minimax --game tictactoe"),
+        (["tournament", "random", "--game", "tictactoe"], "1 player cannot meet anybody"),
+        (["tournament", "random", "minimax", "random", "--game", "tictactoe"], "random is named twice"),
+        (["tournament", "random", "minmax", "--game", "tictactoe"], "Did you mean 'minimax'?"),
+        (["tournament", "random", "minimax", "--game", "tictactoe", "--games", "0"], "0 games a pair"),
+        (["tournament", "random", "minimax", "--game", "tictactoe", "--swiss", "2"], "can play 1 to 1 rounds"),
+        (["tournament", "random", "minimax", "--game", "tictactoe", "--past", "-1"], "--past is -1"),
+        (["tournament", "random", "minimax", "--game", "tictactoe", "--opening-plies", "-1"], "0 or more"),
+        (["tournament", "random", "forager", "--game", "gridworld"], "a world that many share"),
+        (["tournament", "random", "minimax", "--game", "highest_number", "--set", "players=3"], "game of 3"),
         (["play", "tictactoe", "--games", "0"], "at least 1"),
         (["play", "tictactoe", "--players", "random"], "has 2 players, but got 1"),
         (["play", "tictactoe", "--players", "random", "no/such-folder/here"], "no/such-folder/here"),

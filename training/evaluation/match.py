@@ -43,6 +43,7 @@ __all__ = [
     "exploitability",
     "optimal_share",
     "play_match",
+    "policy_row",
     "policy_table",
     "usual_opening",
     "wilson",
@@ -320,11 +321,12 @@ def evaluate(
         for name, other in opponents.items()
     ]
     if exact and hasattr(agent, "policy"):
-        rows.append(_policy_row(game, agent))
+        rows.append(policy_row(game, agent))
     return rows
 
 
-def _policy_row(game: Game, agent: Any) -> dict[str, Any]:
+def policy_row(game: Game, agent: Any) -> dict[str, Any]:
+    """The policy's row of ``evaluate``, for an agent that has a method ``policy``."""
     names = ("exploitability", "nash_conv", "optimal_share", "optimal_share_on_path", "optimal_mass", "positions")
     row: dict[str, Any] = {"opponent": None, "policy": str(agent.name)}
     try:

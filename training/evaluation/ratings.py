@@ -5,6 +5,7 @@ Letters: n players. ``payoff`` is [n, n] float64, antisymmetric: what the row pl
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from ...errors import UsageError, needs
 from ..population.solvers import alpha_rank, nash
 from .table import Meeting, Table
 
-__all__ = ["Elo", "Parts", "Ratings", "elo", "openskill", "parts", "rate"]
+__all__ = ["Elo", "Parts", "Ratings", "cycles", "elo", "openskill", "parts", "rate"]
 
 SCALE = 400 / math.log(10)
 """Elo points of a factor e in the odds of a win."""
@@ -173,6 +174,20 @@ def parts(payoff: NDArray[np.float64], error: NDArray[np.float64] | float = 0.0)
         flat = float(2 * beats[k] ** 2 / (cyclic**2).sum())
     share = float((cyclic**2).sum()) / total if total else 0.0
     return Parts(strength, transitive, cyclic, share, min(1.0, noise / total) if total else 0.0, disc, flat)
+
+
+def cycles(table: Table) -> list[tuple[str, str, str]]:
+    """Each three players of whom the first surely beats the second, the second the third and the third the first.
+
+    Surely: the 95 % intervals of all three payoffs are above 0.
+    """
+    beats = table.low > 0
+    found = []
+    for a, b, c in itertools.combinations(range(len(beats)), 3):
+        for i, j, k in ((a, b, c), (a, c, b)):
+            if beats[i, j] and beats[j, k] and beats[k, i]:
+                found.append((table.players[i], table.players[j], table.players[k]))
+    return found
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def load_player(
     from ...agents.llm.policy import LLMAgent
     from .folder import Run, same_game, saved_version
 
-    path, player, version = _split(spec)
+    path, player, version = split(spec)
     if not (path / "config.yaml").is_file():
         raise RunError(f"{path} holds no run (no config.yaml).")
     config = read(path / "config.yaml")
@@ -148,7 +148,7 @@ def _check_arguments(config: TrainConfig, game: Game, path: Path) -> None:
         raise RunError(f"{path} was trained on {game.info.id} with {was}, not {now}. Add --set {was}.")
 
 
-def _split(spec: str) -> tuple[Path, str, str]:
+def split(spec: str) -> tuple[Path, str, str]:
     if Path(spec).exists():
         return Path(spec), "main", ""
     rest, _, version = spec.partition("@")
@@ -218,7 +218,7 @@ def make_player(
         from .nets import load_net_player
 
         return load_net_player(spec, game)
-    path, _, _ = _split(spec)
+    path, _, _ = split(spec)
     if (path / "config.yaml").is_file():
         return load_player(spec, game, greedy=greedy, device=device, read=read)
     from ...agents.llm.models import model_names

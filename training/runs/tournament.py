@@ -1,0 +1,400 @@
+"""Tournaments: who takes part, matches that are kept while they are played, ratings, and a page about it.
+
+::
+
+    OUT/results.json         settings, every match played so far, at the end the ratings
+    OUT/leaderboard.html     one self-contained page
+    OUT/*.png                its pictures
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...agents.core import Agent
+from ...envs.arguments import wanted
+from ...envs.core import Game
+from ...envs.reading import parsed, read_text
+from ...envs.registry import make_game, spec
+from ...errors import RunError, UsageError, needs
+from ..evaluation.match import policy_row
+from ..evaluation.table import Meeting, Table, check_table, play_table, swiss_round
+from .config import TaskConfig, config_of, write_text
+from .players import make_player
+
+__all__ = ["Tournament", "entrants", "results_of"]
+
+PAST = 3
+"""Earlier versions of each learner of a run that plays a tournament of its own."""
+
+
+def entrants(words: Sequence[str], past: int | None = None) -> list[str]:
+    """The players that ``words`` name.
+
+    A run folder stands for all learners that it has saved, each in its newest version.
+
+    Args:
+        words: run folders, and anything else that ``make_player`` takes.
+        past: how many earlier versions of those learners take part too, spaced evenly; None: 3 if a single run is
+            named, otherwise 0.
+
+    Raises:
+        UsageError: ``past`` is negative.
+    """
+    past = (PAST if len(words) == 1 else 0) if past is None else past
+    if past < 0:
+        raise UsageError(f"--past is {past}; it is the number of earlier versions, 0 or more.")
+    found = []
+    for word in words:
+        saved = _saved(Path(word))
+        for name, versions in saved.items():
+            older = versions[:-1]
+            at = sorted({round(k) for k in np.linspace(0, len(older) - 1, min(past, len(older)))})
+            player = word if list(saved) == ["main"] else f"{word}:{name}"
+            found += [player, *(f"{player}@{older[k]}" for k in at)]
+        found += [] if saved else [word]
+    return found
+
+
+def _saved(folder: Path) -> dict[str, list[int]]:
+    """Versions, ascending, of the players saved in a run folder; none if it is something else."""
+    players = sorted((folder / "players").glob("*")) if (folder / "config.yaml").is_file() else []
+    found = {
+        p.name: sorted(int(v.name[1:]) for v in p.glob("v*") if re.fullmatch("v[0-9]{1,15}", v.name)) for p in players
+    }
+    return {name: versions for name, versions in found.items() if versions}
+
+
+def _identity(word: str) -> str:
+    """What a player is, beyond its name: the folder of the weights of a run's player, else the name."""
+    if config_of(word) is None:
+        return word
+    from .folder import saved_version
+    from .players import split
+
+    path, player, version = split(word.partition("?")[0])
+    return f"{saved_version(path, player, version).resolve()}?{word.partition('?')[2]}"
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    """Short names: without the folders that paths begin with, unless two would be alike."""
+    short = [re.sub(r"[^:@?]*/(?=[^/])", "", word).rstrip("/") for word in words]
+    return short if len(set(short)) == len(short) else list(words)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tournament:
+    """Who plays what, and how; ``play`` does it.
+
+    Attributes:
+        players: as ``entrants`` takes them.
+        game: id or name; empty: that of the first run among the players.
+        set: the game's arguments, as on the command line.
+        preset: the game's preset.
+        games: games of a pair, half of them from either seat.
+        opening_plies: random plies that games begin with; None: ``usual_opening``.
+        seed: the same seed gives the same tournament.
+        sample: models sample their actions.
+        past: see ``entrants``.
+        swiss: rounds of a Swiss tournament; 0: everybody meets everybody.
+        out: folder for results.json, leaderboard.html and pictures. A tournament that was stopped goes on there.
+    """
+
+    players: tuple[str, ...]
+    game: str = ""
+    set: tuple[str, ...] = ()
+    preset: str = ""
+    games: int = 200
+    opening_plies: int | None = None
+    seed: int = 0
+    sample: bool = False
+    past: int | None = None
+    swiss: int = 0
+    out: Path | None = None
+
+    def play(self) -> dict[str, Any]:
+        """Play all matches that ``out`` does not hold yet, and rate the players; progress is shown on a terminal.
+
+        Returns:
+            Plain data: see ``results_of``.
+
+        Raises:
+            CoterieError: players, game or settings that make no tournament; ``out`` holds another one.
+        """
+        words = entrants(self.players, self.past)
+        game = self._game(words)
+        names = _names(words)
+        held = {name: _identity(word) for name, word in zip(names, words, strict=True)}
+        check_table(game, names, self.games)
+        self._check(len(names))
+        for k, name in enumerate(names):
+            twin = next((other for other in names[:k] if held[other] == held[name]), None)
+            if twin:
+                raise UsageError(f"{twin} and {name} are the same player, {held[name]}. Name each player once.")
+        agents = {
+            name: make_player(word, game, greedy=not self.sample) for name, word in zip(names, words, strict=True)
+        }
+        settings = {
+            "game": game.info.id,
+            "arguments": game.config,
+            "games": self.games,
+            "opening_plies": self.opening_plies,
+            "seed": self.seed,
+            "sample": self.sample,
+        }
+        with _kept(self.out, settings, held) as kept:
+            table = self._play(game, agents, kept)
+            exact = {name: kept.exact(game, name, agent) for name, agent in agents.items()}
+            results = {**settings, **results_of(table, exact, self.seed)}
+            kept.finish(results)
+        return results
+
+    def _game(self, words: Sequence[str]) -> Game:
+        for word in words:
+            config = config_of(word)
+            if isinstance(config, TaskConfig):
+                raise UsageError(f"{word} is of a run on the task {config.task}, whose players do not play games.")
+            if config is not None:
+                own = not self.game or spec(config.game).name == spec(self.game).name
+                arguments = config.game_arguments if own else None
+                game = self.game or config.game
+                return make_game(game, **wanted(game, self.set, self.preset, arguments))
+        if not self.game:
+            shown = " ".join(words) or "PLAYER PLAYER"
+            raise UsageError(
+                f"No run folder is among the players, so name the game, e.g.: coterie tournament {shown} "
+                "--game tictactoe"
+            )
+        return make_game(self.game, **wanted(self.game, self.set, self.preset))
+
+    def _check(self, players: int) -> None:
+        if not 0 <= self.swiss <= players // 2:
+            raise UsageError(
+                f"--swiss is {self.swiss}; {players} players can play 1 to {players // 2} rounds. "
+                "Without --swiss everybody meets everybody."
+            )
+        if self.opening_plies is not None and self.opening_plies < 0:
+            raise UsageError(f"--opening-plies is {self.opening_plies}; it must be 0 or more.")
+
+    def _play(self, game: Game, agents: dict[str, Agent], kept: _Kept) -> Table:
+        """All matches, round by round."""
+        number = len(agents) * (len(agents) - 1) // 2
+        total = self.swiss * (len(agents) // 2) if self.swiss else number
+        with _progress(total) as (begun, done):
+
+            def finished(meeting: Meeting) -> None:
+                kept.add(meeting)
+                done()
+
+            def matches(pairs: list[tuple[str, str]] | None) -> Table:
+                for meeting in kept.meetings:
+                    if pairs is None or meeting.players in pairs:
+                        done()
+                return play_table(
+                    game,
+                    agents,
+                    self.games,
+                    self.seed,
+                    opening_plies=self.opening_plies,
+                    known=kept.meetings,
+                    pairs=pairs,
+                    begun=lambda pair: begun(" - ".join(pair)),
+                    done=finished,
+                )
+
+            if not self.swiss:
+                return matches(None)
+            table = Table(tuple(agents), ())
+            for _ in range(self.swiss):
+                # Pairs depend on this tournament's rounds alone, whatever else the folder holds.
+                met = {frozenset(m.players) for m in table.meetings}
+                pairs = swiss_round(table)
+                now = met | {frozenset(pair) for pair in pairs}
+                table = matches(pairs)
+                table = Table(table.players, tuple(m for m in table.meetings if frozenset(m.players) in now))
+            return table
+
+
+@dataclasses.dataclass
+class _Kept:
+    """What a tournament has so far, in ``results.json`` if it has a folder."""
+
+    path: Path | None
+    settings: dict[str, Any]
+    identities: dict[str, str]
+    meetings: list[Meeting] = dataclasses.field(default_factory=list)
+    policies: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+
+    def add(self, meeting: Meeting) -> None:
+        """Keep a match."""
+        self.meetings.append(meeting)
+        self.write({})
+
+    def exact(self, game: Game, name: str, agent: Agent) -> dict[str, Any]:
+        """Exact figures of a player's policy, if it has one; kept."""
+        if name not in self.policies:
+            self.policies[name] = policy_row(game, agent) if hasattr(agent, "policy") else {}
+            self.write({})
+        return self.policies[name]
+
+    def finish(self, results: dict[str, Any]) -> None:
+        """Write the results, the page and the pictures."""
+        self.write(results)
+        if self.path is not None:
+            from ..evaluation.leaderboard import write_pages
+
+            write_pages(results, self.path.parent)
+
+    def write(self, results: dict[str, Any]) -> None:
+        """Write everything so far."""
+        if self.path is not None:
+            meetings = [dataclasses.asdict(m) for m in self.meetings]
+            more = {"identities": self.identities, "policies": self.policies, "meetings": meetings}
+            write_text(self.path, json.dumps({**self.settings, **results, **more}, indent=1))
+
+    def read(self) -> None:
+        """Take what an earlier process has played of this tournament.
+
+        Raises:
+            RunError: the folder holds something else.
+        """
+        assert self.path is not None
+        folder = self.path.parent
+        if not self.path.exists():
+            if any(p.name != LOCK for p in folder.iterdir()):
+                raise RunError(f"{folder} isn't empty and holds no tournament (no results.json). Name another folder.")
+            return
+        try:
+            found = parsed(read_text(self.path))
+            differ = [name for name, value in self.settings.items() if found[name] != json.loads(json.dumps(value))]
+            same = {name for name, identity in self.identities.items() if found["identities"].get(name) == identity}
+            meetings = [Meeting.read(row) for row in found["meetings"] if set(row["players"]) <= same]
+            policies = {name: dict(row) for name, row in found["policies"].items() if name in same}
+        except (LookupError, TypeError, ValueError, AttributeError, UsageError) as error:
+            raise RunError(f"{self.path} holds no tournament: {error}. Move it away, or name another folder.") from None
+        if differ:
+            was = ", ".join(f"{name} {found[name]!r}, now {self.settings[name]!r}" for name in differ)
+            raise RunError(f"{folder} holds a tournament with other settings ({was}). Name another folder.")
+        self.meetings, self.policies = meetings, policies
+
+
+LOCK = ".lock"
+
+
+@contextlib.contextmanager
+def _kept(out: Path | None, settings: dict[str, Any], identities: dict[str, str]) -> Iterator[_Kept]:
+    """What is known of a tournament; locks its folder.
+
+    Raises:
+        RunError: another process plays there, or the folder holds something else.
+    """
+    if out is None:
+        yield _Kept(None, settings, identities)
+        return
+    with needs("Tournaments", "train"):
+        from filelock import FileLock, Timeout
+    if out.exists() and not out.is_dir():
+        raise RunError(f"{out} is a file; --out names a folder.")
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(out / LOCK, timeout=0):
+            kept = _Kept(out / "results.json", settings, identities)
+            kept.read()
+            yield kept
+    except Timeout:
+        raise RunError(f"Another process is playing in {out}. Wait until it ends, or name another folder.") from None
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[tuple[Callable[[str], None], Callable[[], None]]]:
+    """A progress bar on standard error, if that is a terminal: functions that name a match and that end it."""
+    with needs("Tournaments", "train"):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total)
+        yield (lambda named: bar.update(task, description=named)), (lambda: bar.advance(task))
+
+
+def results_of(table: Table, exact: dict[str, dict[str, Any]], seed: int = 0) -> dict[str, Any]:
+    """A table and its ratings as plain data, players in the order of Elo.
+
+    Args:
+        table: of matches.
+        exact: figures of ``policy_row`` by player; may lack some.
+        seed: see ``ratings.rate``.
+
+    Returns:
+        ``players`` (a row each: ``player``, ``games``, ``points``, ``score``, ``elo``, ``elo_interval``,
+        ``openskill``, ``openskill_interval``, and if all pairs have met ``nash``, ``against_nash``, ``alpha_rank``,
+        with ``nash_interval`` and ``alpha_rank_interval``; ``exploitability`` or ``why`` there is none), ``payoff``,
+        ``payoff_interval`` (null where a pair did not meet), ``parts`` (``share``, ``noise``, ``flat``,
+        ``strength``, ``disc``; null without all pairs), ``misfit`` of Elo, ``cycles``, ``meetings``.
+
+    Raises:
+        UsageError: no games.
+    """
+    with needs("Ratings", "train"):
+        import scipy  # noqa: F401
+    from ..evaluation.ratings import Z, cycles, rate
+
+    found = rate(table, seed)
+    order = np.argsort(-found.elo.rating, kind="stable").tolist()
+    games = table.games
+    rows = []
+    for k in order:
+        name, elo, error = table.players[k], float(found.elo.rating[k]), float(found.elo.error[k])
+        mu, sigma = found.openskill[k].tolist()
+        row: dict[str, Any] = {"player": name, "games": int(games[k].sum())}
+        row |= {"points": float((table.points[k] * games[k]).sum() / max(1, games[k].sum()))}
+        row |= {"score": float(table.scores[k]) if games[k].any() else None}
+        row |= {"elo": elo, "elo_interval": [elo - Z * error, elo + Z * error]}
+        row |= {"openskill": mu, "openskill_interval": [mu - 2 * sigma, mu + 2 * sigma]}
+        if found.nash is not None:
+            assert found.nash_interval is not None
+            assert found.against_nash is not None
+            assert found.alpha_rank is not None
+            assert found.alpha_rank_interval is not None
+            row |= {"nash": float(found.nash[k]), "nash_interval": found.nash_interval[k].tolist()}
+            row |= {"against_nash": float(found.against_nash[k])}
+            row |= {"alpha_rank": float(found.alpha_rank[k])}
+            row |= {"alpha_rank_interval": found.alpha_rank_interval[k].tolist()}
+        policy = exact.get(name, {})
+        rows.append(
+            row | {field: policy[field] for field in ("exploitability", "why") if policy.get(field) is not None}
+        )
+
+    def ordered(values: NDArray[np.float64]) -> list[list[float]]:
+        moved: list[list[float]] = values[np.ix_(order, order)].tolist()
+        return moved
+
+    payoff, low, high, met = (ordered(v) for v in (table.payoff, table.low, table.high, games.astype(np.float64)))
+    at = range(len(order))
+    parts = found.parts and {
+        "share": found.parts.share,
+        "noise": found.parts.noise,
+        "flat": found.parts.flat,
+        "strength": found.parts.strength[order].tolist(),
+        "disc": found.parts.disc[order].tolist(),
+    }
+    return {
+        "players": rows,
+        "payoff": [[payoff[a][b] if met[a][b] else None for b in at] for a in at],
+        "payoff_interval": [[[low[a][b], high[a][b]] if met[a][b] else None for b in at] for a in at],
+        "parts": parts,
+        "misfit": found.elo.misfit,
+        "cycles": [list(three) for three in cycles(table)],
+        "meetings": [dataclasses.asdict(meeting) for meeting in table.meetings],
+    }
