@@ -96,7 +96,7 @@ def _sentences(results: Results) -> list[str]:
     told = []
     if results["parts"] is None:
         told.append("Not every pair has met, so only Elo and OpenSkill are known: the other ratings need all payoffs.")
-    else:
+    elif len(results["players"]) > 2:
         parts = results["parts"]
         told.append(
             f"No single number for each player explains {parts['share']:.1%} of the payoff (squares); "
@@ -105,7 +105,7 @@ def _sentences(results: Results) -> list[str]:
     found = results["cycles"]
     for three in found[:3]:
         told.append(f"A cycle: {' beats '.join([*three, three[0]])}.")
-    if results["parts"] is not None and not found:
+    if results["parts"] is not None and len(results["players"]) > 2 and not found:
         told.append("No three players surely beat each other in a circle.")
     if len(found) > 3:
         told.append(f"There are {len(found)} such cycles of three.")

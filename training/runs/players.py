@@ -24,7 +24,7 @@ _BASES: WeakValueDictionary[tuple[object, ...], LoadedModel] = WeakValueDictiona
 _SAVED: WeakValueDictionary[tuple[object, ...], LoraPolicy] = WeakValueDictionary()
 """Policies with the saved players of runs, by game, weights of the base model and settings."""
 
-__all__ = ["as_recorded", "build_policy", "is_net", "learners", "load_base", "load_player", "make_player"]
+__all__ = ["as_recorded", "build_policy", "is_net", "learners", "load_base", "load_player", "make_player", "split"]
 
 
 def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed: int = 0) -> LoraPolicy:
@@ -149,6 +149,7 @@ def _check_arguments(config: TrainConfig, game: Game, path: Path) -> None:
 
 
 def split(spec: str) -> tuple[Path, str, str]:
+    """Folder, player and version (empty: the newest) of ``RUN``, ``RUN:player`` or ``RUN:player@version``."""
     if Path(spec).exists():
         return Path(spec), "main", ""
     rest, _, version = spec.partition("@")

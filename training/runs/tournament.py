@@ -26,6 +26,7 @@ from ...envs.core import Game
 from ...envs.reading import parsed, read_text
 from ...envs.registry import make_game, spec
 from ...errors import RunError, UsageError, needs
+from ..episodes.playing import as_game, read_any
 from ..evaluation.match import policy_row
 from ..evaluation.table import Meeting, Table, check_table, play_table, swiss_round
 from .config import TaskConfig, config_of, write_text
@@ -141,7 +142,8 @@ class Tournament:
             if twin:
                 raise UsageError(f"{twin} and {name} are the same player, {held[name]}. Name each player once.")
         agents = {
-            name: make_player(word, game, greedy=not self.sample) for name, word in zip(names, words, strict=True)
+            name: make_player(word, game, greedy=not self.sample, read=read_any)
+            for name, word in zip(names, words, strict=True)
         }
         settings = {
             "game": game.info.id,
@@ -162,7 +164,7 @@ class Tournament:
         for word in words:
             config = config_of(word)
             if isinstance(config, TaskConfig):
-                raise UsageError(f"{word} is of a run on the task {config.task}, whose players do not play games.")
+                config = as_game(config)
             if config is not None:
                 own = not self.game or spec(config.game).name == spec(self.game).name
                 arguments = config.game_arguments if own else None
