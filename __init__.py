@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from . import moved as _moved  # noqa: F401  # old module names still import
 from .envs.making import make, make_vec
-from .envs.registry import list_envs, register, register_with_pettingzoo
+from .envs.registry import list_envs, register, register_elsewhere
 from .version import __version__
 
 __all__ = ["__version__", "list_envs", "make", "make_vec", "register"]
 
-register_with_pettingzoo()
-del register_with_pettingzoo
+register_elsewhere()
+del register_elsewhere

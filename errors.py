@@ -5,6 +5,7 @@ The tree (each also inherits the built-in error a caller would expect)::
     CoterieError
     ├── UsageError (ValueError)            a bad name, flag, field or value; the command line exits with code 2
     │   ├── NotationError                  a position or game record (FEN, PGN, SGF) that cannot be read; says where
+    │   ├── UnknownArgument (TypeError)    a keyword argument that a game or an environment does not take
     │   ├── UnknownName                    no such game / model / scheme / agent; carries a suggestion
     │   └── MissingExtra (ImportError)     a feature needs an extra; gives the command that installs it
     ├── ActionError (ValueError)           an answer that cannot be played
@@ -41,6 +42,7 @@ __all__ = [
     "PlayerLeft",
     "RunError",
     "StateError",
+    "UnknownArgument",
     "UnknownName",
     "UsageError",
     "did_you_mean",
@@ -82,6 +84,10 @@ class NotationError(UsageError):
     def __init__(self, message: str, at: int | None = None, read: object = None) -> None:
         super().__init__(message)
         self.at, self.read = at, read
+
+
+class UnknownArgument(UsageError, TypeError):
+    """A keyword argument that a game or an environment does not take; some libraries try one and expect TypeError."""
 
 
 class UnknownName(UsageError):

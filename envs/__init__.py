@@ -14,6 +14,7 @@ from ..aliases import RUNNING, TERMINATED, TRUNCATED
 from .core import Game, GameInfo, Kernels
 from .making import make, make_vec
 from .registry import list_envs, make_game, register, spec
+from .versioned import module_names, versioned
 
 __all__ = [
     "RUNNING",
@@ -47,14 +48,10 @@ def __getattr__(name: str) -> Any:
     if name in _COMPILED:
         module, there = _COMPILED[name]
         return getattr(import_module(f".stepping.{module}", __name__), there)
-    from .versioned import module_names, versioned
-
     if name in module_names():
         return versioned(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    from .versioned import module_names
-
     return sorted(set(globals()) | set(module_names()))

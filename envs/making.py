@@ -26,6 +26,10 @@ def make(
     illegal: str | None = None,
     illegal_reward: float | None = None,
     max_cycles: int | None = None,
+    layout: str | None = None,
+    mask: str | None = None,
+    idle: str | None = None,
+    infos: str | None = None,
     **config: Any,
 ) -> AECGame | ParallelGame:
     """A PettingZoo environment.
@@ -39,28 +43,36 @@ def make(
             in games with an action that does nothing, else ``lose``.
         illegal_reward: added to the reward of a player that acts illegally; None: -1 under ``lose``, else 0.
         max_cycles: truncate after this many turns (ticks).
+        layout: of the observed array: ``"native"`` (None), ``"flat"`` (float32), ``"channels_first"`` or
+            ``"channels_last"``.
+        mask: where the mask of legal actions is: ``"both"`` (None), ``"observation"``, ``"info"``, ``"none"``.
+        idle: the mask of an agent that is not to act: ``"zeros"`` (None) or ``"ones"``.
+        infos: ``"all"`` (None) or ``"numbers"``: without entries that are neither numbers nor arrays.
         **config: the game's arguments.
 
     Raises:
-        UnknownName: no such game, api or render mode.
+        UnknownName: no such game, api, render mode, layout, mask, idle or infos.
         UsageError: an argument that the game or the environment does not take.
     """
     faces = {"aec": ("aec", "AECGame"), "parallel": ("parallel", "ParallelGame"), "raw": ("aec", "RawGame")}
     known_name("api", api, faces)
     module, name = faces[api]
     face = getattr(importlib.import_module(f".faces.{module}", __package__), name)
-    return cast(
-        "AECGame | ParallelGame",
-        face(
-            make_game(id, **config),
-            render_mode=render_mode,
-            text=text,
-            illegal=illegal,
-            illegal_reward=illegal_reward,
-            max_cycles=max_cycles,
-            draw=spec(id).draw,
-        ),
+    made = face(
+        make_game(id, **config),
+        render_mode=render_mode,
+        text=text,
+        illegal=illegal,
+        illegal_reward=illegal_reward,
+        max_cycles=max_cycles,
+        draw=spec(id).draw,
     )
+    how = {"layout": layout, "mask": mask, "idle": idle, "infos": infos}
+    if any(value is not None for value in how.values()):
+        arranged = importlib.import_module(".faces.arranged", __package__)
+        wrapper = arranged.ArrangedParallel if api == "parallel" else arranged.ArrangedAEC
+        made = wrapper(made, arranged.Arrangement(made, **{k: v for k, v in how.items() if v is not None}))
+    return cast("AECGame | ParallelGame", made)
 
 
 def make_vec(

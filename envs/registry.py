@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..errors import UnknownName, UsageError, did_you_mean
+from ..errors import UnknownArgument, UnknownName, UsageError, did_you_mean
 from .core import UNNAMED, Game
 from .plain import parse_yaml, short
 
@@ -29,8 +29,8 @@ __all__ = [
     "make_game",
     "presets",
     "register",
+    "register_elsewhere",
     "register_foreign",
-    "register_with_pettingzoo",
     "spec",
 ]
 
@@ -49,6 +49,10 @@ _FACE_ARGUMENTS = (
     "num_threads",
     "seed",
     "autoreset_mode",
+    "layout",
+    "mask",
+    "idle",
+    "infos",
 )
 
 
@@ -105,7 +109,7 @@ make_vec: Callable[..., Any]
 """Former members of this module; ``making`` sets them."""
 
 _SPECS: dict[str, GameSpec] = {}
-_TOLD: list[bool] = []  # not empty once our ids are in PettingZoo's registry
+_TOLD: list[bool] = []  # not empty once our ids are in the registries of PettingZoo and Gymnasium
 
 
 def register(id: str, entry_point: str, draw: str | None = None, presets: str | None = None) -> None:
@@ -131,7 +135,7 @@ def register(id: str, entry_point: str, draw: str | None = None, presets: str | 
             f"{id!r} is registered already, as {_SPECS[id].entry_point!r}. Raise the version or choose another name."
         )
     if _TOLD and id not in _SPECS:
-        _tell_pettingzoo(id)
+        _tell_others(id)
     _SPECS[id] = new
 
 
@@ -240,7 +244,7 @@ def make_game(id: str, **config: Any) -> Game:
         if name not in known:
             takes = f"It takes {', '.join(known)}." if known else "It takes no arguments."
             hint = did_you_mean(name, [*known, *_FACE_ARGUMENTS], least=0.75) or did_you_mean(name, known)
-            raise UsageError(f"{spec(id).id} has no argument {name!r}.{hint} {takes}")
+            raise UnknownArgument(f"{spec(id).id} got an unexpected keyword argument {name!r}.{hint} {takes}")
         if isinstance(config[name], dict) and not _takes_parts(taken[name].annotation):
             part = next(iter(config[name]), "")
             raise UsageError(f"{spec(id).id} has no {name}.{part}: its argument {name!r} is one value, without parts.")
@@ -295,22 +299,30 @@ def _add(found: dict[str, Any], more: Mapping[str, Any], word: str) -> None:
             found[name] = value
 
 
-def register_with_pettingzoo() -> None:
-    """Register our ids (``coterie/tictactoe-v0``) with PettingZoo as string entry points; imports nothing heavy.
+def register_elsewhere() -> None:
+    """Register our ids (``coterie/tictactoe-v0``) with PettingZoo and Gymnasium as string entry points.
 
-    Games registered later are added to PettingZoo's registry too.
+    It imports nothing heavy. Games registered later are added to both registries too.
     """
     _TOLD.append(True)
     for id in list_envs():
-        _tell_pettingzoo(id)
+        _tell_others(id)
 
 
-def _tell_pettingzoo(id: str) -> None:
+def _tell_others(id: str) -> None:
+    import gymnasium
     import pettingzoo
 
     name = id.replace("-", "_")
     for api, attribute in (("aec", "env"), ("parallel", "parallel_env")):
         pettingzoo.register(api, id=f"coterie/{id}", entry_point=f"{_PACKAGE}.envs.versioned:{name}__{attribute}")
+    faces = f"{_PACKAGE}.envs.faces"
+    gymnasium.register(
+        f"coterie/{id}",
+        entry_point=f"{faces}.gym_env:SoloEnv",
+        vector_entry_point=f"{faces}.gym_vector:vector_entry",
+        kwargs={"game": id},
+    )
 
 
 register("tictactoe-v0", f"{_PACKAGE}.envs.tictactoe:tictactoe", draw=f"{_PACKAGE}.renderers.tictactoe:draw")

@@ -6,8 +6,11 @@ Each is a small module with ``env()``, ``raw_env()`` and ``parallel_env()``. Pet
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache, partial
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -36,6 +39,26 @@ def versioned(name: str) -> ModuleType:
         __all__=["env", "parallel_env", "raw_env"],
     )
     return module
+
+
+class Finder(Loader):
+    """Lets ``importlib.import_module("coterie.envs.tictactoe_v0")`` find the module of a game."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The spec of a game's module; None for any other."""
+        room, _, module = name.rpartition(".")
+        return ModuleSpec(name, cls()) if room == __package__ and module in module_names() else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that ``from coterie.envs import tictactoe_v0`` gives."""
+        return versioned(spec.name.rpartition(".")[2])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to do."""
+
+
+sys.meta_path.append(Finder)
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

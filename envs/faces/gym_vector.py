@@ -1,55 +1,50 @@
 """The Gymnasium face: ``gymnasium.vector.VectorEnv`` views for single-agent trainers.
 
-Turn-based games: a learner plays one seat of every game, an opponent callable plays the others. Simultaneous games:
-every seat of every game is a separate row, and one policy plays them all.
+``SoloVector``: a learner has one seat of every game, opponents the others. ``SeatsVector``: every seat of every game of
+a simultaneous game is a row, and one policy plays them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.spaces import Space
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ...aliases import RUNNING
-from ...errors import IllegalAction, InvalidAction, UnknownName, UsageError
+from ...aliases import RUNNING, TRUNCATED
+from ...errors import IllegalAction, InvalidAction, UsageError
 from ..making import make_vec
-from ..stepping.buffers import RESAMPLE
+from ..registry import make_game
+from ..stepping.buffers import AUTORESET, RESAMPLE, autoreset_index
+from ..words import TextGame
+from .gym_env import PATIENCE, SoloEnv, check_seat
+from .layouts import Layout
+from .opponents import Opponent, opponent_of, random_opponent
 from .spaces import action_space, observation_space
 from .vec import VecEnv
 
-__all__ = ["Opponent", "SeatsVector", "SoloVector", "make_gym_vec", "random_opponent"]
-
-PATIENCE = 100
-"""Illegal answers of an opponent in a row, in all its games, after which it is refused."""
-
-Opponent = Callable[[NDArray[Any], NDArray[np.int8], np.random.Generator], NDArray[Any]]
-"""(observations [K, ...], masks [K, A], generator) -> actions [K]."""
-
-
-def random_opponent(observation: NDArray[Any], mask: NDArray[np.int8], rng: np.random.Generator) -> NDArray[Any]:
-    """[K] legal actions, sampled uniformly."""
-    actions: NDArray[Any] = np.where(mask != 0, rng.random(mask.shape), -1.0).argmax(-1)
-    return actions
+__all__ = ["Opponent", "SeatsVector", "SoloVector", "make_gym_vec", "random_opponent", "vector_entry"]
 
 
 def make_gym_vec(
-    id: str, num_envs: int = 1, opponent: str | Opponent = "random", seat: int | str = "alternate", **kwargs: Any
+    id: str, num_envs: int = 1, opponent: Any = "random", seat: int | str = "alternate", **kwargs: Any
 ) -> SoloVector | SeatsVector:
-    """A Gymnasium view of a registered game.
+    """A Gymnasium view of a registered game: ``SoloVector``, or ``SeatsVector`` if the game is simultaneous.
 
     Args:
         id: a registered game.
         num_envs: the number of games; a simultaneous game has P rows.
-        opponent: ``"random"`` or a callable; turn-based games only.
-        seat: the learner's seat: a number, or ``"alternate"`` (row i sits at i mod P); turn-based games only.
+        opponent: as in ``SoloVector``; turn-based games only.
+        seat: as in ``SoloVector``; turn-based games only.
         **kwargs: as for ``make_vec``, without ``autoreset_mode`` (always SameStep).
     """
     if "autoreset_mode" in kwargs:
-        raise UsageError("The Gymnasium views restart games in the same step; autoreset_mode cannot be chosen.")
+        raise UsageError(
+            "make_gym_vec restarts games in the same step; gymnasium.make_vec('coterie/...') takes autoreset_mode."
+        )
     vec = make_vec(id, num_envs, autoreset_mode="Disabled", **kwargs)
     if vec.game.info.simultaneous:
         if opponent != "random" or seat != "alternate":
@@ -59,138 +54,274 @@ def make_gym_vec(
                 f"Remove {name}={value!r}."
             )
         return SeatsVector(make_vec(id, num_envs, **kwargs))
-    return SoloVector(vec, opponent, seat)
+    return SoloVector(vec, opponent, seat, layout="dict", autoreset_mode="SameStep")
 
 
-def _spaces(view: VectorEnv, vec: VecEnv) -> None:
-    view.single_observation_space, view.single_action_space = observation_space(vec.game), action_space(vec.game)
+def vector_entry(
+    game: str,
+    num_envs: int = 1,
+    opponent: Any = "random",
+    seat: int | str = "alternate",
+    layout: str | None = None,
+    autoreset_mode: Any = "NextStep",
+    render_mode: str | None = None,
+    **kwargs: Any,
+) -> VectorEnv:
+    """What ``gymnasium.make_vec("coterie/...")`` returns: the batched engine; N ``SoloEnv`` if it is a game of words.
+
+    Args:
+        game: a registered game's id.
+        num_envs: N.
+        opponent: as in ``SoloVector``.
+        seat: as in ``SoloVector``.
+        layout: as in ``SoloVector``; None: ``flat``.
+        autoreset_mode: as in ``SoloVector``.
+        render_mode: None; games of words take those of ``SoloEnv``.
+        **kwargs: as for ``make_vec``.
+
+    Raises:
+        UsageError: an argument that the game or the environment does not take.
+    """
+    limits = {name: kwargs.pop(name) for name in ("illegal", "illegal_reward", "max_cycles") if name in kwargs}
+    if isinstance(make_game(game, **{k: v for k, v in kwargs.items() if k not in ("num_threads", "seed")}), TextGame):
+        mode = AutoresetMode(AUTORESET[autoreset_index(autoreset_mode)])
+        solo: dict[str, Any] = {
+            "opponent": opponent,
+            "seat": seat,
+            "layout": layout,
+            "render_mode": render_mode,
+            **limits,
+            **kwargs,
+        }
+        return SyncVectorEnv([lambda: SoloEnv(game, **solo)] * num_envs, autoreset_mode=mode)
+    if render_mode is not None:
+        raise UsageError("Vector environments do not render; make one game with gymnasium.make and its render_mode.")
+    vec = make_vec(game, num_envs, autoreset_mode="Disabled", **limits, **kwargs)
+    return SoloVector(vec, opponent, seat, layout=layout or "flat", autoreset_mode=autoreset_mode)
+
+
+def _spaces(view: VectorEnv, vec: VecEnv, space: Space[Any], mode: AutoresetMode) -> None:
+    view.single_observation_space, view.single_action_space = space, action_space(vec.game)
     view.observation_space = batch_space(view.single_observation_space, view.num_envs)
     view.action_space = batch_space(view.single_action_space, view.num_envs)
-    view.metadata = {"name": vec.metadata["name"], "autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
+    view.metadata = {"name": vec.metadata["name"], "autoreset_mode": mode, "render_modes": []}
 
 
 class SoloVector(VectorEnv):
-    """One learner in each of N turn-based games, against an opponent.
+    """One learner in each of N games, against opponents.
 
-    A step plays the learner's action and then the opponent's until the learner is to move again; the reward is the sum
-    of the learner's rewards over these turns. When a game ends, ``info["final_obs"]`` (rows where
-    ``info["_final_obs"]`` is True) is the learner's last observation, and the next game begins in the
-    same step. ``info["illegal"]`` says where the learner's action was illegal, ``info["seat"]`` which seat it has. New
-    arrays at every call.
+    A step plays the learner's action and the others' until the learner is to act again; the reward is the sum of the
+    learner's rewards over these turns. Its episode ends with the game or with its death.
+
+    ``info["action_mask"]`` [N, A] says what is legal, ``info["illegal"]`` [N] where the learner's action was illegal,
+    ``info["seat"]`` [N] which seat it has. In SAME_STEP mode ``info["final_obs"]`` and ``info["final_info"]`` are those
+    of the rows that ended, as in Gymnasium's vector environments. New arrays at every call.
 
     Args:
         vec: the games, with autoreset disabled.
-        opponent: ``"random"`` or a callable.
-        seat: a number, or ``"alternate"``.
+        opponent: ``"random"``; another player's name (``"minimax"``, ``"mcts:400"``, a run folder); an agent; or a
+            function ``(observations [K, ...], masks [K, A], generator) -> actions [K]``. It has all other seats.
+        seat: the learner's: a number; ``"alternate"``, row i sits at i mod P; ``"random"``, a new one for every game.
+        layout: of the observations, see ``Layout``.
+        autoreset_mode: ``"NextStep"``, ``"SameStep"`` or ``"Disabled"``; or Gymnasium's AutoresetMode.
+
+    Raises:
+        UnknownName, UsageError: one of these cannot be.
     """
 
-    def __init__(self, vec: VecEnv, opponent: str | Opponent = "random", seat: int | str = "alternate") -> None:
-        players = vec.game.info.players
-        if vec.game.info.simultaneous or vec.autoreset_mode != "Disabled":
-            raise UsageError("SoloVector takes a turn-based make_vec(..., autoreset_mode='Disabled').")
-        if action_space(vec.game).shape:
-            raise UsageError(f"{vec.game.info.id} has actions that are pairs; SoloVector needs action numbers.")
-        if isinstance(opponent, str) and opponent != "random":
-            raise UnknownName("opponent", opponent, ["random"])
-        if seat != "alternate" and (isinstance(seat, bool) or seat not in range(players)):
-            raise UsageError(f"seat={seat!r} came; 'alternate' or a number 0..{players - 1} is needed.")
-        self.vec = vec
+    def __init__(
+        self,
+        vec: VecEnv,
+        opponent: Any = "random",
+        seat: int | str = "alternate",
+        *,
+        layout: str = "dict",
+        autoreset_mode: Any = "SameStep",
+    ) -> None:
+        if vec.autoreset_mode != "Disabled":
+            raise UsageError("SoloVector takes a make_vec(..., autoreset_mode='Disabled').")
+        game = vec.game
+        if action_space(game).shape:
+            raise UsageError(f"{game.info.id} has actions that are pairs; SoloVector needs action numbers.")
+        check_seat(seat, game.info.players)
+        self.vec, self._place = vec, seat
         self.num_envs = n = vec.num_envs
-        self.opponent: Opponent = random_opponent if isinstance(opponent, str) else opponent
-        self.seat: NDArray[np.int32] = (np.arange(n) % players if seat == "alternate" else np.full(n, seat)).astype(
-            np.int32
-        )
+        self._reply_of, self.layout = opponent_of(opponent, game), Layout(game, layout)
+        self.mode = AutoresetMode(AUTORESET[autoreset_index(autoreset_mode)])
+        self.seat: NDArray[np.int32] = np.zeros(n, np.int32)
         self._rng = np.random.default_rng(0)
         self._all = np.arange(n)
+        self._over = np.zeros(n, np.bool_)  # ended, and not restarted yet
         self._wrong = 0  # illegal answers of the opponent in a row
-        _spaces(self, vec)
+        self._sit(self._all)
+        _spaces(self, vec, self.layout.space, self.mode)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Start all games; ``seed`` also seeds the opponent's generator. Options as in ``VecEnv.reset``."""
+    def _sit(self, rows: NDArray[np.intp]) -> None:
+        """Give the learner its seats in games that begin."""
+        players = self.vec.num_players
+        if self._place == "random":
+            self.seat[rows] = self._rng.integers(players, size=len(rows))
+        else:
+            self.seat[rows] = rows % players if self._place == "alternate" else int(self._place)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start all games, or those of ``options["reset_mask"]`` [N] bool; other options as in ``VecEnv.reset``.
+
+        ``seed`` also seeds the opponents' and the seats' generator.
+        """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
+        options = dict(options or {})
+        mask = options.pop("reset_mask", None)
+        rows = self._all if mask is None else np.flatnonzero(mask)
         self._wrong = 0
-        self.vec.reset(seed=seed, options=options)
+        self.vec.reset(seed=seed, mask=mask, options=options or None)
+        self._over[rows] = False
+        self._sit(rows)
         self._first_turns()
-        return self._seen(), {"seat": self.seat.copy()}
+        return self._seen(), self._info()
 
-    def _others(self, rewards: NDArray[np.float32], ended: NDArray[np.bool_]) -> None:
-        """Play the opponents' turns until the learner is to move or the game is over; adds to both arrays in place."""
-        vec = self.vec
-        while True:
-            rows = np.flatnonzero((vec.status == RUNNING) & (vec.player != self.seat))
-            if len(rows) == 0:
-                return
-            self._reply(rows)
-            rewards[rows] += vec.rewards[rows, self.seat[rows]]
-            ended |= vec.status != RUNNING
+    def _lives(self) -> NDArray[np.bool_]:
+        """[N] rows whose game runs with the learner alive."""
+        lives: NDArray[np.bool_] = (self.vec.status == RUNNING) & self.vec.alive[self._all, self.seat]
+        return lives
+
+    def _asked(self) -> NDArray[np.bool_]:
+        """[N] rows in which the learner is to act."""
+        if self.vec.game.info.simultaneous:
+            asked: Any = self.vec.action_mask[self._all, self.seat].any(-1)
+        else:
+            asked = self.vec.player == self.seat
+        return np.asarray(asked)
+
+    def _others(self, rewards: NDArray[np.float64]) -> None:
+        """Play the others' turns until the learner is to act or its episode is over; adds to ``rewards``."""
+        while len(rows := np.flatnonzero(self._lives() & ~self._asked())):
+            self._play(rows, None, rewards)
+
+    def _play(self, rows: NDArray[np.intp], actions: Any, rewards: NDArray[np.float64]) -> None:
+        """One turn (tick) of these rows, with the learner's ``actions`` [N] where it is asked; adds to ``rewards``."""
+        vec, together = self.vec, self.vec.game.info.simultaneous
+        given = np.full(vec.action_mask.shape[:-1], -1, np.int64)
+        if together:
+            able: Any = vec.action_mask[rows].any(-1)
+            able[np.arange(len(rows)), self.seat[rows]] = False
+            games, seats = (found.astype(np.intp) for found in np.nonzero(able))
+            games = rows[games]
+            where: Any = (games, seats)
+            if actions is not None:
+                given[rows, self.seat[rows]] = actions[rows]
+        else:
+            games = rows if actions is None else rows[:0]
+            seats, where = vec.player[games].astype(np.intp), games
+            if actions is not None:
+                given[rows] = actions[rows]
+        if len(games):
+            given[where] = self._reply_of(
+                vec.state, games.tolist(), seats.tolist(), vec.observation[where], vec.action_mask[where], self._rng
+            )
+        vec.step(given, rows=rows)
+        rewards[rows] += vec.rewards[rows, self.seat[rows]]
+        if actions is None:
+            wrong = vec.limits.illegal != RESAMPLE and bool(vec.illegal[rows].all())
+            self._wrong = self._wrong + 1 if wrong else 0
+            if self._wrong == PATIENCE:
+                raise IllegalAction(
+                    f"The opponent answered illegally {PATIENCE} times in a row, so the learner's turn never comes. "
+                    "Choose among the actions whose mask is 1, or make the games with illegal='resample'."
+                )
 
     def _first_turns(self) -> None:
-        """Bring every game to the learner's first turn.
-
-        A game that ends before it (by an opponent's illegal move) is restarted.
-        """
-        ended = self.vec.status != RUNNING
+        """Bring every game to the learner's first turn; a game that ends before it is restarted."""
         while True:
-            self._others(np.zeros(self.num_envs, np.float32), ended)
+            self._others(np.zeros(self.num_envs))
+            ended = ~self._lives() & ~self._over
             if not ended.any():
                 return
             self.vec.reset(mask=ended)
-            ended = self.vec.status != RUNNING
 
-    def _reply(self, rows: NDArray[np.intp]) -> None:
-        vec = self.vec
-        answers = np.asarray(self.opponent(vec.observation[rows], vec.action_mask[rows], self._rng))
-        if answers.shape != (len(rows),) or answers.dtype.kind not in "iu":
-            raise InvalidAction(
-                f"The opponent returned {answers.dtype} of shape {answers.shape}; {len(rows)} whole numbers are needed."
-            )
-        actions = np.zeros(self.num_envs, np.int32)
-        actions[rows] = answers
-        vec.step(actions, rows=rows)
-        wrong = vec.limits.illegal != RESAMPLE and bool(vec.illegal[rows].all())
-        self._wrong = self._wrong + 1 if wrong else 0
-        if self._wrong == PATIENCE:
-            raise IllegalAction(
-                f"The opponent answered illegally {PATIENCE} times in a row, so the learner's turn never comes. Choose "
-                "among the actions whose mask is 1, or make the games with illegal='resample'."
-            )
+    def _restart(self, ended: NDArray[np.bool_]) -> None:
+        self._over[ended] = False
+        self.vec.reset(mask=ended)
+        self._sit(np.flatnonzero(ended))
+        self._first_turns()
 
     def step(
         self, actions: NDArray[Any]
-    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Play the learner's actions [N], then the opponents' replies.
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Play the learner's actions [N], then the others' until it is asked again.
 
         Returns:
             observations, rewards [N] float64, terminations [N], truncations [N] and info.
 
         Raises:
+            InvalidAction: not N whole numbers of this game.
             IllegalAction: the opponent answers illegally again and again, so that the learner's turn never comes.
+            UsageError: mode DISABLED, and a game is over.
         """
         vec, self._wrong = self.vec, 0
-        vec.step(actions)
-        illegal = vec.illegal.copy()
-        rewards = vec.rewards[self._all, self.seat].copy()
-        ended = vec.status != RUNNING
-        self._others(rewards, ended)
-        terminated, truncated = vec.terminations & ended, vec.truncations & ended
-        info: dict[str, Any] = {"illegal": illegal, "seat": self.seat.copy(), "_final_obs": ended}
-        if ended.any():
-            final = self._seen()
-            final["observation"][ended] = vec.observe(ended, self.seat[ended])
-            info["final_obs"] = final
-            vec.reset(mask=ended)
-            self._first_turns()
-        return self._seen(), rewards.astype(np.float64), terminated, truncated, info
+        chosen, waiting = np.asarray(actions), self._over.copy()
+        if chosen.shape != (self.num_envs,):
+            raise InvalidAction(
+                f"Actions of shape {chosen.shape} came; one for each of {self.num_envs} rows is needed."
+            )
+        if waiting.any() and self.mode is AutoresetMode.DISABLED:
+            raise UsageError(
+                f"Rows {np.flatnonzero(waiting)[:10].tolist()} are over; call reset(options={{'reset_mask': mask}})."
+            )
+        rewards, illegal = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
+        playing = np.flatnonzero(~waiting)
+        if len(playing):
+            self._play(playing, chosen, rewards)
+            wrong = vec.illegal[self._all, self.seat] if vec.game.info.simultaneous else vec.illegal
+            illegal[playing] = wrong[playing]
+            self._others(rewards)
+        ended = ~self._lives() & ~waiting
+        truncated = ended & (vec.status == TRUNCATED)
+        terminated = ended & ~truncated
+        self._over |= ended
+        final: dict[str, Any] = {}
+        if self.mode is AutoresetMode.SAME_STEP and ended.any():
+            seen, told = self._seen(), self._info(illegal)
+            for i in np.flatnonzero(ended).tolist():
+                last = {"final_obs": _row(seen, i), "final_info": {name: value[i] for name, value in told.items()}}
+                final = self._add_info(final, last, i)
+            self._restart(ended)
+        elif self.mode is AutoresetMode.NEXT_STEP and waiting.any():
+            self._restart(waiting)
+        return self._seen(), rewards, terminated, truncated, self._info(illegal) | final
 
-    def _seen(self) -> dict[str, NDArray[Any]]:
-        return {"observation": self.vec.observation.copy(), "action_mask": self.vec.action_mask.copy()}
+    def _seen(self) -> Any:
+        """The learner's observation in every row."""
+        vec, mask = self.vec, self._mask()
+        if vec.game.info.simultaneous:
+            return self.layout.of(vec.observation[self._all, self.seat], mask, 1)
+        seen, others = vec.observation, np.flatnonzero(vec.player != self.seat)
+        if len(others):
+            seen = seen.copy()
+            seen[others] = vec.observe(others, self.seat[others])
+        return self.layout.of(seen, mask, 1)
+
+    def _mask(self) -> NDArray[np.int8]:
+        """[N, A] the learner's legal actions; zeros where it is not asked. A new array."""
+        if self.vec.game.info.simultaneous:
+            return self.vec.action_mask[self._all, self.seat]
+        return np.where((self.vec.player == self.seat)[:, None], self.vec.action_mask, 0).astype(np.int8)
+
+    def _info(self, illegal: NDArray[np.bool_] | None = None) -> dict[str, Any]:
+        fault = np.zeros(self.num_envs, np.bool_) if illegal is None else illegal
+        return {"action_mask": self._mask(), "illegal": fault, "seat": self.seat.copy()}
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads."""
         self.vec.close()
+
+
+def _row(seen: Any, i: int) -> Any:
+    """Row i of observations."""
+    if isinstance(seen, dict):
+        return {name: _row(part, i) for name, part in seen.items()}
+    return tuple(part[i] for part in seen) if isinstance(seen, tuple) else seen[i]
 
 
 _OWN = {"illegal", "final_obs", "_final_obs", "player"}
@@ -214,7 +345,7 @@ class SeatsVector(VectorEnv):
             raise UsageError("SeatsVector takes a simultaneous make_vec(..., autoreset_mode='SameStep').")
         self.vec = vec
         self.num_envs = vec.num_envs * vec.num_players
-        _spaces(self, vec)
+        _spaces(self, vec, observation_space(vec.game), AutoresetMode.SAME_STEP)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -237,12 +368,11 @@ class SeatsVector(VectorEnv):
         vec = self.vec
         games = given.reshape(vec.num_envs, vec.num_players, *given.shape[1:])
         observation, rewards, terminated, truncated, info = vec.step(games)
-        told = {
-            "illegal": info["illegal"].reshape(-1).copy(),
-            "final_obs": self._rows(info["final_obs"]),
-            "_final_obs": np.repeat(info["_final_obs"], vec.num_players),
-            **self._told(info),
-        }
+        told = {"illegal": info["illegal"].reshape(-1).copy(), **self._told(info)}
+        if info["_final_obs"].any():
+            final = self._rows(info["final_obs"])
+            for i in np.flatnonzero(np.repeat(info["_final_obs"], vec.num_players)).tolist():
+                told = self._add_info(told, {"final_obs": _row(final, i)}, i)
         flat = rewards.reshape(-1).astype(np.float64)
         return self._rows(observation), flat, terminated.reshape(-1).copy(), truncated.reshape(-1).copy(), told
 

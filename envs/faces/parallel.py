@@ -73,7 +73,7 @@ class ParallelGame(Face, ParallelEnv):
 
         Args:
             actions: one for every agent (turn-based: at least the current player's); None is no answer, which is
-                illegal. Actions of agents that have left are ignored.
+                illegal. Actions of agents that have left are ignored. After the end ``{}`` changes nothing.
 
         Returns:
             observations, rewards, terminations, truncations and infos of the agents that played.
@@ -87,6 +87,8 @@ class ParallelGame(Face, ParallelEnv):
         if not self._begun:
             raise self._too_early("step")
         if not self.agents:
+            if isinstance(actions, Mapping) and not actions:  # as wrappers do that step until a counter ends
+                return {}, {}, {}, {}, {}
             raise IllegalAction(f"Actions {actions!r} came after the end of the game. Call reset().")
         if type(actions) is not dict and not isinstance(actions, Mapping):
             raise InvalidAction(

@@ -283,9 +283,9 @@ def test_gymnasium_learners_see_with_their_own_eyes(game):
         legal = seen["action_mask"] * rng.random(seen["action_mask"].shape)
         seen, _, _, _, info = view.step(legal.argmax(1).astype(np.int32))
         told = [seen["observation"]]
-        if info["_final_obs"].any():
-            finals += int(info["_final_obs"].sum())
-            told.append(info["final_obs"]["observation"])
-        for observations in told:
-            assert (observations[:, at : at + game.info.players].argmax(1) == view.seat).all()
+        ended = np.flatnonzero(info.get("_final_obs", ()))
+        finals += len(ended)
+        told += [last["observation"][None] for last in info["final_obs"][ended]] if len(ended) else []
+        for observations, seats in zip(told, [view.seat, *view.seat[ended, None]], strict=True):
+            assert (observations[:, at : at + game.info.players].argmax(1) == seats).all()
     assert finals > 100

@@ -44,7 +44,7 @@ def test_unknown_arguments():
         coterie.make("highest_number-v0", max_numbr=4)
     with pytest.raises(UsageError, match="Did you mean 'illegal'"):
         coterie.make("tictactoe-v0", illegl="lose")
-    with pytest.raises(UsageError, match=r"has no argument 'size'\. It takes no arguments"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'size'\. It takes no arguments"):
         coterie.make("connect_four-v0", size=3)
 
 
@@ -84,11 +84,11 @@ def test_every_registered_game_has_a_module(scratch):
         from coterie.envs import nothing_v0  # noqa: F401
 
 
-def test_later_games_reach_pettingzoo(scratch, monkeypatch):
+def test_later_games_reach_pettingzoo_and_gymnasium(scratch, monkeypatch):
     told = []
-    monkeypatch.setattr(registry, "_tell_pettingzoo", told.append)
+    monkeypatch.setattr(registry, "_tell_others", told.append)
     coterie.register("early-v0", "coterie.envs.tictactoe:tictactoe")
-    registry.register_with_pettingzoo()
+    registry.register_elsewhere()
     assert told == registry.list_envs()
     coterie.register("late-v0", "coterie.envs.tictactoe:tictactoe")
     assert told[-1] == "late-v0"

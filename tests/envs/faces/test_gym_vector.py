@@ -29,7 +29,7 @@ def test_a_game_move_by_move():
     assert reward.tolist() == [1]
     assert terminated.all()
     assert not truncated.any()
-    assert info["final_obs"]["observation"][0, :, :, 0].tolist() == [[0, 0, 0], [1, 1, 1], [0, 0, 0]]
+    assert info["final_obs"][0]["observation"][:, :, 0].tolist() == [[0, 0, 0], [1, 1, 1], [0, 0, 0]]
     assert obs["action_mask"].all()
 
 
@@ -41,7 +41,7 @@ def test_the_opponent_wins_within_the_learners_step():
     obs, reward, terminated, _, info = env.step(np.array([7]))
     assert reward.tolist() == [-1]
     assert terminated.all()
-    assert info["final_obs"]["observation"][0, 0].tolist() == [[0, 1]] * 3
+    assert info["final_obs"][0]["observation"][0].tolist() == [[0, 1]] * 3
     assert obs["action_mask"].sum() == 8
 
 
@@ -109,13 +109,13 @@ def test_seats_of_simultaneous_games():
     assert reward.tolist() == [-1, 1, 1, -1, 0, 0]
     assert terminated.all()
     assert info["_final_obs"].all()
-    assert info["final_obs"]["observation"].tolist()[:2] == [[1, 2], [2, 1]]
+    assert [row["observation"].tolist() for row in info["final_obs"][:2]] == [[1, 2], [2, 1]]
     with pytest.raises(InvalidAction, match="6 rows"):
         env.step(np.zeros((3, 2), int))
 
 
 def test_bad_input():
-    with pytest.raises(UnknownName, match="opponent"):
+    with pytest.raises(UnknownName, match="minimax"):
         make_gym_vec("tictactoe-v0", opponent="minmax")
     for seat in (2, -1, "first", True):
         with pytest.raises(UsageError, match="seat"):
