@@ -82,7 +82,7 @@ def vector_entry(
     Raises:
         UsageError: an argument that the game or the environment does not take.
     """
-    limits = {name: kwargs.pop(name) for name in ("illegal", "illegal_reward", "max_cycles") if name in kwargs}
+    limits: dict[str, Any] = {k: kwargs.pop(k) for k in ("illegal", "illegal_reward", "max_cycles") if k in kwargs}
     if isinstance(make_game(game, **{k: v for k, v in kwargs.items() if k not in ("num_threads", "seed")}), TextGame):
         mode = AutoresetMode(AUTORESET[autoreset_index(autoreset_mode)])
         solo: dict[str, Any] = {
