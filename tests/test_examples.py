@@ -135,3 +135,8 @@ def test_contests_are_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert row["leaked"] + row["guessed"] + row["kept"] == pytest.approx(1)
     (row,) = load("train_negotiation").main(["--preset", "ultimatum", "--max-turns", "2"])
     assert 0 <= row["surplus"] <= 1
+
+
+def test_maskable_ppo_learns() -> None:
+    before, after = load("maskable_ppo").main(steps=6000, games=200)
+    assert after > before + 0.1
