@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from ..agents.core import Agent
 
-__all__ = ["play"]
+__all__ = ["PlayOf", "play", "play_of"]
+
+
+class PlayOf(Protocol):
+    """``play`` of one game; trainers (``coterie.SelfPlayTrainer``) take it as the game to learn."""
+
+    game: str
+
+    def __call__(self, *players: str | Agent, seed: int = 0) -> list[float]:
+        """See ``play``."""
 
 
 def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
@@ -34,3 +44,10 @@ def play(game: str, *players: str | Agent, seed: int = 0) -> list[float]:
     for moment in watch(rules, agents, seed):
         totals = [total + float(paid) for total, paid in zip(totals, moment.rewards, strict=True)]
     return totals
+
+
+def play_of(game: str) -> PlayOf:
+    """``play`` of one game: ``play("minimax", "random", seed=0) -> [1.0, -1.0]``."""
+    found = cast("PlayOf", partial(play, game))
+    found.game = game
+    return found

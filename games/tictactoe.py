@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from . import play as _play
+from . import play_of
 
 __all__ = ["play"]
 
-play = partial(_play, "tictactoe")
-"""``play("minimax", "random", seed=0) -> [1.0, -1.0]``, see ``coterie.games.play``."""
+play = play_of("tictactoe")
+"""``play("minimax", "random", seed=0)`` returns the returns of both players, see ``coterie.games.play``."""

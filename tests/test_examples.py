@@ -109,6 +109,14 @@ def test_gridworld_text_is_enough_to_live_on() -> None:
 
 
 @pytest.mark.slow
+def test_own_play_and_own_trainer_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = load("own_play").main()
+    assert [row["player"] == "random" for row in rows] == [False, False, True]
+    assert load("own_trainer").main() in load("own_trainer").REAL
+
+
+@pytest.mark.slow
 def test_train_makes_a_player(tmp_path: Path) -> None:
     shares = load("train").main(run=str(tmp_path / "run"), updates=2, games=64)
     assert sum(shares) == pytest.approx(1)

@@ -41,6 +41,15 @@ def test_import_coterie_is_light(tmp_path: Path) -> None:
     assert not loaded_after("import coterie", tmp_path) & set(HEAVY)
 
 
+def test_a_trainer_is_imported_when_it_is_asked_for(tmp_path: Path) -> None:
+    """Without the extra, the sentence says what to install."""
+    blocked = set(HEAVY) - {"numba"}
+    asked = "import coterie\ntry: coterie.SelfPlayTrainer\nexcept ImportError as error: print(error)"
+    done = python(BLOCKER.format(blocked=blocked) + asked, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'coterie[train]'" in done.stdout
+
+
 def test_import_coterie_says_and_changes_nothing(tmp_path: Path) -> None:
     done = python("import os; before = dict(os.environ); import coterie; assert dict(os.environ) == before", tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

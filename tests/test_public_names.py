@@ -9,7 +9,11 @@ import pytest
 
 import coterie
 
-SURFACE = ["__version__", "list_envs", "make", "make_vec", "register"]
+TRAINERS = [
+    *("SelfPlayConfig", "SelfPlayTrainer", "LeagueConfig", "LeagueTrainer"),
+    *("FictitiousGANConfig", "FictitiousGANTrainer"),
+]
+SURFACE = ["__version__", "list_envs", "make", "make_vec", "register", *TRAINERS]
 ROOMS = ("cli", "envs", "agents", "training", "renderers", "games", "benchmarks")
 ERRORS = [
     "ActionError",

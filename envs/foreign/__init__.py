@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .aec import register_pettingzoo
+from .played import Called, register_play
 
-__all__ = ["register_pettingzoo"]
+__all__ = ["Called", "register_pettingzoo", "register_play"]

@@ -22,6 +22,13 @@ def test_any_game() -> None:
     assert sum(play("highest_number", "random", "random", seed=1)) == 0.0
 
 
+def test_each_game_says_which_it_is() -> None:
+    from coterie.games import chess, go, play_of
+
+    assert [module.play.game for module in (chess, go)] == ["chess", "go"]
+    assert play_of("connect_four")("random", "random", seed=2) == play("connect_four", "random", "random", seed=2)
+
+
 def test_bad_calls() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'minimax'"):
         tictactoe("minmax", "random")

@@ -20,7 +20,7 @@ from ...errors import UsageError, needs
 from ..population.solvers import alpha_rank, nash
 from .table import Meeting, Table
 
-__all__ = ["Elo", "Parts", "Ratings", "cycles", "elo", "openskill", "parts", "rate"]
+__all__ = ["Elo", "Parts", "Ratings", "Z", "cycles", "elo", "openskill", "parts", "rate"]
 
 SCALE = 400 / math.log(10)
 """Elo points of a factor e in the odds of a win."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from ...agents.deadline import OutOfTime, until
 from ...agents.llm.models import LARGE
-from ...errors import CollapseError
+from ...errors import CollapseError, CoterieError
 from .display import watched
 from .folder import Run
 from .interrupts import StopFlag
@@ -148,6 +148,11 @@ def run_updates(
                 kept = run.checkpoints()
                 last = f" The checkpoint of update {kept[-1]} is kept." if kept else ""
                 return "collapse", f"{error}{last}", rows
+            except CoterieError:  # a game or a player of others failed: what was learned before is kept
+                if whole is not None:
+                    course.put_back(whole)
+                    course.save()
+                raise
             with contextlib.suppress(OutOfTime), until(moment):
                 looked = course.look()
                 if looked is not None:

@@ -215,7 +215,7 @@ def preset(game: str, curriculum: str = "", model: str = "") -> TrainConfig:
     If ``model`` is large, updates are smaller.
     """
     name = game.rsplit("-v", 1)[0]
-    found = PRESETS.get(name, _ANY)
+    found = PRESETS.get(name, _LISTED if name.startswith("play:") else _ANY)
     if curriculum:
         own = PRESETS.get(f"{name}:{curriculum}")
         # Random plies would lead away from the curriculum's positions.

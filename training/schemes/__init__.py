@@ -6,9 +6,9 @@ To add a scheme, write a file here with a factory ``(config: SchemeConfig, playe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..data.rollout import Seating
 from ..population.pool import Pool
 from ..runs.config import SchemeConfig
 
-__all__ = ["SCHEMES", "Mixing", "Scheme", "Stateful", "make_scheme"]
+__all__ = ["SCHEMES", "Factory", "Mixing", "Scheme", "Stateful", "make_scheme"]
 
 
 class Scheme(Protocol):
@@ -65,7 +65,10 @@ class Mixing(Protocol):
         ...
 
 
-SCHEMES: dict[str, str] = {
+Factory: TypeAlias = Callable[[SchemeConfig, int], Scheme]
+"""(configuration, number of seats) -> a scheme."""
+
+SCHEMES: dict[str, str | Factory] = {
     "self_play": "self_play:self_play",
     "fixed": "mixed:fixed",
     "mixed": "mixed:mixed",
@@ -88,6 +91,9 @@ def make_scheme(config: SchemeConfig, players: int) -> Scheme:
     name = config.scheme.replace("-", "_")
     if name not in SCHEMES:
         raise UnknownName("scheme", config.scheme, SCHEMES)
-    module, factory = SCHEMES[name].split(":")
-    built: Scheme = getattr(import_module(f".{module}", __name__), factory)(config, players)
-    return built
+    found = SCHEMES[name]
+    if isinstance(found, str):
+        module, factory = found.split(":")
+        found = getattr(import_module(f".{module}", __name__), factory)
+    assert callable(found)
+    return found(config, players)
