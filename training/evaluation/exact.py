@@ -43,8 +43,9 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
     """Exact best response over the whole game, from either seat.
 
     Args:
-        game: small, two-player, zero-sum; turn-based and without chance, or with hidden information.
-        policy: an agent, or its table: [S, A] over ``explore(game)``; with hidden information, [K, A] over
+        game: small, two-player, zero-sum; turn-based and without chance, or with hidden information, or simultaneous.
+        policy: an agent, or its table: [S, A] over ``explore(game)``; with hidden information, or where all act at
+            once, [K, A] over
             ``agents.search.information_sets.information_tree(game)``.
 
     Raises:
@@ -52,7 +53,7 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
 
     Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL (NashConv).
     """
-    if game.info.hidden:
+    if game.info.hidden or game.info.simultaneous:
         return nash_conv(game, policy)
     solution = solve(game)
     graph = solution.graph

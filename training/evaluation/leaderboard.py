@@ -108,7 +108,7 @@ def _sentences(results: Results) -> list[str]:
     if results["parts"] is not None and len(results["players"]) > 2 and not found:
         told.append("No three players surely beat each other in a circle.")
     if len(found) > 3:
-        told.append(f"There are {len(found)} such cycles of three.")
+        told.append(f"In all, there are {len(found)} such cycles of three.")
     if results["misfit"] > 0.1:
         told.append(
             f"Elo misses the points of a pair by {results['misfit']:.0%} on average: "
@@ -254,15 +254,15 @@ def _figure(width: float, height: float, columns: int = 1) -> tuple[Any, list[An
     return figure, axes
 
 
-def _shade(axis: Any, table: Sequence[Sequence[float]], labels: Sequence[str], most: float) -> None:
-    """Draw a matrix in blue and orange, with its numbers if they fit."""
+def _shade(axis: Any, table: Sequence[Sequence[float]], labels: Sequence[str], most: float, numbers: bool) -> None:
+    """Draw a matrix in blue and orange."""
     from matplotlib.colors import LinearSegmentedColormap
 
     shades = ["#{:02x}{:02x}{:02x}".format(*colour) for colour in (LOST, (255, 255, 255), WON)]
     axis.imshow(table, cmap=LinearSegmentedColormap.from_list("payoff", shades), vmin=-most, vmax=most)
     for i, row in enumerate(table):
         for j, value in enumerate(row):
-            if len(table) <= MOST and i != j and value == value:
+            if numbers and i != j and value == value:
                 axis.text(j, i, f"{value:+.2f}", ha="center", va="center", fontsize=8, color="#111111")
     axis.set_xticks(range(len(labels)), labels, rotation=90 if max(map(len, labels)) > 2 else 0)
     axis.set_yticks(range(len(labels)), labels)
@@ -313,7 +313,7 @@ def _draw_parts(results: Results) -> Any:
     figure, axes = _figure(6.8, 3.9, 2)
     ranks = [str(k) for k in range(1, len(table) + 1)]
     for axis, part, name in zip(axes, (transitive, cyclic), ("transitive", "cyclic"), strict=True):
-        _shade(axis, part, ranks, most)
+        _shade(axis, part, ranks, most, len(table) <= 6)
         axis.set_title(name, color=INK)
     return figure
 
@@ -323,7 +323,7 @@ def _draw_payoff(results: Results) -> Any:
     side = 2.2 + 0.62 * len(table)
     figure, [axis] = _figure(side, side)
     most = max((abs(v) for row in table for v in row if v == v), default=0.0) or 1.0
-    _shade(axis, table, [_label(row["player"]) for row in results["players"]], most)
+    _shade(axis, table, [_label(row["player"]) for row in results["players"]], most, len(table) <= 2 * MOST)
     axis.set_title("payoff of the row player")
     return figure
 

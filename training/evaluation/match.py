@@ -313,8 +313,8 @@ def evaluate(
         with an illegal answer), ``score`` and ``score_interval`` (mean return, 95 %), ``by_seat``. The policy's row has
         ``opponent`` None, ``policy`` (its name), ``exploitability``, ``nash_conv``, ``optimal_share``,
         ``optimal_share_on_path``, ``optimal_mass`` and ``positions``; if they cannot be computed they are None, and
-        ``why`` gives the reason. With hidden information no single move is optimal: the three ``optimal_`` figures are
-        None, and ``positions`` counts information sets.
+        ``why`` gives the reason. With hidden information, or where all act at once, no single move is optimal: the
+        three ``optimal_`` figures are None, and ``positions`` counts information sets.
     """
     rows = [
         play_match(game, (agent, other), games, seed, opening_plies=opening_plies).as_row(name)
@@ -330,13 +330,13 @@ def policy_row(game: Game, agent: Any) -> dict[str, Any]:
     names = ("exploitability", "nash_conv", "optimal_share", "optimal_share_on_path", "optimal_mass", "positions")
     row: dict[str, Any] = {"opponent": None, "policy": str(agent.name)}
     try:
-        if game.info.hidden:
+        if game.info.hidden or game.info.simultaneous:
             hidden = nash_conv(game, agent)
             return row | dict(
                 zip(names, (hidden.value, hidden.nash_conv, None, None, None, hidden.information_sets), strict=True)
             )
         table = policy_table(explore(game), agent)
-    except UsageError as error:  # too large, simultaneous, or a policy that can only be sampled
+    except UsageError as error:  # too large, or a policy that can only be sampled
         return row | dict.fromkeys(names) | {"why": str(error)}
     worst, known = exploitability(game, table), optimal_share(game, table)
     values = (worst.value, worst.nash_conv, known.share, known.on_path, known.mass, known.positions)

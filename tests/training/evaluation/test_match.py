@@ -201,8 +201,8 @@ def test_bad_policies_and_games_are_named(game: Game, graph: Graph) -> None:
     broken = np.where(graph.legal, np.nan, 0.0)
     with pytest.raises(UsageError, match="they must sum to 1"):
         policy_table(graph, Table(graph, broken))
-    with pytest.raises(UsageError, match="all players move at once"):
-        exploitability(make_game("highest_number"), RandomAgent())
+    with pytest.raises(UsageError, match="more than 20,000 decisions"):
+        exploitability(make_game("matrix"), RandomAgent())
 
 
 # -- matches ---
@@ -391,6 +391,6 @@ def test_the_policy_row_can_be_left_out_and_says_why_it_is_empty(game: Game) -> 
         "random"
     ]
     assert len(evaluate(game, Always(None), {"random": random}, 10, seed=0)) == 1
-    row = evaluate(make_game("highest_number"), random, {}, 10, seed=0)[0]
+    row = evaluate(make_game("matrix"), random, {}, 10, seed=0)[0]
     assert row["exploitability"] is None
-    assert "all players move at once" in row["why"]
+    assert "more than 20,000 decisions" in row["why"]

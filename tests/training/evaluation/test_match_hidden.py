@@ -48,7 +48,27 @@ def test_who_looks_at_hidden_cards_gets_no_figure_but_the_reason():
 def test_games_that_are_too_large_say_so():
     policy = evaluate(make_game("matrix"), RandomAgent(), {}, 2, 0)[-1]
     assert policy["exploitability"] is None
-    assert "all players move at once" in policy["why"]
+    assert "more than 20,000 decisions" in policy["why"]
+
+
+@pytest.mark.parametrize(
+    ("id", "options", "value"),
+    [
+        ("matrix", {"rounds": 1}, 0),  # rock-paper-scissors: uniform is the equilibrium
+        (
+            "matrix",
+            {"rounds": 1, "payoffs": [[3, 0], [0, 1]]},
+            1 / 2,
+        ),  # value 3/4; uniform rows get 1/2, uniform columns pay 3/2
+        ("highest_number", {}, 20 / 21),  # the highest of 21 beats 20
+    ],
+)
+def test_games_in_which_all_act_at_once(id, options, value):
+    game = make_game(id, **options)
+    policy = evaluate(game, RandomAgent(), {}, 2, 0)[-1]
+    assert policy["exploitability"] == pytest.approx(value)
+    assert policy["optimal_share"] is None
+    assert exploitability(game, RandomAgent()).value == pytest.approx(value)
 
 
 def test_exploitability_takes_agents_and_tables():
