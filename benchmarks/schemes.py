@@ -47,10 +47,7 @@ SCHEMES: dict[str, tuple[SchemeConfig, dict[str, Any]]] = {
     "fictitious": (SchemeConfig("fictitious", snapshot_every=5, max_past=100), {}),
     "league": (SchemeConfig("league", snapshot_every=10), {}),
     "psro": (SchemeConfig("psro", snapshot_every=10, fresh=True), {}),
-    "mmd": (
-        SchemeConfig("self_play"),
-        {"magnet_coef": 1.0, "entropy_coef": 0.2, "entropy_final": 0.02, "entropy_decay_updates": 100},
-    ),
+    "mmd": (SchemeConfig("self_play"), {"magnet_coef": 10.0, "entropy_coef": 0.1, "entropy_final": 0.1}),
 }
 """Name -> scheme, and what differs in the loss."""
 
@@ -75,7 +72,7 @@ def train(name: str, seed: int, *, model: str, updates: int, every: int, games: 
         rollout=RolloutConfig(games=games, num_generations=1, opening_plies=0),
         credit=CreditConfig(credit="state"),
         loss=LossConfig(num_iterations=4, **terms),
-        optimizer=OptimizerConfig(learning_rate=1e-3, beta1=0.0),
+        optimizer=OptimizerConfig(learning_rate=3e-4, decay_updates=updates, beta1=0.0),
         scheme=scheme,
         budget=BudgetConfig(eval_vs="", min_entropy=-1.0, max_kl=1e9),
     )
@@ -148,9 +145,9 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES))
     parser.add_argument("--model", default="tiny")
-    parser.add_argument("--updates", type=int, default=200)
-    parser.add_argument("--every", type=int, default=2, help="updates between two measurements")
-    parser.add_argument("--games", type=int, default=256, help="of an update")
+    parser.add_argument("--updates", type=int, default=240)
+    parser.add_argument("--every", type=int, default=5, help="updates between two measurements")
+    parser.add_argument("--games", type=int, default=512, help="of an update")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--results", type=Path, default=Path("schemes.jsonl"), help="read and added to")
     parser.add_argument("--picture", type=Path, help="write a picture of all results (PNG)")

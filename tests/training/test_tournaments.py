@@ -51,6 +51,9 @@ THROWS = {"main@0": "rock", "main@5": "paper", "main@10": "scissors"}
 
 
 def throw(one, other):
+    """Past selves throw by ``THROWS``; the learner beats them all."""
+    if "main" in (one, other):
+        return 1 if one == "main" else -1
     one, other = THROWS.get(one), THROWS.get(other)
     return ((one, other) in BEATS) - ((other, one) in BEATS)
 
@@ -99,6 +102,21 @@ def test_a_learner_s_own_games_say_nothing_about_the_frozen():
     rounds(scheme, pool, 0, 3)
     scheme.update(4, [Episode(0, ("main", "main@0"), (True, False), returns=[1, -1])], pool)
     assert scheme.payoff.games("main", "main@0") == 0
+
+
+def test_only_who_beats_the_meta_strategy_joins():
+    scheme, pool = begun("psro", snapshot_every=2, fresh=True)
+    for update in range(6):
+        drawn = scheme.seats(update, 16, pool, np.random.default_rng(update))
+        even = results(
+            drawn, lambda one, other, gain=(-1) ** update: gain
+        )  # the learner sits in either seat equally often
+        scheme.update(update + 1, even, pool)
+    assert pool.past("main") == ["main@0"]
+    assert pool.players.resets == []
+    rounds(scheme, pool, 6, 8)
+    assert pool.past("main") == ["main@0", "main@8"]
+    assert pool.players.resets == ["main"]
 
 
 def test_psro_may_begin_each_round_anew_and_takes_other_solvers():

@@ -1,9 +1,11 @@
 """Policy-space response oracles: a population that grows by best responses to its own meta-strategy.
 
 A round lasts ``snapshot_every`` updates. In it, each learner trains against frozen players of the population, drawn as
-the meta-strategy weighs them. At its end a copy of the learner joins the population. One group of games in four is
-played between frozen players, and nobody learns from it: these games fill the payoff table. A learner's own games would
-not do, since it is weaker in most of them than the player that joins.
+the meta-strategy weighs them. At its end a copy of the learner joins the population if it beat the meta-strategy in the
+last update, by more than two standard errors; otherwise it learns on for another round. At an equilibrium nobody joins.
+
+One group of games in four is played between frozen players, and nobody learns from it: these games fill the payoff
+table. A learner's own games would not do, since it is weaker in most of them than the player that joins.
 
 Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent reinforcement learning.
 """
@@ -91,10 +93,10 @@ class Psro:
         return found
 
     def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
-        """At the end of a round the learners join the population."""
+        """At the end of a round the learners that found a better response join the population."""
         self.payoff.add(episode for episode in results if not any(episode.learners))
-        if done % self.snapshot_every == 0:
-            for name in self.learners:
+        for name in self.learners if done % self.snapshot_every == 0 else ():
+            if _beats(name, results):
                 pool.snapshot(name, done, bounded=False)
                 if self.fresh:
                     pool.reset(name, done)
@@ -106,6 +108,13 @@ class Psro:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what ``state_dict`` returned."""
         self.payoff.load_state_dict(state.get("payoff", {}))
+
+
+def _beats(learner: str, results: Sequence[Episode]) -> bool:
+    """Whether a learner was paid more than its opponents, by more than two standard errors."""
+    seats = [(e, e.learners.index(True)) for e in results if any(e.learners)]
+    gains = np.array([e.returns[p] - e.returns[1 - p] for e, p in seats if e.players[p] == learner])
+    return len(gains) > 1 and bool(gains.mean() > 2 * gains.std(ddof=1) / len(gains) ** 0.5)
 
 
 def psro(config: SchemeConfig, players: int) -> Psro:
