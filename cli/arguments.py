@@ -173,6 +173,8 @@ class Eval:
             in the run.
         goal: what the player must reach, e.g. random.win>=0.9,minimax.draw>=0.97. The last line says whether it did; if
             not, the command exits with code 1.
+        limit: in games with hidden information, compute exact figures if there are no more decisions than this
+            (docs/evaluation.md says what larger games take).
         json: print one JSON object per line instead of a table.
     """
 
@@ -182,6 +184,7 @@ class Eval:
     vs: tuple[str, ...] = ()
     games: int = 0
     opening_plies: int | None = None
+    limit: int = 20_000
     ticks: int = 0
     save: Path | None = None
     curriculum: str = ""

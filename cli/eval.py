@@ -79,7 +79,8 @@ def run(words: list[str]) -> int:
         if curriculum:
             found = solve_held_out(game, agent, opponents, curriculum, games, asked.seed)
         else:
-            found = evaluate(game, agent, opponents, games, asked.seed, opening_plies=asked.opening_plies)
+            more: Any = {"limit": asked.limit, "opening_plies": asked.opening_plies}
+            found = evaluate(game, agent, opponents, games, asked.seed, **more)
         rows += [{"player": name, **row} for row in found] if len(agents) > 1 else found
     for row in rows:
         print(json.dumps(row) if asked.json else in_words(row), flush=True)

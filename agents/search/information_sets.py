@@ -19,7 +19,8 @@ from ...aliases import Player
 from ...envs.core import Game
 from ...errors import UsageError
 from ..core import HasPolicy, Turn
-from .information_tree import InformationTree, game_key, information_tree
+from .information_tree import LIMIT, InformationTree, game_key, information_tree
+from .phantom_tree import is_phantom, phantom_tree
 from .rows import asked
 
 __all__ = [
@@ -66,7 +67,7 @@ def expected_returns(tree: InformationTree, table: NDArray[np.float64]) -> NDArr
     value = np.zeros((len(tree.movers), tree.game.info.players))
     for level in reversed(tree.levels):
         value[level] = np.einsum("na,nap->np", table[tree.sets[level]], tree.ahead(value, level))
-    starts = tree.levels[0]
+    starts = tree.parents < 0
     return np.asarray(tree.chances[starts] @ value[starts])
 
 
@@ -90,7 +91,7 @@ def best_response(tree: InformationTree, table: NDArray[np.float64], player: Pla
         mine = np.unique(sets[own])
         choice[mine] = np.where(tree.legal[mine], gains[mine], -np.inf).argmax(1)
         value[level[own]] = ahead[own, choice[sets[own]]]
-    starts = tree.levels[0]
+    starts = tree.parents < 0
     return float(tree.chances[starts] @ value[starts, player]), choice
 
 
@@ -117,20 +118,32 @@ class NashConv(Exploitability):
 
     Attributes:
         returns: [P] the policy's own expected returns when it plays all seats.
-        information_sets: K.
+        information_sets: K; in phantom tic-tac-toe and dark hex, those that the best responses can meet.
     """
 
     returns: tuple[float, ...]
     information_sets: int
 
 
-def nash_conv(game: Game, policy: HasPolicy | NDArray[np.float64]) -> NashConv:
+def nash_conv(game: Game, policy: HasPolicy | NDArray[np.float64], limit: int = LIMIT) -> NashConv:
     """NashConv of a policy, or of its table [K, A] over ``information_tree(game)``, by exact best responses.
 
+    In phantom tic-tac-toe and dark hex an agent is asked in every information set of ``phantom_tree``, once.
+
+    Args:
+        game: the game.
+        policy: an agent, or its table.
+        limit: the most decision nodes; in phantom tic-tac-toe and dark hex, the most information sets of a player.
+
     Raises:
-        UsageError: as ``information_tree`` and ``policy_table``.
+        UsageError: as ``information_tree`` and ``policy_table``, or ``phantom_tree``.
     """
-    tree = information_tree(game)
+    if is_phantom(game) and not isinstance(policy, np.ndarray):
+        tries = phantom_tree(game, limit)
+        chances = tries.policy(policy)
+        (first, own, met), (second, others, more) = (tries.best_response(chances, player) for player in (0, 1))
+        return NashConv((first + second) / 2, first + second, (first, second), (own, others), met + more)
+    tree = information_tree(game, limit)
     table = policy if isinstance(policy, np.ndarray) else policy_table(tree, policy)
     returns = expected_returns(tree, table)
     best = [best_response(tree, table, player)[0] for player in range(game.info.players)]

@@ -5,8 +5,9 @@ of nodes that one player cannot tell apart: same seat, same observation, same ma
 every possible deal (``Game.deals``; deals with the same ``Game.key`` are merged). Players who act at once decide one
 after the other, without seeing each other's answers, so one-shot simultaneous games are trees of this kind too.
 
-Computations on the tree go backwards, all nodes of a depth at a time. This requires perfect recall (players forget
-nothing they knew or did) and players who can count the turns; both are checked while the tree is built.
+Computations on the tree go backwards, a level of information sets at a time. This requires perfect recall (players
+forget nothing they knew or did) and an order in which every history meets the information sets; both are checked while
+the tree is built.
 
 Letters: D decision nodes, K information sets, A actions, P players.
 
@@ -53,7 +54,7 @@ class InformationTree:
         legal: [K, A] bool.
         owners: [K] int64 the player who decides there.
         first: [K] int64 the first of its nodes.
-        levels: the nodes by depth: those before any decision, those after one decision, and so on.
+        levels: the nodes by level: an information set is one level below the deepest that comes before it.
     """
 
     game: Game
@@ -101,7 +102,8 @@ class InformationTree:
     def reach(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """[D, P] how much each player's own decisions contribute to the probability that a node is reached."""
         reach = np.ones((len(self.movers), self.game.info.players))
-        for level in self.levels[1:]:
+        for nodes in self.levels:
+            level = nodes[self.parents[nodes] >= 0]
             before = self.parents[level]
             reach[level] = reach[before]
             reach[level, self.movers[before]] *= table[self.sets[before], self.actions[level]]
@@ -142,8 +144,8 @@ def information_tree(game: Game, limit: int = LIMIT) -> InformationTree:
 
 def _too_large(game: Game, limit: int) -> UsageError:
     return UsageError(
-        f"{game.info.id} has more than {limit:,} decisions, too many to visit them all. Configure a smaller game, or "
-        "measure by matches."
+        f"{game.info.id} has more than {limit:,} decisions, too many to visit them all. Configure a smaller game, "
+        "raise the limit, or measure by matches."
     )
 
 
@@ -159,7 +161,6 @@ class _Node:
     said: tuple[Action, ...]
     parent: int
     action: Action
-    depth: int
     chance: float
     memory: tuple[int, ...]  # by player, the number of its own (set, action) sequence
 
@@ -174,7 +175,7 @@ class _Grower:
         self.nodes: list[_Node] = []
         self.sets: list[int] = []
         self.numbers: dict[Any, int] = {}
-        self.facts: list[tuple[Player, int, int]] = []  # by set: owner, memory, depth
+        self.facts: list[tuple[Player, int]] = []  # by set: owner, memory
         self.memories: dict[tuple[int, int, int], int] = {}
 
     def tree(self) -> InformationTree:
@@ -182,7 +183,7 @@ class _Grower:
         children: list[NDArray[np.int64]] = []
         rewards: list[NDArray[np.float64]] = []
         for pair, chance in self._starts():
-            self._ask(pair, -1, -1, 0, chance, (0,) * info.players)
+            self._ask(pair, -1, -1, chance, (0,) * info.players)
         while len(children) < len(self.nodes):
             after, paid = self._expand(len(children))
             children.append(after)
@@ -190,24 +191,37 @@ class _Grower:
         states = game.new_state(len(self.nodes))
         for d, node in enumerate(self.nodes):
             put(states, take(node.pair, 0), d)
-        sets, depths = np.array(self.sets), np.array([node.depth for node in self.nodes])
+        sets, parents = np.array(self.sets), np.array([node.parent for node in self.nodes])
         first = np.unique(sets, return_index=True)[1]
+        levels = self._levels(sets, parents)
         return InformationTree(
             game=game,
             states=states,
             movers=np.array([node.asked[-1] for node in self.nodes]),
             sets=sets,
             chances=np.array([node.chance for node in self.nodes]),
-            parents=np.array([node.parent for node in self.nodes]),
+            parents=parents,
             actions=np.array([node.action for node in self.nodes]),
             children=np.stack(children),
             rewards=np.stack(rewards),
             legal=np.stack(children)[first] != ILLEGAL,
-            owners=np.array([owner for owner, _, _ in self.facts]),
+            owners=np.array([owner for owner, _ in self.facts]),
             first=first,
-            levels=tuple(np.flatnonzero(depths == depth) for depth in range(int(depths.max()) + 1)),
+            levels=tuple(np.flatnonzero(levels == level) for level in range(int(levels.max()) + 1)),
             _numbers=self.numbers,
         )
+
+    def _levels(self, sets: NDArray[np.int64], parents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[D] the level of each node."""
+        later = np.flatnonzero(parents >= 0)
+        before, after = np.unique(np.stack([sets[parents[later]], sets[later]]), axis=1)
+        levels = np.zeros(len(self.facts), np.int64)
+        for _ in range(len(levels) + 1):
+            known = levels.copy()
+            np.maximum.at(levels, after, levels[before] + 1)
+            if (levels == known).all():
+                return levels[sets]
+        raise UsageError(f"{self.game.info.id} cannot be analysed exactly: its information sets have no order in time.")
 
     def _starts(self) -> list[tuple[State, float]]:
         """Every deal and its probability; deals that make the same position are merged."""
@@ -224,7 +238,6 @@ class _Grower:
         pair: State,
         parent: int,
         action: Action,
-        depth: int,
         chance: float,
         memory: tuple[int, ...],
         asked: tuple[Player, ...] = (),
@@ -237,7 +250,7 @@ class _Grower:
         if d >= self.limit:
             raise _too_large(self.game, self.limit)
         seen = _seen(self.game, pair, 0, player)
-        facts = player, memory[player], depth
+        facts = player, memory[player]
         number = self.numbers.setdefault(seen, len(self.numbers))
         if number == len(self.facts):
             self.facts.append(facts)
@@ -246,7 +259,7 @@ class _Grower:
                 f"{self.game.info.id} cannot be analysed exactly: player_{player} sees {seen[3][0]!r} after different "
                 "decisions of its own, so it has no perfect recall. Configure the game to show players the whole past."
             )
-        self.nodes.append(_Node(pair, (*asked, player), said, parent, action, depth, chance, memory))
+        self.nodes.append(_Node(pair, (*asked, player), said, parent, action, chance, memory))
         self.sets.append(number)
         return d
 
@@ -270,7 +283,7 @@ class _Grower:
             own = self.memories.setdefault(step, len(self.memories) + 1)
             memory = tuple(own if p == player else m for p, m in enumerate(node.memory))
             said = (*node.said, action)
-            onward = (d, action, node.depth + 1, node.chance, memory)
+            onward = (d, action, node.chance, memory)
             if self._next(node.pair, node.asked) is not None:
                 after[action] = self._ask(node.pair, *onward, node.asked, said)
                 continue

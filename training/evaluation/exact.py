@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...agents.core import HasPolicy, Turn
 from ...agents.search.information_sets import Exploitability, nash_conv
+from ...agents.search.information_tree import LIMIT
 from ...agents.search.rows import asked
 from ...agents.search.solver import END, Decide, Graph, solve
 from ...envs.core import Game
@@ -39,7 +40,7 @@ def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArra
     return asked(agent, turns, graph.legal, lambda s: f"position {s} of {graph.game.info.id}", batch)
 
 
-def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Exploitability:
+def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64], limit: int = LIMIT) -> Exploitability:
     """Exact best response over the whole game, from either seat.
 
     Args:
@@ -47,6 +48,7 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
         policy: an agent, or its table: [S, A] over ``explore(game)``; with hidden information, or where all act at
             once, [K, A] over
             ``agents.search.information_sets.information_tree(game)``.
+        limit: with hidden information, the most decision nodes, see ``nash_conv``.
 
     Raises:
         UsageError: the game cannot be solved, or the probabilities are invalid.
@@ -54,7 +56,7 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64]) -> Explo
     Source: Lanctot et al. 2017, A unified game-theoretic approach to multiagent RL (NashConv).
     """
     if game.info.hidden or game.info.simultaneous:
-        return nash_conv(game, policy)
+        return nash_conv(game, policy, limit)
     solution = solve(game)
     graph = solution.graph
     table = policy if isinstance(policy, np.ndarray) else policy_table(graph, policy)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...agents.core import Agent
 from ...agents.search.information_sets import nash_conv
+from ...agents.search.information_tree import LIMIT
 from ...agents.search.solver import explore
 from ...agents.seeds import stream
 from ...envs.core import Game
@@ -300,11 +301,13 @@ def evaluate(
     seed: int,
     *,
     exact: bool = True,
+    limit: int = LIMIT,
     opening_plies: int | None = None,
 ) -> list[dict[str, Any]]:
     """Rows for ``coterie eval``: one for each opponent, by name, and one for the agent's ``policy`` if it has one.
 
-    The policy's row needs its probabilities in every position of the game; without ``exact`` it is left out. Games are
+    The policy's row needs its probabilities in every position of the game; without ``exact`` it is left out. ``limit``
+    is the most decisions of a game with hidden information for this, see ``nash_conv``. Games are
     played as in ``play_match``, with the same seed for every opponent.
 
     Returns:
@@ -321,17 +324,17 @@ def evaluate(
         for name, other in opponents.items()
     ]
     if exact and hasattr(agent, "policy"):
-        rows.append(policy_row(game, agent))
+        rows.append(policy_row(game, agent, limit))
     return rows
 
 
-def policy_row(game: Game, agent: Any) -> dict[str, Any]:
-    """The policy's row of ``evaluate``, for an agent that has a method ``policy``."""
+def policy_row(game: Game, agent: Any, limit: int = LIMIT) -> dict[str, Any]:
+    """The policy's row of ``evaluate``, for an agent that has a method ``policy``; ``limit``: see ``nash_conv``."""
     names = ("exploitability", "nash_conv", "optimal_share", "optimal_share_on_path", "optimal_mass", "positions")
     row: dict[str, Any] = {"opponent": None, "policy": str(agent.name)}
     try:
         if game.info.hidden or game.info.simultaneous:
-            hidden = nash_conv(game, agent)
+            hidden = nash_conv(game, agent, limit)
             return row | dict(
                 zip(names, (hidden.value, hidden.nash_conv, None, None, None, hidden.information_sets), strict=True)
             )

@@ -18,7 +18,7 @@ from coterie.agents.search.information_sets import (
     nash_conv,
     policy_table,
 )
-from coterie.envs import make_game
+from coterie.envs import Game, GameInfo, Kernels, make_game, row_mover
 from coterie.envs.kuhn_poker import reset as kuhn_reset
 from coterie.envs.stepping.jit import kernel
 from coterie.errors import StateError, UsageError
@@ -168,6 +168,46 @@ def test_players_who_forget_are_refused():
         information_tree(make_game("tictactoe"))  # two orders of play, one board
     with pytest.raises(UsageError, match=r"player_0 sees 'P0 2/3 0,0>' after different decisions of its own"):
         information_tree(make_game("highest_number", max_number=1, rounds=3))
+
+
+def test_information_sets_without_an_order_are_refused():
+    """A coin decides who acts first, and neither player sees it: each one's information set is before the other's."""
+
+    @kernel
+    def reset(state, i, seed):
+        state[i]["mover"], state[i]["turns"] = 0, 0
+
+    @kernel
+    def legal(state, i, player, mask):
+        mask[:] = state[i]["mover"] == player and state[i]["turns"] < 2
+
+    @kernel
+    def step(state, i, actions, rewards):
+        state[i]["mover"] = 1 - state[i]["mover"]
+        state[i]["turns"] += 1
+        return state[i]["turns"] // 2
+
+    @kernel
+    def observe(state, i, player, out):
+        out[0] = player
+
+    def set_first(state, i, value):
+        state[i]["mover"] = value
+
+    coin = Game(
+        info=GameInfo(name="coin", players=2, num_actions=2, observation_shape=(1,), max_cycles=2, hidden=True),
+        kernels=Kernels(reset, row_mover, legal, step, observe),
+        new_state=lambda n: np.zeros(n, [("mover", np.uint8), ("turns", np.uint8)]),
+        rules="Both act once.",
+        compact=lambda state, i, player: f"P{player}",
+        describe=lambda state, i, player: f"You are player_{player}.",
+        options={"deal": set_first},
+        deals=lambda: [(0, 0.5), (1, 0.5)],
+    )
+    with pytest.raises(
+        UsageError, match="coin-v0 cannot be analysed exactly: its information sets have no order in time"
+    ):
+        information_tree(coin)
 
 
 def test_chance_that_is_not_listed_is_refused():
