@@ -102,7 +102,7 @@ def test_commands_run_in_the_order_given(
         if words[0] != "coterie" or "--window" in words:  # windows wait for a person; tests/renderers clicks in them
             continue
         monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
-        games = ["--games", "20"] if words[1] == "eval" else []
+        games = ["--games", "20"] if words[1] in ("eval", "tournament") else []
         assert main([*words[1:], *games]) == 0, (words, capsys.readouterr().err)
     assert (elsewhere / "game.gif").exists()
 
