@@ -7,7 +7,9 @@ folders are read with sound ones around them and with right digests, as someone 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -37,6 +39,33 @@ class Reader:
     suffix: str
     read: Callable[[Path], Any]
     sample: Callable[[], bytes]
+
+
+# -- tournaments -------------------------------------------------------------------------------------------------------
+
+_SETTINGS = {"game": "tictactoe-v0", "games": 2}
+_PLAYERS = {"random": "random", "minimax": "minimax"}
+
+
+def _tournament(path: Path) -> Any:
+    """Read what was kept, and rate it."""
+    from ..training.evaluation.ratings import elo, parts
+    from ..training.evaluation.table import Table
+    from ..training.runs.tournament import read_results
+
+    _, meetings, policies = read_results(path, _SETTINGS, _PLAYERS)
+    pairs = {frozenset(meeting.players): meeting for meeting in meetings if set(meeting.players) <= set(_PLAYERS)}
+    table = Table(tuple(_PLAYERS), tuple(pairs.values()))
+    return policies, table.scores, parts(table.payoff), elo(table.points, table.effective) if pairs else None
+
+
+def _match() -> bytes:
+    """The results of a match of two games."""
+    from ..training.evaluation.table import Meeting
+
+    match = Meeting(("random", "minimax"), 2, 2, 0, "dl", 2.0, 0.25, (0.0, 0.9), -0.5, (-1.0, 0.8), (-0.5, 0.5))
+    kept = {"identities": _PLAYERS, "meetings": [dataclasses.asdict(match)], "policies": {"random": {"why": "told"}}}
+    return json.dumps({**_SETTINGS, **kept}).encode()
 
 
 # -- runs on tasks -----------------------------------------------------------------------------------------------------
@@ -313,6 +342,7 @@ def _readers() -> Iterator[Reader]:
     yield Reader("zipped curriculum", ".txt.gz", _positions, part(_zipped, f"{_FEN}\n"))
     yield Reader("problems in JSONL", ".jsonl", _problems, b'{"question": "1 + 1?", "answer": "#### 2"}'.strip)
     yield Reader("problems in CSV", ".csv", _problems, b'question,answer\n"1 + 1?",2\n'.strip)
+    yield Reader("results of a tournament", ".json", _tournament, _match)
     yield Reader("transcript", ".jsonl.gz", _transcript, _told)
     yield Reader("configuration of a task", ".yaml", _run_config, b"task: single_turn\nset: {batch: 2}\n".strip)
     yield Reader("schedule", ".txt", _schedule, b"A -> B -> (A/B & C)*(2..5)".strip)

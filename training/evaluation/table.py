@@ -20,6 +20,10 @@ from .match import MatchResult, play_match
 __all__ = ["Meeting", "Table", "check_table", "play_table", "swiss_round"]
 
 
+MOST = 1e12
+"""Larger returns are not read from files."""
+
+
 @dataclass(frozen=True)
 class Meeting:
     """A match of two players, as the first of them sees it; plain data.
@@ -71,9 +75,9 @@ class Meeting:
         """Read what ``dataclasses.asdict`` and JSON made of one.
 
         Raises:
-            KeyError, TypeError, ValueError: it is something else.
+            LookupError, TypeError, ValueError, OverflowError: it is something else.
         """
-        return cls(
+        found = cls(
             players=(str(row["players"][0]), str(row["players"][1])),
             games=int(row["games"]),
             distinct=int(row["distinct"]),
@@ -86,6 +90,17 @@ class Meeting:
             margin_interval=_interval(row["margin_interval"]),
             scores=_interval(row["scores"]),
         )
+        returns = (found.margin, *found.margin_interval, *found.scores)
+        if (
+            found.players[0] == found.players[1]
+            or set(found.results) - set("wdl")
+            or not 0 < len(found.results) == found.games
+            or not 0 < found.effective <= found.games
+            or not all(0 <= share <= 1 for share in (found.points, *found.points_interval))
+            or not all(abs(value) <= MOST for value in returns)
+        ):
+            raise ValueError(f"{' against '.join(found.players)[:80]!r} is no match that can have been played")
+        return found
 
 
 def _interval(pair: Sequence[float]) -> Interval:

@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ...agents.core import Agent
 from ...envs.arguments import wanted
 from ...envs.core import Game
+from ...envs.plain import told
 from ...envs.reading import parsed, read_text
 from ...envs.registry import make_game, spec
 from ...errors import RunError, UsageError, needs
@@ -32,7 +33,7 @@ from ..evaluation.table import Meeting, Table, check_table, play_table, swiss_ro
 from .config import TaskConfig, config_of, write_text
 from .players import make_player
 
-__all__ = ["Tournament", "entrants", "results_of"]
+__all__ = ["Tournament", "entrants", "read_results", "results_of"]
 
 PAST = 3
 """Earlier versions of each learner of a run that plays a tournament of its own."""
@@ -199,7 +200,7 @@ class Tournament:
 
             def matches(pairs: list[tuple[str, str]] | None) -> Table:
                 for meeting in kept.meetings:
-                    if pairs is None or meeting.players in pairs:
+                    if meeting.players in pairs if pairs is not None else set(meeting.players) <= set(agents):
                         done()
                 return play_table(
                     game,
@@ -244,7 +245,7 @@ class _Kept:
     def exact(self, game: Game, name: str, agent: Agent) -> dict[str, Any]:
         """Exact figures of a player's policy, if it has one; kept."""
         if name not in self.policies:
-            self.policies[name] = policy_row(game, agent) if hasattr(agent, "policy") else {}
+            self.policies[name] = _figures(policy_row(game, agent) if hasattr(agent, "policy") else {})
             self.write({})
         return self.policies[name]
 
@@ -275,18 +276,46 @@ class _Kept:
             if any(p.name != LOCK for p in folder.iterdir()):
                 raise RunError(f"{folder} isn't empty and holds no tournament (no results.json). Name another folder.")
             return
-        try:
-            found = parsed(read_text(self.path))
-            differ = [name for name, value in self.settings.items() if found[name] != json.loads(json.dumps(value))]
-            same = {name for name, identity in self.identities.items() if found["identities"].get(name) == identity}
-            meetings = [Meeting.read(row) for row in found["meetings"] if set(row["players"]) <= same]
-            policies = {name: dict(row) for name, row in found["policies"].items() if name in same}
-        except (LookupError, TypeError, ValueError, AttributeError, UsageError) as error:
-            raise RunError(f"{self.path} holds no tournament: {error}. Move it away, or name another folder.") from None
-        if differ:
-            was = ", ".join(f"{name} {found[name]!r}, now {self.settings[name]!r}" for name in differ)
-            raise RunError(f"{folder} holds a tournament with other settings ({was}). Name another folder.")
-        self.meetings, self.policies = meetings, policies
+        identities, self.meetings, self.policies = read_results(self.path, self.settings, self.identities)
+        self.identities = identities | self.identities
+
+
+def read_results(
+    path: Path, settings: Mapping[str, Any], identities: Mapping[str, str]
+) -> tuple[dict[str, str], list[Meeting], dict[str, dict[str, Any]]]:
+    """Read what ``results.json`` keeps of a tournament with these settings.
+
+    Args:
+        path: the file.
+        settings: what must be as it was.
+        identities: what the players are now; those that are something else now are left out.
+
+    Returns:
+        Identities, matches, and exact figures by player.
+
+    Raises:
+        RunError: the file holds something else, or a tournament with other settings.
+    """
+    try:
+        found = parsed(read_text(path))
+        differ = [name for name, value in settings.items() if found[name] != json.loads(json.dumps(value))]
+        same = {str(n): str(known) for n, known in found["identities"].items() if identities.get(n, known) == known}
+        meetings = [Meeting.read(row) for row in found["meetings"] if set(row["players"]) <= set(same)]
+        policies = {name: _figures(row) for name, row in found["policies"].items() if name in same}
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError, UsageError) as error:
+        raise RunError(
+            f"{path} holds no tournament: {str(error)[:200]}. Move it away, or name another folder."
+        ) from None
+    if differ:
+        was = ", ".join(f"{name} {told(found[name])}, now {told(settings[name])}" for name in differ)
+        raise RunError(f"{path.parent} holds a tournament with other settings ({was}). Name another folder.")
+    return same, meetings, policies
+
+
+def _figures(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the ratings show of a row of ``policy_row``."""
+    value, why = row.get("exploitability"), row.get("why")
+    return {"exploitability": None if value is None else float(value), "why": None if why is None else str(why)}
 
 
 LOCK = ".lock"

@@ -116,6 +116,13 @@ def test_a_stopped_tournament_goes_on_and_ends_as_if_nothing_had_happened(tmp_pa
         dataclasses.replace(kept, players=(*ASKED.players, "mcts:2")).play()
         assert sorted(one for one, other in counted.played if other == "mcts:2") == ["mcts:5", "minimax", "random"]
         assert len(counted.played) == 3
+    # One player less, then again: nothing is forgotten.
+    with monkeypatch.context() as patched:
+        counted = Counted(patched)
+        two = dataclasses.replace(kept, players=("random", "minimax")).play()
+        assert [row["player"] for row in two["players"]] == ["minimax", "random"]
+        assert kept.play() == found
+        assert counted.played == []
 
 
 def test_a_player_that_has_learned_since_plays_again(run, tmp_path, monkeypatch):
@@ -140,7 +147,9 @@ def test_a_folder_that_holds_something_else_is_not_touched(tmp_path, monkeypatch
         dataclasses.replace(kept, games=6).play()
     with pytest.raises(RunError, match=r"other settings \(game 'tictactoe-v0', now 'kuhn_poker-v0'"):
         dataclasses.replace(kept, game="kuhn_poker", players=("random", "equilibrium")).play()
-    for text in ("{", "[]", "{}", '{"game": 1}'):
+    whole = (tmp_path / "t" / "results.json").read_text()
+    for text in ("{", "[]", "{}", '{"game": 1}', whole.replace('"effective": 4.0', '"effective": NaN')):
+        assert text != whole
         (tmp_path / "t" / "results.json").write_text(text)
         with pytest.raises(RunError, match=r"results\.json holds no tournament"):
             kept.play()
