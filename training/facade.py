@@ -87,16 +87,16 @@ class SelfPlayConfig:
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)!r}; set a whole number of at least 1.")
 
-    def of(self, game: Game, model: str, scheme: str) -> TrainConfig:
-        """The whole configuration of a run.
+    def of(self, game: str, model: str, scheme: str) -> TrainConfig:
+        """The whole configuration of a run of a game, on top of the game's preset.
 
         Raises:
             CoterieError: a setting that doesn't exist or cannot be honoured.
         """
-        base = preset(game.info.id, model=model)
-        longest = _longest_answer(game)
-        if longest:  # free texts
-            base = dataclasses.replace(preset("highest_string", model=model), game=game.info.id, set=())
+        base = preset(game, model=model)
+        longest = _longest_answer(make_game(game, **base.game_arguments))
+        if longest and base.policy.decode != "free":
+            base = dataclasses.replace(preset("highest_string", model=model), game=game, set=base.set)
         group = base.rollout.num_generations
         who = SchemeConfig(scheme=scheme, snapshot_every=self.rounds, **self._scheme())
         sections: dict[str, dict[str, Any]] = {
@@ -200,12 +200,12 @@ class _Trainer(Generic[Config]):
         Raises:
             CoterieError: a model, a game or a setting that cannot be used.
         """
-        game = self._game = make_game(_named(play))
-        scheme = self._scheme
+        game, scheme = _named(play), self._scheme
         if not isinstance(scheme, str):
             SCHEMES[scheme.__name__] = scheme
             scheme = scheme.__name__
         config = self.config.of(game, model, scheme)
+        self._game = make_game(config.game, **config.game_arguments)
         watcher = self._watcher or Display(report_to="none")
         self._players, self._leaderboard = {}, []
         self.outcome = loop.train(config, run or new_folder(config), resume=resume, watcher=watcher)

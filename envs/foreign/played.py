@@ -64,7 +64,7 @@ class Called:
     def __init__(self, seat: int, ask: Callable[[Plain], str]) -> None:
         self.seat, self._ask = seat, ask
 
-    def say(self, prompt: str, *, letters: str = "", max_length: int = 64) -> str:
+    def say(self, prompt: str, *, letters: str = "", max_length: int = 256) -> str:
         """Ask for a text. Where few answers are possible (1000), models choose among them.
 
         Args:
@@ -165,7 +165,9 @@ def play_game(script: _Script) -> TextGame:
         if player != game["turn"]:
             return "The game is over." if game["turn"] < 0 else f"Another player is asked: {game['turn']}."
         options = ", ".join(game["options"][:_SHOWN]) + (", ..." if len(game["options"]) > _SHOWN else "")
-        return f"{game['prompt']}\nOne of: {options}."[:LONGEST] if options else game["prompt"] or "Say something."
+        may = f" of {game['letters']!r}" if game["letters"] else ""
+        asked = f"One of: {options}." if options else f"At most {game['longest']} characters{may}."
+        return f"{game['prompt']}\n{asked}"[:LONGEST]
 
     def sample(game: Plain, player: Player, rng: np.random.Generator) -> str:
         if game["options"]:

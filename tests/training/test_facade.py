@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-import coterie
 from coterie import (
     FictitiousGANConfig,
     FictitiousGANTrainer,
@@ -87,6 +86,13 @@ def test_a_function_is_a_game() -> None:
     assert outcome.evaluation[0]["illegal"] == 0
 
 
+def test_a_game_is_the_one_of_its_preset() -> None:
+    trainer = SelfPlayTrainer(SelfPlayConfig(epochs=1, **SMALL), watcher=Silent())
+    trainer.train("tiny", "word_chain")
+    assert trainer.game.config["words"] == "tiny"
+    assert list(trainer.players) == ["main"]
+
+
 def test_open_texts_are_decoded_freely() -> None:
     def longest(a, b):
         x, y = (len(player.say("Say much:", max_length=20)) for player in (a, b))
@@ -103,7 +109,7 @@ def test_a_league() -> None:
     trainer.train("tiny", larger)
     known = {name.partition("@")[0] for name in trainer.players}
     assert known == {"main", "main_exploiter", "league_exploiter", "league_exploiter-2"}
-    found = LeagueConfig(matches=80).of(trainer.game, "tiny", "league")
+    found = LeagueConfig(matches=80).of("tictactoe", "tiny", "league")
     assert (found.scheme.learners, found.scheme.main_exploiters, found.scheme.league_exploiters) == (2, 1, 2)
     assert found.rollout.games == 5 * 80
 
@@ -139,7 +145,7 @@ def test_peft_and_trl_set_what_they_name() -> None:
         per_device_train_batch_size=16,
     )
     config = SelfPlayConfig(peft_config=lora, trl_config=grpo, settings={"optimizer": {"beta2": 0.95}})
-    game = coterie.envs.make_game("tictactoe")
+    game = "tictactoe"
     found = config.of(game, "tiny", "self_play")
     assert (found.policy.lora_r, found.policy.lora_alpha, found.policy.target_modules) == (4, 8, "q_proj,v_proj")
     assert (found.optimizer.learning_rate, found.rollout.games, found.optimizer.beta2) == (3e-4, 16, 0.95)
@@ -151,7 +157,7 @@ def test_peft_and_trl_set_what_they_name() -> None:
 
 
 def test_matches_are_whole_groups() -> None:
-    found = SelfPlayConfig(epochs=3, rounds=7, matches=100).of(coterie.envs.make_game("tictactoe"), "tiny", "self_play")
+    found = SelfPlayConfig(epochs=3, rounds=7, matches=100).of("tictactoe", "tiny", "self_play")
     assert (found.rollout.games, found.budget.updates, found.scheme.snapshot_every) == (104, 21, 7)
 
 
@@ -166,7 +172,7 @@ def test_matches_are_whole_groups() -> None:
 )
 def test_bad_settings(config, match) -> None:
     with pytest.raises(UsageError, match=match):
-        config().of(coterie.envs.make_game("tictactoe"), "tiny", "self_play")
+        config().of("tictactoe", "tiny", "self_play")
 
 
 def test_bad_calls() -> None:

@@ -62,6 +62,7 @@ def test_a_text_of_few_letters_is_one_of_a_list() -> None:
 def test_an_open_text_has_the_bounds_that_were_asked_for() -> None:
     vec = begun(guess)
     assert vec.game.choices(vec.state[0], 0) is None
+    assert vec.told(0).endswith("Give a hint:\nAt most 12 characters.")
     with pytest.raises(ActionError, match="1 to 12 characters"):
         vec.step(["a hint that is too long"])
     vec.step(["roses"])
