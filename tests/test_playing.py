@@ -351,7 +351,7 @@ def test_an_agent_that_breaks_does_not_lose_the_game(
         def act(self, turns: Sequence[Turn]) -> list[Decision]:
             raise ModelError("The engine has died.")
 
-    monkeypatch.setattr("coterie.training.runs.players.make_player", lambda word, game: Broken())
+    monkeypatch.setattr("coterie.training.runs.players.make_player", lambda word, game, **_: Broken())
     pygame = pytest.importorskip("pygame")
 
     def run(session: Session) -> None:
