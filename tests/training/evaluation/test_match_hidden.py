@@ -71,6 +71,16 @@ def test_games_in_which_all_act_at_once(id, options, value):
     assert exploitability(game, RandomAgent()).value == pytest.approx(value)
 
 
+@pytest.mark.parametrize("game", ["leduc_poker", "dark_hex --set num_cols=2 num_rows=2"])
+def test_larger_games_are_measured_on_request(game, capsys):
+    words = f"eval random --vs random --games 2 --json --game {game} --limit".split()
+    for limit, why in (("2000", None), ("20", "has more than 20 ")):
+        assert main([*words, limit]) == 0
+        policy = json.loads(capsys.readouterr().out.splitlines()[-1])
+        assert (policy["exploitability"] is None) == (why is not None)
+        assert why is None or why in policy["why"]
+
+
 def test_exploitability_takes_agents_and_tables():
     uniform = information_tree(KUHN).uniform()
     measured = exploitability(KUHN, uniform)
