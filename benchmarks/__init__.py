@@ -24,7 +24,7 @@ from ..errors import UnknownName
 
 __all__ = ["ROOMS", "Measurement", "command", "measurements", "median_rate", "starting"]
 
-ROOMS = ("envs", "chess", "boards", "gridworld", "search", "policy", "train", "episodes")
+ROOMS = ("envs", "chess", "boards", "gridworld", "search", "policy", "population", "train", "episodes")
 
 
 @dataclass(frozen=True)

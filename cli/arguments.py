@@ -263,7 +263,7 @@ class Bench:
     """Measure how fast this machine plays, decides and learns, and compare with other libraries that are installed.
 
     Attributes:
-        room: what to measure: envs, chess, boards, gridworld, search, policy, train or episodes.
+        room: what to measure: envs, chess, boards, gridworld, search, policy, population, train or episodes.
         json: print one JSON object per line: name, rate, unit, threads, peer, peer_rate, ratio.
     """
 

@@ -8,6 +8,8 @@ pass. There are four plans, fastest first::
     equal     sorted, equal shares   two batched matmuls      0 0 1 1 2 2
     segments  anything else          two per segment          0 0 0 1 -1 -1   (unsorted rows are sorted first)
 
+Without gradients, short segments of small layers are instead two batched matmuls over rows.
+
 Letters: B rows, T tokens, G segments, S players in the batch, r rank, in / out features.
 """
 
@@ -32,6 +34,13 @@ Blocks: TypeAlias = "Sequence[tuple[int, int, int]] | None"
 """(player, first row, last row + 1) of each adapted block, with players numbered 0..S-1; None: S blocks of equal
 size.
 """
+
+
+SHORT = 4
+"""Segments of fewer rows than this on average are short."""
+
+LIGHT = 1 << 14
+"""Numbers in a player's A and B of a layer up to which copying them for every row costs little."""
 
 
 class AdaptedLayer:
@@ -77,6 +86,11 @@ class Route:
         equal = len(self.players) == len(segments) and len({end - start for _, start, end in segments}) == 1
         adapted = [(start, end) for slot, start, end in segments if slot >= 0]
         self.blocks: Blocks = None if equal else [(k, *span) for k, span in enumerate(adapted)]
+        # Many short segments: one batched product over rows costs less than a call for each segment.
+        self.each: torch.Tensor | None = None
+        if not equal and len(slots) < SHORT * len(segments):
+            number = [k for k, (start, end) in enumerate(adapted) for _ in range(start, end)]
+            self.each = torch.tensor(number, device=device)
         first, last = (self.players[0], self.players[-1] + 1) if self.players else (0, 0)
         self._span = slice(first, last) if last - first == len(self.players) else None
         self._pick = torch.tensor(self.players, device=device) if self._span is None else None
@@ -122,7 +136,8 @@ class Route:
         """
         out = out.contiguous()
         if not torch.is_grad_enabled():
-            _add_into(x, out, A, B, layer.scale, self.blocks)
+            small = A[0].numel() + B[0].numel() <= LIGHT
+            _add_into(x, out, A, B, layer.scale, self.blocks, self.each if small else None)
             return out
         # Writing into a view (biased layers return one) would make autograd copy more than this clone does.
         if out._is_view():
@@ -162,9 +177,18 @@ def _segments(slots: Sequence[int]) -> list[tuple[int, int, int]]:
 
 
 def _add_into(
-    x: torch.Tensor, out: torch.Tensor, A: torch.Tensor, B: torch.Tensor, scale: float, blocks: Blocks
+    x: torch.Tensor,
+    out: torch.Tensor,
+    A: torch.Tensor,
+    B: torch.Tensor,
+    scale: float,
+    blocks: Blocks,
+    each: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Add scale * x A^T B^T to ``out`` in place; returns the scaled hidden values [M, r], M being rows times tokens."""
+    """Add scale * x A^T B^T to ``out`` in place; returns the scaled hidden values [M, r], M being rows times tokens.
+
+    ``each``: the player of each of the last rows, 0..S-1, if they are to be multiplied row by row in one call.
+    """
     flat_x, flat_out = x.reshape(-1, x.shape[-1]), out.view(-1, out.shape[-1])
     if blocks is None and len(A) == 1:
         hidden = (flat_x @ A[0].T).mul_(scale)
@@ -173,6 +197,11 @@ def _add_into(
     if blocks is None:
         stacked = torch.bmm(flat_x.view(len(A), -1, x.shape[-1]), A.mT).mul_(scale)
         flat_out.view(len(A), -1, out.shape[-1]).baddbmm_(stacked, B.mT)
+        return stacked.view(-1, A.shape[1])
+    if each is not None:
+        some = slice(len(x) - len(each), None)
+        stacked = torch.bmm(x[some].reshape(len(each), -1, x.shape[-1]), A[each].mT).mul_(scale)
+        out[some].view(len(each), -1, out.shape[-1]).baddbmm_(stacked, B[each].mT)
         return stacked.view(-1, A.shape[1])
     hidden = flat_x.new_zeros(len(flat_x), A.shape[1])
     for k, rows in _token_rows(blocks, x):

@@ -38,4 +38,4 @@ def test_median_rate_counts_work_per_second() -> None:
 def test_unknown_room() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'envs'"):
         next(measurements("env"))
-    assert ROOMS == ("envs", "chess", "boards", "gridworld", "search", "policy", "train", "episodes")
+    assert ROOMS == ("envs", "chess", "boards", "gridworld", "search", "policy", "population", "train", "episodes")
