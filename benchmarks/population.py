@@ -49,9 +49,10 @@ def decisions(model: str, players: Sequence[int], positions: int) -> Iterator[Me
             names = [f"player {k}" for k in range(count)]
             policy = LoraPolicy(loaded, LoraBank(loaded.model, LoraConfig(r=16, target_modules="all-linear"), names))
             asked = [names[k % count] for k in range(len(turns))]
-            before = policy.engine.forward_tokens
+            engine: Any = policy.engine
+            before = engine.forward_tokens
             policy.act(turns, asked)
-            fed = policy.engine.forward_tokens - before  # prompts share prefixes within a player, not between players
+            fed = engine.forward_tokens - before  # prompts share prefixes within a player, not between players
             assert policy.bank is not None
             held = sum(p.numel() * p.element_size() for p in policy.bank.parameters()) / count
             base = sum(p.numel() * p.element_size() for p in loaded.model.parameters())
