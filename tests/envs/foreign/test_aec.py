@@ -241,7 +241,13 @@ def test_states_from_outside_are_played_again() -> None:
     assert vec.set_state(state) is None
 
 
-@pytest.mark.parametrize("module", [TICTACTOE, "pettingzoo.classic.connect_four_v3", "mpe2.simple_tag_v3"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        *(TICTACTOE, "pettingzoo.classic.connect_four_v3", "pettingzoo.classic.rps_v2", "mpe2.simple_tag_v3"),
+        "pettingzoo.classic.leduc_holdem_v4",  # needs rlcard
+    ],
+)
 def test_environments_of_others(module: str) -> None:
     pytest.importorskip("pygame")
     pytest.importorskip(module)
@@ -253,6 +259,18 @@ def test_environments_of_others(module: str) -> None:
         _, _, terminated, truncated, _ = vec.step(vec.sample_actions())
         ended += int((terminated | truncated).sum())
     assert ended >= 4
+
+
+def test_games_of_openspiel_through_shimmy() -> None:
+    pyspiel, shimmy = pytest.importorskip("pyspiel"), pytest.importorskip("shimmy")
+
+    def env(game: str = "tic_tac_toe") -> AECEnv:
+        return shimmy.OpenSpielCompatibilityV0(env=pyspiel.load_game(game))
+
+    _, total = play(make_game(register_pettingzoo(env, name="spiel")), "4", "0", "1", "7", "2", "6", "8", "5", "3")
+    assert total.tolist() == [0, 0]
+    _, total = play(make_game(register_pettingzoo(env, name="spiel")), "4", "0", "1", "8", "7")
+    assert total.tolist() == [1, -1]
 
 
 def test_perfect_information_looks_like_a_board() -> None:
