@@ -263,3 +263,19 @@ def test_a_player_is_pushed_to_the_hub(hub) -> None:
         trainer.push_to_hub("someone/player", player="man")
     with pytest.raises(RunError, match="not a name"):
         trainer.push_to_hub("not a name", token="hf_right", endpoint=hub.address)
+
+
+@pytest.mark.parametrize(
+    ("game", "command"),
+    [
+        ("tictactoe-v0", "coterie train --run runs/a --resume"),
+        ("pettingzoo:my_game-v0", "coterie train pettingzoo:my_game --run runs/a --resume"),
+        ("play:larger-v0", "train(model, play, run='runs/a', resume=True)"),
+    ],
+)
+def test_how_to_resume_names_what_only_you_may_name(game: str, command: str) -> None:
+    from coterie.training.runs.config import TrainConfig
+    from coterie.training.runs.folder import Run
+    from coterie.training.runs.outcome import how_to_resume
+
+    assert how_to_resume(Run(Path("runs/a"), TrainConfig(game=game)), 3).endswith(f"Continue with: {command}")

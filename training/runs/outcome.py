@@ -73,4 +73,9 @@ class Watcher(Protocol):
 
 def how_to_resume(run: Run, update: int) -> str:
     """The message for a user who stopped a run."""
-    return f"Stopped; update {update} is saved. Continue with: coterie train --run {run.folder} --resume"
+    game = str(getattr(run.config, "game", ""))
+    named = f"{game.removesuffix('-v0')} " if game.startswith("pettingzoo:") else ""  # only who names it may import it
+    how = f"coterie train {named}--run {run.folder} --resume"
+    if game.startswith("play:"):
+        how = f"train(model, play, run={str(run.folder)!r}, resume=True)"
+    return f"Stopped; update {update} is saved. Continue with: {how}"
