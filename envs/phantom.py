@@ -245,15 +245,17 @@ def describe(state: Boards, i: int, player: Player) -> str:
     """The board as the player knows it, what it has tried, and the legal actions; at the end the whole board."""
     rows, columns, three = state.facts[i, [ROWS, COLUMNS, THREE]].tolist()
     seen, called, me, you = view(state, i, player), names(state, i), "XO"[player], "OX"[player]
+    hides = not state.facts[i, OVER]
+    own = f"only the {'marks that you have made' if three else 'stones that you have placed'} or found."
     if three:
         cells = [called[c] if mark == "." else mark for c, mark in enumerate(seen)]
         lines = ["\n---+---+---\n".join(" " + " | ".join(cells[3 * r : 3 * r + 3]) for r in range(rows))]
-        lines.append(f"You are {me} and see only the marks that you have made or found.")
+        lines.append(f"You are {me}" + (f" and see {own}" if hides else "."))
     else:
         lines = ["   " + " ".join(chr(97 + c) for c in range(columns))]
         lines += [f"{' ' * r}{r + 1:>2} {' '.join(seen[r * columns : (r + 1) * columns])}" for r in range(rows)]
         goal = "top and bottom" if player == 0 else "left and right"
-        lines.append(f"You are {me}: connect {goal}. You see only the stones that you have placed or found.")
+        lines.append(f"You are {me}: connect {goal}." + (f" You see {own}" if hides else ""))
     past = [
         f"{you} ?" if c is None else called[c] + (" (taken)" if state.marks[i, c] != player + 1 else "")
         for c in tries(state, i, player)
