@@ -5,11 +5,11 @@
 
 The rock that breaks the scissors is paid 2 here: the equilibrium is 1/4 rock, 1/2 paper, 1/4 scissors, and not the
 uniform choice that an entropy bonus pulls to. ``distance`` is what a best response wins against a player on average: 0
-at the equilibrium, 1/3 for the uniform choice, at most 2. The player is the learner in ``self_play``, ``fictitious``
-and ``mmd``, the main agent in ``league``, the mixture of the population in ``psro``. Nothing else differs: the same
-game, model, credit and optimizer, and as many games an update, shared among a scheme's learners. ``mmd`` is self-play
-with a KL to the policy that played and one to the uniform choice. Runs that the file of results holds are not
-repeated.
+at the equilibrium, 1/3 for the uniform choice, at most 2. The player is the learner in ``self_play`` and ``mmd``, the
+main agent in ``league``, the average of all past selves in ``fictitious``, the mixture of the population in ``psro``.
+Nothing else differs: game, model, credit, optimizer and games an update are the same, and a scheme's learners share
+the games. ``mmd`` is self-play with a KL to the policy that played and one to the uniform choice. Runs that the file
+of results holds are not repeated.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ from ..training.runs.config import (
 __all__ = ["PAYOFFS", "SCHEMES", "distance", "draw", "main", "train"]
 
 PAYOFFS = np.array([[0.0, -1.0, 2.0], [1.0, 0.0, -1.0], [-2.0, 1.0, 0.0]])
+MMD = {"magnet_coef": 1.0, "entropy_coef": 0.3, "entropy_final": 0.1, "entropy_decay_updates": 240}
 SCHEMES: dict[str, tuple[SchemeConfig, dict[str, Any]]] = {
     "self_play": (SchemeConfig("self_play"), {}),
     "fictitious": (SchemeConfig("fictitious", snapshot_every=5, max_past=100), {}),
     "league": (SchemeConfig("league", snapshot_every=10), {}),
     "psro": (SchemeConfig("psro", snapshot_every=10, fresh=True), {}),
-    "mmd": (SchemeConfig("self_play"), {"magnet_coef": 10.0, "entropy_coef": 0.1, "entropy_final": 0.1}),
+    "mmd": (SchemeConfig("self_play"), MMD),
 }
 """Name -> scheme, and what differs in the loss."""
 
@@ -80,7 +81,8 @@ def train(name: str, seed: int, *, model: str, updates: int, every: int, games: 
     row: dict[str, Any] = {}
     for update in range(updates + 1):
         if update % every == 0:
-            played = _played(trainer, row.get("mixture", {"main": 1.0}))
+            past = trainer.pool.past("main") if name == "fictitious" else []
+            played = _played(trainer, row.get("mixture") or dict.fromkeys(past or ["main"], 1 / max(1, len(past))))
             yield {
                 "scheme": name,
                 "seed": seed,

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 from coterie.agents.baselines import RandomAgent
+from coterie.cli import main as cli
 from coterie.errors import UnknownName, UsageError
 from coterie.training.data.records import Episode
 from coterie.training.population.pool import Pool
@@ -221,3 +222,24 @@ def test_unknown_solvers_and_too_few_groups_are_refused():
     scheme, pool = begun("swiss", learners=8)
     with pytest.raises(UsageError, match=r"4 pairs and 3 groups of games.*--games to at least 4 times"):
         scheme.seats(0, 3, pool, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--scheme", "pairs"], "needs an even number of learners, not 1"),
+        (["--scheme", "swiss"], "needs two learners or more"),
+        (["--scheme", "psro", "--meta-solver", "nahs"], "Did you mean 'nash'"),
+        (["--scheme", "pfsp", "--curve", "square"], "Did you mean 'squared'"),
+        (["--scheme", "fixed", "--opponents", ""], "opponents is empty"),
+        (["--scheme", "league", "--main-exploiters", "0"], "main_exploiters is 0; it must be"),
+        (["--scheme", "league", "--league-exploiters", "-1"], "league_exploiters is -1; it must be"),
+    ],
+)
+def test_the_command_line_refuses_in_a_sentence_and_leaves_no_folder(words, complaint, tmp_path, capsys):
+    assert cli(["train", "kuhn_poker", *words, "--run", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("coterie: ")
+    assert said.count("\n") == 1
+    assert complaint in said
+    assert not (tmp_path / "run").exists()
