@@ -29,6 +29,7 @@ ERRORS = [
     "PlayerLeft",
     "RunError",
     "StateError",
+    "UnknownArgument",
     "UnknownName",
     "UsageError",
     "did_you_mean",

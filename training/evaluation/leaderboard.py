@@ -109,10 +109,10 @@ def _sentences(results: Results) -> list[str]:
         told.append("No three players surely beat each other in a circle.")
     if len(found) > 3:
         told.append(f"In all, there are {len(found)} such cycles of three.")
-    if results["misfit"] > 0.1:
+    if results["misfit"] > max(0.05, 2 * results["misfit_noise"]):
         told.append(
-            f"Elo misses the points of a pair by {results['misfit']:.0%} on average: "
-            "read the payoffs, not the order of the ratings."
+            f"Elo misses the points of a pair by {results['misfit']:.0%} on average (chance alone: "
+            f"{results['misfit_noise']:.0%}): read the payoffs, not the order of the ratings."
         )
     return told
 

@@ -43,11 +43,13 @@ class Elo:
         rating: [n] float64; 400 more is a tenth of the odds.
         error: [n] standard errors; a 95 % interval is 1.96 of them to either side.
         misfit: root mean square of what the ratings predict of a pair's points less what it made; cycles show here.
+        noise: the misfit that chance alone would make.
     """
 
     rating: NDArray[np.float64]
     error: NDArray[np.float64]
     misfit: float
+    noise: float
 
 
 def elo(points: NDArray[np.float64], games: NDArray[np.float64]) -> Elo:
@@ -86,9 +88,10 @@ def elo(points: NDArray[np.float64], games: NDArray[np.float64]) -> Elo:
     found = minimize(loss, np.zeros(n), jac=slope, hess=bend, method="trust-exact", options={"gtol": 1e-9})
     centre = np.eye(n) - 1 / n
     spread = centre @ np.linalg.inv(bend(found.x)) @ centre
-    gap = expit(found.x[:, None] - found.x) - points
-    misfit = math.sqrt((games * gap**2).sum() / games.sum())
-    return Elo(SCALE * (found.x - found.x.mean()), SCALE * np.sqrt(np.diag(spread)), misfit)
+    chance = expit(found.x[:, None] - found.x)
+    misfit = math.sqrt((games * (chance - points) ** 2).sum() / games.sum())
+    noise = math.sqrt((chance * (1 - chance))[games > 0].sum() / games.sum())
+    return Elo(SCALE * (found.x - found.x.mean()), SCALE * np.sqrt(np.diag(spread)), misfit, noise)
 
 
 def openskill(players: Sequence[str], meetings: Sequence[Meeting], seed: int = 0) -> NDArray[np.float64]:

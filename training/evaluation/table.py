@@ -143,7 +143,7 @@ class Table:
     @property
     def payoff(self) -> NDArray[np.float64]:
         """[n, n] margin of the row player, antisymmetric; 0 without games."""
-        return self._both(lambda m: (m.margin, -m.margin))
+        return self._both(lambda m: (m.margin, 0.0 - m.margin))
 
     @property
     def low(self) -> NDArray[np.float64]:

@@ -372,7 +372,8 @@ def results_of(table: Table, exact: dict[str, dict[str, Any]], seed: int = 0) ->
         ``openskill``, ``openskill_interval``, and if all pairs have met ``nash``, ``against_nash``, ``alpha_rank``,
         with ``nash_interval`` and ``alpha_rank_interval``; ``exploitability`` or ``why`` there is none), ``payoff``,
         ``payoff_interval`` (null where a pair did not meet), ``parts`` (``share``, ``noise``, ``flat``,
-        ``strength``, ``disc``; null without all pairs), ``misfit`` of Elo, ``cycles``, ``meetings``.
+        ``strength``, ``disc``; null without all pairs), ``misfit`` of Elo, its
+        ``misfit_noise``, ``cycles``, ``meetings``.
 
     Raises:
         UsageError: no games.
@@ -426,6 +427,7 @@ def results_of(table: Table, exact: dict[str, dict[str, Any]], seed: int = 0) ->
         "payoff_interval": [[[low[a][b], high[a][b]] if met[a][b] else None for b in at] for a in at],
         "parts": parts,
         "misfit": found.elo.misfit,
+        "misfit_noise": found.elo.noise,
         "cycles": [list(three) for three in cycles(table)],
         "meetings": [dataclasses.asdict(meeting) for meeting in table.meetings],
     }

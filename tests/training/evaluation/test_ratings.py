@@ -65,10 +65,11 @@ def test_elo_of_a_cycle_is_flat_and_says_that_it_fits_badly():
     found = elo((ROCK_PAPER_SCISSORS + 1) / 2, 100 * (1 - np.eye(3)))
     np.testing.assert_allclose(found.rating, 0, atol=1e-6)
     assert found.misfit == pytest.approx(0.5)
+    assert found.noise == pytest.approx(0.05)  # a share of 100 fair games
 
 
 def test_elos_intervals_hold_the_truth():
-    rng, held, all = np.random.default_rng(0), 0, 0
+    rng, held, all, misfits, noises = np.random.default_rng(0), 0, 0, [], []
     for _ in range(150):
         truth = rng.normal(size=6)
         points, games = np.full((6, 6), 0.5), 60.0 * (1 - np.eye(6))
@@ -79,7 +80,11 @@ def test_elos_intervals_hold_the_truth():
         truth = (truth - truth.mean()) * 400 / math.log(10)
         held += int((np.abs(found.rating - truth) <= 1.96 * found.error).sum())
         all += 6
+        misfits.append(found.misfit)
+        noises.append(found.noise)
     assert 0.92 <= held / all <= 0.975
+    # 5 of the 15 pairs' freedom went into the ratings.
+    assert np.mean(misfits) == pytest.approx(np.mean(noises) * math.sqrt(10 / 15), rel=0.1)
 
 
 def test_elo_joins_players_that_never_met():

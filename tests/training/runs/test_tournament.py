@@ -231,7 +231,7 @@ def test_cycles_are_told_and_drawn():
     assert found["parts"]["share"] == pytest.approx(1)
     said = in_text(found)
     assert "A cycle: rock beats scissors beats paper beats rock." in said
-    assert "Elo misses the points of a pair by 50% on average" in said
+    assert "Elo misses the points of a pair by 50% on average (chance alone: 9%)" in said
     assert "No single number for each player explains 100.0% of the payoff" in said
     assert "A cycle: rock beats" in page(found)
 
