@@ -203,6 +203,8 @@ class Tournament:
 
     For games of two players. docs/ratings.md says what each figure means, and when they disagree.
 
+    coterie tournament RUN OTHER_RUN mcts:400 random --out board
+
     Attributes:
         players: two or more: random, minimax, mcts:400, uci:PATH, a model, a run folder. A run folder stands for all
             learners that it holds; RUN:player@version is one of them. A run folder alone meets its own earlier
