@@ -1,6 +1,6 @@
 """Who plays whom where self-play runs in circles: distance from the equilibrium of rock-paper-scissors over updates.
 
-    python -m coterie.benchmarks.schemes                          all of them, seed 0, about ten minutes
+    python -m coterie.benchmarks.schemes                          all of them, seed 0, about eleven minutes
     python -m coterie.benchmarks.schemes --updates 20 --schemes psro --results /tmp/schemes.jsonl
 
 The rock that breaks the scissors is paid 2 here: the equilibrium is 1/4 rock, 1/2 paper, 1/4 scissors, and not the
@@ -49,6 +49,7 @@ SCHEMES: dict[str, tuple[SchemeConfig, dict[str, Any]]] = {
     "league": (SchemeConfig("league", snapshot_every=10), {}),
     "psro": (SchemeConfig("psro", snapshot_every=10, fresh=True), {}),
     "mmd": (SchemeConfig("self_play"), MMD),
+    "league_mmd": (SchemeConfig("league", snapshot_every=10), MMD),
 }
 """Name -> scheme, and what differs in the loss."""
 
