@@ -400,7 +400,7 @@ def results_of(table: Table, exact: dict[str, dict[str, Any]], seed: int = 0) ->
             assert found.alpha_rank is not None
             assert found.alpha_rank_interval is not None
             row |= {"nash": float(found.nash[k]), "nash_interval": found.nash_interval[k].tolist()}
-            row |= {"against_nash": round(float(found.against_nash[k]), 9) + 0.0}  # no -0.0
+            row |= {"against_nash": round(float(found.against_nash[k]), 6) + 0.0}  # no -0.0
             row |= {"alpha_rank": float(found.alpha_rank[k])}
             row |= {"alpha_rank_interval": found.alpha_rank_interval[k].tolist()}
         policy = exact.get(name, {})
