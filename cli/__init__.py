@@ -35,6 +35,7 @@ Agents that learn by playing each other.
   coterie train gridworld --policy net              train a small net with PPO instead of a language model
   coterie eval RUN --vs random minimax              measure how good the trained player is
   coterie tournament RUN random mcts:400            let all play each other: ratings, payoffs, a page with --out
+  coterie league tictactoe                          train a league of players, and rate them
   coterie play tictactoe --players human RUN        play against it
   coterie play pettingzoo:MODULE                    play an environment of PettingZoo; it can also be trained
   coterie view RUN                                  read what was said in a run on a task
@@ -46,7 +47,7 @@ a folder, a hub id, a .gguf file).
 `coterie COMMAND --help` lists all arguments of a command.
 """
 
-COMMANDS = ("envs", "play", "train", "eval", "tournament", "view", "bench")
+COMMANDS = ("envs", "play", "train", "eval", "tournament", "league", "view", "bench")
 
 FOREIGN = "pettingzoo:"
 

@@ -27,15 +27,26 @@ def run(words: list[str]) -> int:
     Raises:
         CoterieError: a bad argument, setting or folder.
     """
-    if of_task(words):
-        return train_task.run(words)
+    return train_task.run(words) if of_task(words) else trained(words)[0]
+
+
+def trained(words: list[str], command: str = "train") -> tuple[int, Path]:
+    """Train on a game; returns the exit code and the run's folder.
+
+    Args:
+        words: the arguments.
+        command: what the person typed before them.
+
+    Raises:
+        CoterieError: a bad argument, setting or folder.
+    """
     said, words = _taken(words, "policy")
     policy = said.policy
     if policy is not None and policy not in POLICIES:
         raise UsageError(f"--policy is {policy!r}; it must be llm (a language model, default) or net (a small net).")
     named = words[0] if words and not words[0].startswith("-") else ""
     if {"-h", "--help"} & set(words):
-        _parsed(words, _start(policy, named or TrainConfig.game), named)
+        _parsed(words, _start(policy, named or TrainConfig.game), named, command)
     said, _ = _taken(words, "run", "config")
     resume, run, file = "--resume" in words, said.run, said.config
     if resume or file:
@@ -48,15 +59,15 @@ def run(words: list[str]) -> int:
             raise UsageError(f"{source} is for another kind of policy than {policy}; leave out --policy.")
         if named and spec(base.game) != spec(named) and spec(base.game).name != named:
             raise UsageError(f"{source} is for {base.game}, not {named}; see its field `game`.")
-        asked = _parsed(words, base, named)
+        asked = _parsed(words, base, named, command)
     else:
         if not named:
-            raise UsageError("Which game? For example: coterie train tictactoe; `coterie envs` lists them.")
+            raise UsageError(f"Which game? For example: coterie {command} tictactoe; `coterie envs` lists them.")
         folder, base = Path(run) if run else None, _start(policy, named)
-        asked = _parsed(words, base, named)
+        asked = _parsed(words, base, named, command)
         if isinstance(base, TrainConfig) and (asked.rollout.curriculum or is_large(asked.policy.model)):
             base = preset(base.game, asked.rollout.curriculum, asked.policy.model)  # these have their own presets
-            asked = _parsed(words, base, named)
+            asked = _parsed(words, base, named, command)
             if is_large(asked.policy.model):
                 print(
                     f"{asked.policy.model} is large, so this run uses games {asked.rollout.games}, learning_rate "
@@ -69,7 +80,8 @@ def run(words: list[str]) -> int:
         own = base.set if resume or file else ()
         chosen["set"] = with_preset(base.game, own if asked.set == base.set else asked.set, asked.preset, own)
     config = dataclasses.replace(base, **chosen)
-    return _run(config, folder or new_folder(config), resume, asked.report_to)
+    folder = folder or new_folder(config)
+    return _run(config, folder, resume, asked.report_to), folder
 
 
 def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:
@@ -106,11 +118,11 @@ def _fields(config: AnyConfig) -> list[str]:
     return [field.name for field in dataclasses.fields(config) if field.name != "game"]
 
 
-def _parsed(words: list[str], base: AnyConfig, named: str) -> Any:
+def _parsed(words: list[str], base: AnyConfig, named: str, command: str) -> Any:
     made_from: Any = type(base)
     kind = train_arguments(made_from)
     default = {name: getattr(base, name) for name in _fields(base)}
-    return parse(kind, "train", words, kind(game=named, **default))
+    return parse(kind, command, words, kind(game=named, **default))
 
 
 def _taken(words: list[str], *names: str) -> tuple[argparse.Namespace, list[str]]:

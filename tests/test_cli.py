@@ -42,7 +42,7 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: int = 2)
 def test_help_teaches_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == (0 if words else 2)
     said = capsys.readouterr().out
-    for command in ("envs", "play", "train", "eval", "tournament", "bench"):
+    for command in ("envs", "play", "train", "eval", "tournament", "league", "bench"):
         assert f"coterie {command}" in said
 
 
@@ -333,6 +333,18 @@ def test_a_tournament_prints_ratings_and_payoffs(tmp_path: Path, capsys: pytest.
     found = json.loads(capsys.readouterr().out)
     assert [row["player"] for row in found["players"]] == ["minimax", "mcts:5", "random"]
     assert found == {k: v for k, v in json.loads((tmp_path / "t" / "results.json").read_text()).items() if k in found}
+
+
+def test_a_league_trains_and_is_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = "--updates 2 --games 160 --snapshot-every 1 --threads 1 --eval-games 10 --report-to none"
+    assert main(["league", "tictactoe", *small.split(), "--run", "r"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"r:main@1 +[+-]\d", said)
+    assert re.search(r"r:league_exploiter-2 ", said)
+    assert (tmp_path / "r" / "leaderboard" / "leaderboard.html").is_file()
+    assert "scheme: league" in (tmp_path / "r" / "config.yaml").read_text()
+    assert main(["league"]) == 2
+    assert "coterie league tictactoe" in capsys.readouterr().err
 
 
 # -- eval ------------------------------------------------------------------------------------------------------------
