@@ -336,10 +336,10 @@ def test_a_tournament_prints_ratings_and_payoffs(tmp_path: Path, capsys: pytest.
 
 
 def test_a_league_trains_and_is_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = "--updates 2 --games 160 --snapshot-every 1 --threads 1 --eval-games 10 --report-to none"
+    small = "--updates 3 --games 160 --snapshot-every 1 --threads 1 --eval-games 10 --report-to none"
     assert main(["league", "tictactoe", *small.split(), "--run", "r"]) == 0
     said = capsys.readouterr().out
-    assert re.search(r"r:main@1 +[+-]\d", said)
+    assert re.search(r"r:main@2 +[+-]\d", said)
     assert re.search(r"r:league_exploiter-2 ", said)
     assert (tmp_path / "r" / "leaderboard" / "leaderboard.html").is_file()
     assert "scheme: league" in (tmp_path / "r" / "config.yaml").read_text()
