@@ -10,8 +10,6 @@ differs. Every few updates each role plays scripted:careful, against which an at
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +24,7 @@ from ..training.evaluation.intervals import student
 from ..training.runs.config import LossConfig, OptimizerConfig, PolicyConfig
 from ..training.runs.players import build_policy
 from ..training.runs.task_config import LimitsConfig
+from .sweep import save_picture, sweep
 
 __all__ = ["CREDITS", "draw", "main", "train"]
 
@@ -118,7 +117,6 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
-    from PIL import Image
 
     figure, axes = plt.subplots(1, len(PANELS), figsize=(13, 2.7), layout="constrained")
     for axis, (name, label) in zip(axes, PANELS.items(), strict=True):
@@ -133,50 +131,24 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         axis.set_title(label, fontsize=10)
         axis.set_xlabel("update")
     axes[0].legend(fontsize=8)
-    figure.savefig(path, dpi=65)
-    plt.close(figure)
-    Image.open(path).quantize(48).save(path, optimize=True)
+    save_picture(figure, path)
 
 
 def main(argv: list[str] | None = None) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m coterie.benchmarks.credit",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    sweep(
+        argv,
+        name="credit",
+        about=__doc__,
+        kind="credit",
+        kinds=list(CREDITS),
+        train=train,
+        draw=draw,
+        seeds=(0, 1, 2),
+        updates=60,
+        games=64,
+        group=GROUP,
     )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--credits", nargs="+", choices=CREDITS, default=list(CREDITS))
-    parser.add_argument("--model", default="tiny")
-    parser.add_argument("--updates", type=int, default=60)
-    parser.add_argument("--every", type=int, default=5, help="updates between two measurements")
-    parser.add_argument("--games", type=int, default=64, help=f"of an update; a multiple of {GROUP}")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--results", type=Path, default=Path("credit.jsonl"), help="read and added to")
-    parser.add_argument("--picture", type=Path, help="write a picture of all results (PNG)")
-    asked = parser.parse_args(argv)
-    if asked.games < GROUP or asked.games % GROUP or asked.every < 1:
-        parser.error(f"--games is {asked.games} and --every {asked.every}: a multiple of {GROUP}, and at least 1.")
-    import torch
-
-    torch.set_num_threads(asked.threads)
-    rows = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
-    known = {(row["credit"], row["seed"]) for row in rows}
-    for seed in asked.seeds:
-        for credit in asked.credits:
-            if (credit, seed) in known:
-                continue
-            run = []
-            for row in train(
-                credit, seed, model=asked.model, updates=asked.updates, every=asked.every, games=asked.games
-            ):
-                run.append(row)
-                print(json.dumps(row), flush=True)
-            with asked.results.open("a") as file:
-                file.writelines(json.dumps(row) + "\n" for row in run)
-            rows += run
-    if asked.picture:
-        draw(rows, asked.picture)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ of results holds are not repeated.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,6 +36,7 @@ from ..training.runs.config import (
     SchemeConfig,
     TrainConfig,
 )
+from .sweep import save_picture, sweep
 
 __all__ = ["PAYOFFS", "SCHEMES", "distance", "draw", "main", "train"]
 
@@ -118,7 +117,6 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
-    from PIL import Image
 
     names = [name for name in SCHEMES if any(row["scheme"] == name for row in rows)]
     figure, axes = plt.subplots(
@@ -133,50 +131,24 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
         axis.set_xlabel("update")
         axis.set_ylim(bottom=0)
     axes[0, 0].set_ylabel("distance from the equilibrium")
-    figure.savefig(path, dpi=65)
-    plt.close(figure)
-    Image.open(path).quantize(48).save(path, optimize=True)
+    save_picture(figure, path)
 
 
 def main(argv: list[str] | None = None) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m coterie.benchmarks.schemes",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    sweep(
+        argv,
+        name="schemes",
+        about=__doc__,
+        kind="scheme",
+        kinds=list(SCHEMES),
+        train=train,
+        draw=draw,
+        seeds=(0,),
+        updates=240,
+        games=512,
+        group=16,
     )
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=list(SCHEMES))
-    parser.add_argument("--model", default="tiny")
-    parser.add_argument("--updates", type=int, default=240)
-    parser.add_argument("--every", type=int, default=5, help="updates between two measurements")
-    parser.add_argument("--games", type=int, default=512, help="of an update")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--results", type=Path, default=Path("schemes.jsonl"), help="read and added to")
-    parser.add_argument("--picture", type=Path, help="write a picture of all results (PNG)")
-    asked = parser.parse_args(argv)
-    if asked.every < 1 or asked.games < 16:
-        parser.error(f"--games is {asked.games} and --every {asked.every}: at least 16, and at least 1.")
-    import torch
-
-    torch.set_num_threads(asked.threads)
-    rows = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
-    known = {(row["scheme"], row["seed"]) for row in rows}
-    for seed in asked.seeds:
-        for name in asked.schemes:
-            if (name, seed) in known:
-                continue
-            run = []
-            for row in train(
-                name, seed, model=asked.model, updates=asked.updates, every=asked.every, games=asked.games
-            ):
-                run.append(row)
-                print(json.dumps(row), flush=True)
-            with asked.results.open("a") as file:
-                file.writelines(json.dumps(row) + "\n" for row in run)
-            rows += run
-    if asked.picture:
-        draw(rows, asked.picture)
 
 
 if __name__ == "__main__":
