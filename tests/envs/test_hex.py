@@ -234,7 +234,7 @@ def test_sizes_that_do_not_work(config):
 def test_swap_is_yes_or_no():
     with pytest.raises(UsageError, match="true or false"):
         make_game("hex", swap="maybe")
-    with pytest.raises(UsageError, match=r"no argument 'sizes'. Did you mean 'size'\?"):
+    with pytest.raises(UsageError, match=r"unexpected keyword argument 'sizes'. Did you mean 'size'\?"):
         make_game("hex", sizes=5)
 
 

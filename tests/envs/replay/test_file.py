@@ -145,7 +145,7 @@ def test_what_the_others_are_made_of_can_be_read() -> None:
         (broken(actions=...), "actions missing"),
         (broken(game="tiktaktoe-v0"), "Did you mean 'tictactoe-v0'"),
         (broken(game="tictactoe-v9"), "of tictactoe-v9, but the version here is tictactoe-v0; versions do not mix"),
-        (broken(config={"size": 4}), "no argument 'size'"),
+        (broken(config={"size": 4}), "unexpected keyword argument 'size'"),
         (broken(config=3), "wrong type"),
         (broken(game="gridworld-v0", config={"config": "/etc/passwd"}), "in another file .*a saved game holds its own"),
         (broken(actions=[4, 4]), "Turn 1 .* action 4 of player_1.* not legal there"),
