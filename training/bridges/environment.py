@@ -40,7 +40,8 @@ class GameEnvironment:
     """
 
     def __init__(self, game: str, *, unfinished: float = -1.0, **options: Any) -> None:
-        self._env, self._unfinished = SoloEnv(game, **({"text": True, "seat": "random"} | options)), unfinished
+        asked: dict[str, Any] = {"text": True, "seat": "random"} | options
+        self._env, self._unfinished = SoloEnv(game, **asked), unfinished
         self._reward, self._over = 0.0, True
 
     def reset(self, seed: int | None = None, **row: Any) -> str:
