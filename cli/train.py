@@ -118,7 +118,7 @@ def _fields(config: AnyConfig) -> list[str]:
     return [field.name for field in dataclasses.fields(config) if field.name != "game"]
 
 
-def _parsed(words: list[str], base: AnyConfig, named: str, command: str) -> Any:
+def _parsed(words: list[str], base: AnyConfig, named: str, command: str = "train") -> Any:
     made_from: Any = type(base)
     kind = train_arguments(made_from)
     default = {name: getattr(base, name) for name in _fields(base)}

@@ -272,10 +272,13 @@ def describe(state: Boards, i: int, player: Player) -> str:
 
 
 def compact(state: Boards, i: int, player: Player) -> str:
-    """``X ..O.X.... 4 2>``: own mark, the board as known, what was tried; ? for the other's turns if they are told."""
+    """``X? ..O.X.... 4 2>``: own mark, the board as known, what was tried; ? for the other's turns if they are told.
+
+    Behind the mark ? stands for phantom tic-tac-toe and * for dark hex, which no other game's text begins with.
+    """
     called = names(state, i)
     past = "".join(f" {'?' if c is None else called[c]}" for c in tries(state, i, player))
-    return f"{'XO'[player]} {view(state, i, player)}{past}>"
+    return f"{'XO'[player]}{'*?'[state.facts[i, THREE]]} {view(state, i, player)}{past}>"
 
 
 # -- the game ----------------------------------------------------------------------------------------------------------

@@ -129,7 +129,10 @@ def sources() -> list[Path]:
             "pettingzoo",
             ["envs/faces", "envs/foreign", "envs/kinship/wrapper.py", "envs/registry.py", "envs/testing", "benchmarks"],
         ),
-        ("gymnasium", ["envs/faces", "envs/foreign", "envs/kinship/wrapper.py", "envs/words/table.py"]),
+        (
+            "gymnasium",
+            ["envs/faces", "envs/foreign", "envs/kinship/wrapper.py", "envs/registry.py", "envs/words/table.py"],
+        ),
         ("chess", []),
         ("coterie", []),  # inside the package, imports are relative: the root folder may bear any name
     ],

@@ -59,7 +59,7 @@ def test_a_failed_try_tells_one_player_alone(version, mover):
     game, state, _, _ = played("phantom_tictactoe", "4 4", gameversion=version)
     assert game.mover(state, 0) == mover
     assert (view(state, 0, 0), view(state, 0, 1), view(state, 0, None)) == ("....X....",) * 3
-    assert game.compact(state, 0, 0) == "X ....X.... 4>"
+    assert game.compact(state, 0, 0) == "X? ....X.... 4>"
     assert "You tried: 4 (taken)." in game.describe(state, 0, 1)
     if mover == 1:
         assert game.legal_actions(state, 0, 1) == [0, 1, 2, 3, 5, 6, 7, 8]
@@ -75,7 +75,7 @@ def test_what_is_observed():
     assert when.tolist() == [[5, 0, 2], [0, 4, 0], [0, 0, 0]]
     assert (seat.min(), turns.min(), turns.max()) == (1, 5, 5)
     assert tries(state, 0, 1) == [None, 2, None, 4, 0]
-    assert game.compact(state, 0, 1) == "O O.O.X.... ? c1 ? b2 a1>"
+    assert game.compact(state, 0, 1) == "O* O.O.X.... ? c1 ? b2 a1>"
 
 
 def test_how_games_end():
@@ -85,7 +85,7 @@ def test_how_games_end():
     game, state, status, rewards = played("dark_hex", "a1 a2 c1 b2 c3 c3 c2")
     assert (status, rewards, winner(state, 0)) == (1, [-1, 1], 1)
     assert game.describe(state, 0, 0).endswith("O won.")
-    assert game.compact(state, 0, 0) == "X X.XOOO..X a1 c1 c3>", "at the end all is shown"
+    assert game.compact(state, 0, 0) == "X* X.XOOO..X a1 c1 c3>", "at the end all is shown"
     assert seen(game, state, 0)[:, :, 1].sum() == 0, "but not in observations"
 
 
