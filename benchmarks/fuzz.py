@@ -21,6 +21,7 @@ Exits with code 1 if anything failed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import hashlib
 import multiprocessing
@@ -97,6 +98,8 @@ Known: TypeAlias = Callable[[], dict[str, Target]]
 def _work(pipe: Connection, folder: Path, make: Known, seed: int, timeout: float, done: dict[str, int]) -> None:
     """Run inputs until killed; groups, and targets within a group, get equal time. ``done``: inputs run before."""
     warnings.simplefilter("ignore")
+    with contextlib.suppress(ImportError):
+        import torch  # noqa: F401  # later its libraries might not fit into an input's room
     trace = (folder / "trace").open("w")
     faulthandler.enable(trace)
     faulthandler.register(signal.SIGPROF, trace, chain=True)  # writes where it was, then ends the process
