@@ -51,7 +51,7 @@ def _tournament(path: Path) -> Any:
     """Read what was kept, and rate it."""
     from ..training.evaluation.ratings import elo, parts
     from ..training.evaluation.table import Table
-    from ..training.runs.tournament import read_results
+    from ..training.runs.tournament_folder import read_results
 
     _, meetings, policies = read_results(path, _SETTINGS, _PLAYERS)
     pairs = {frozenset(meeting.players): meeting for meeting in meetings if set(meeting.players) <= set(_PLAYERS)}

@@ -489,6 +489,7 @@ def test_a_misspelt_word_gets_a_suggestion(
         (["eval", "random", "--game", "tictactoe", "--ticks", "5"], "--ticks is only for worlds"),
         (["eval", "random", "minimax", "--game", "tictactoe"], "Add --matrix"),
         (["eval", "random", "minimax", "--matrix", "--game", "tictactoe", "--vs", "random"], "--vs has no meaning"),
+        (["view", "no/run"], "There is no folder no/run"),
         (["tournament"], "name the game"),
         (["tournament", "random", "minimax"], "coterie tournament random minimax --game tictactoe"),
         (["tournament", "random", "--game", "tictactoe"], "1 player cannot meet anybody"),

@@ -107,6 +107,8 @@ def read_transcript(run: Path, update: int | None = None) -> list[Told]:
     """
     kept = transcript_updates(run)
     if not kept or (update is not None and update not in kept):
+        if not run.is_dir():
+            raise RunError(f"There is no folder {run}. Name a run on a task; coterie train --help lists tasks.")
         if not kept:
             raise RunError(f"{run} has no transcripts; runs on tasks write them (coterie train --help lists tasks).")
         raise RunError(f"{run} has no transcript of update {update}. It has those of updates {kept[0]} to {kept[-1]}.")

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,15 @@ from numpy.typing import NDArray
 from ...agents.core import Agent
 from ...envs.arguments import wanted
 from ...envs.core import Game
-from ...envs.plain import told
-from ...envs.reading import parsed, read_text
 from ...envs.registry import make_game, spec
-from ...errors import RunError, UsageError, needs
+from ...errors import UsageError, needs
 from ..episodes.playing import as_game, read_any
-from ..evaluation.match import policy_row
 from ..evaluation.table import Meeting, Table, check_table, play_table, swiss_round
-from .config import TaskConfig, config_of, write_text
+from .config import TaskConfig, config_of
 from .players import make_player
+from .tournament_folder import Kept, kept_in
 
-__all__ = ["Tournament", "entrants", "read_results", "results_of"]
+__all__ = ["Tournament", "entrants", "results_of"]
 
 PAST = 3
 """Earlier versions of each learner of a run that plays a tournament of its own."""
@@ -154,7 +151,7 @@ class Tournament:
             "seed": self.seed,
             "sample": self.sample,
         }
-        with _kept(self.out, settings, held) as kept:
+        with kept_in(self.out, settings, held) as kept:
             table = self._play(game, agents, kept)
             exact = {name: kept.exact(game, name, agent) for name, agent in agents.items()}
             results = {**settings, **results_of(table, exact, self.seed)}
@@ -188,7 +185,7 @@ class Tournament:
         if self.opening_plies is not None and self.opening_plies < 0:
             raise UsageError(f"--opening-plies is {self.opening_plies}; it must be 0 or more.")
 
-    def _play(self, game: Game, agents: dict[str, Agent], kept: _Kept) -> Table:
+    def _play(self, game: Game, agents: dict[str, Agent], kept: Kept) -> Table:
         """All matches, round by round."""
         number = len(agents) * (len(agents) - 1) // 2
         total = self.swiss * (len(agents) // 2) if self.swiss else number
@@ -225,124 +222,6 @@ class Tournament:
                 table = matches(pairs)
                 table = Table(table.players, tuple(m for m in table.meetings if frozenset(m.players) in now))
             return table
-
-
-@dataclasses.dataclass
-class _Kept:
-    """What a tournament has so far, in ``results.json`` if it has a folder."""
-
-    path: Path | None
-    settings: dict[str, Any]
-    identities: dict[str, str]
-    meetings: list[Meeting] = dataclasses.field(default_factory=list)
-    policies: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
-
-    def add(self, meeting: Meeting) -> None:
-        """Keep a match."""
-        self.meetings.append(meeting)
-        self.write({})
-
-    def exact(self, game: Game, name: str, agent: Agent) -> dict[str, Any]:
-        """Exact figures of a player's policy, if it has one; kept."""
-        if name not in self.policies:
-            self.policies[name] = _figures(policy_row(game, agent) if hasattr(agent, "policy") else {})
-            self.write({})
-        return self.policies[name]
-
-    def finish(self, results: dict[str, Any]) -> None:
-        """Write the results, the page and the pictures."""
-        self.write(results)
-        if self.path is not None:
-            from ..evaluation.leaderboard import write_pages
-
-            write_pages(results, self.path.parent)
-
-    def write(self, results: dict[str, Any]) -> None:
-        """Write everything so far."""
-        if self.path is not None:
-            meetings = [dataclasses.asdict(m) for m in self.meetings]
-            more = {"identities": self.identities, "policies": self.policies, "meetings": meetings}
-            write_text(self.path, json.dumps({**self.settings, **results, **more}, indent=1))
-
-    def read(self) -> None:
-        """Take what an earlier process has played of this tournament.
-
-        Raises:
-            RunError: the folder holds something else.
-        """
-        assert self.path is not None
-        folder = self.path.parent
-        if not self.path.exists():
-            if any(p.name != LOCK for p in folder.iterdir()):
-                raise RunError(f"{folder} isn't empty and holds no tournament (no results.json). Name another folder.")
-            return
-        identities, self.meetings, self.policies = read_results(self.path, self.settings, self.identities)
-        self.identities = identities | self.identities
-
-
-def read_results(
-    path: Path, settings: Mapping[str, Any], identities: Mapping[str, str]
-) -> tuple[dict[str, str], list[Meeting], dict[str, dict[str, Any]]]:
-    """Read what ``results.json`` keeps of a tournament with these settings.
-
-    Args:
-        path: the file.
-        settings: what must be as it was.
-        identities: what the players are now; those that are something else now are left out.
-
-    Returns:
-        Identities, matches, and exact figures by player.
-
-    Raises:
-        RunError: the file holds something else, or a tournament with other settings.
-    """
-    try:
-        found = parsed(read_text(path))
-        differ = [name for name, value in settings.items() if found[name] != json.loads(json.dumps(value))]
-        same = {str(n): str(known) for n, known in found["identities"].items() if identities.get(n, known) == known}
-        meetings = [Meeting.read(row) for row in found["meetings"] if set(row["players"]) <= set(same)]
-        policies = {name: _figures(row) for name, row in found["policies"].items() if name in same}
-    except (LookupError, TypeError, ValueError, OverflowError, AttributeError, UsageError) as error:
-        raise RunError(
-            f"{path} holds no tournament: {str(error)[:200]}. Move it away, or name another folder."
-        ) from None
-    if differ:
-        was = ", ".join(f"{name} {told(found[name])}, now {told(settings[name])}" for name in differ)
-        raise RunError(f"{path.parent} holds a tournament with other settings ({was}). Name another folder.")
-    return same, meetings, policies
-
-
-def _figures(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What the ratings show of a row of ``policy_row``."""
-    value, why = row.get("exploitability"), row.get("why")
-    return {"exploitability": None if value is None else float(value), "why": None if why is None else str(why)}
-
-
-LOCK = ".lock"
-
-
-@contextlib.contextmanager
-def _kept(out: Path | None, settings: dict[str, Any], identities: dict[str, str]) -> Iterator[_Kept]:
-    """What is known of a tournament; locks its folder.
-
-    Raises:
-        RunError: another process plays there, or the folder holds something else.
-    """
-    if out is None:
-        yield _Kept(None, settings, identities)
-        return
-    with needs("Tournaments", "train"):
-        from filelock import FileLock, Timeout
-    if out.exists() and not out.is_dir():
-        raise RunError(f"{out} is a file; --out names a folder.")
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(out / LOCK, timeout=0):
-            kept = _Kept(out / "results.json", settings, identities)
-            kept.read()
-            yield kept
-    except Timeout:
-        raise RunError(f"Another process is playing in {out}. Wait until it ends, or name another folder.") from None
 
 
 @contextlib.contextmanager
