@@ -21,7 +21,7 @@ class Tell:
         self._array: Any = None
         self._columns: list[Any] = []
         self._bytes: list[bytes] = []
-        self._known: list[dict[str, Any]] = []
+        self._known: list[tuple[dict[str, Any], dict[str, Any]]] = []  # of each slot: failed, succeeded
 
     def __call__(self, world: World, i: int) -> list[dict[str, Any]]:
         """New dictionaries, one for each slot: id, label, mother, father, succeeded."""
@@ -30,14 +30,18 @@ class Tell:
         here = [column[i].tobytes() for column in self._columns]
         if here != self._bytes:
             rows = zip(*(column[i].tolist() for column in self._columns), strict=True)
-            self._bytes, self._known = here, [dict(zip(WHO, row, strict=True)) | _ROOM for row in rows]
-            for known in self._known:
-                del known["action_mask"], known["illegal"]
-        told = [known.copy() for known in self._known]
-        for info, succeeded in zip(told, world.agents["succeeded"][i].tolist(), strict=True):
-            info["succeeded"] = succeeded
-        return told
+            self._bytes, self._known = here, [_pair(dict(zip(WHO, row, strict=True))) for row in rows]
+        succeeded = world.agents["succeeded"][i].tolist()
+        return [pair[done].copy() for pair, done in zip(self._known, succeeded, strict=True)]
 
 
-_ROOM = {"succeeded": False, "action_mask": None, "illegal": 0}
-"""Added once and partly deleted, so that copies have room for the entries that are written later."""
+def _pair(who: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The infos of an agent whose last action failed, and of one whose last action succeeded."""
+    pair = who | {"succeeded": False} | _ROOM, who | {"succeeded": True} | _ROOM
+    for known in pair:
+        del known["action_mask"], known["illegal"]
+    return pair
+
+
+_ROOM = {"action_mask": None, "illegal": 0}
+"""Added once and deleted, so that copies have room for the entries that are written later."""
