@@ -51,7 +51,7 @@ class Clicks:
             RUN(session)
 
         monkeypatch.setattr(Session, "run", run)
-        monkeypatch.setattr("coterie.agents.human.window.SHOWN", 0.0)
+        monkeypatch.setattr("coterie.agents.human.board.SHOWN", 0.0)
 
     def click(self, session: Session, what: int | str) -> None:
         window = session.window

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aliases import RUNNING, Action, Player, State, Status
+from ...aliases import RUNNING, TERMINATED, Action, Player, State, Status
 from ...envs.core import Game, GameRecord
 from ...envs.faces import render
 from ...envs.faces.table import NO_ANSWER
@@ -34,7 +34,19 @@ from ..seeds import Seed, stream
 if TYPE_CHECKING:
     from ...renderers.board import Frame
 
-__all__ = ["Match", "Moment", "TakeBack", "answers", "can_undo", "follow", "picture", "tell", "watch", "winner"]
+__all__ = [
+    "Match",
+    "Moment",
+    "TakeBack",
+    "answers",
+    "can_resign",
+    "can_undo",
+    "follow",
+    "picture",
+    "tell",
+    "watch",
+    "winner",
+]
 
 
 class TakeBack(Exception):
@@ -95,6 +107,7 @@ class Match:
         world: whether the game is a world.
         table: where the game is played.
         illegal: the first seat whose illegal answer ended the game, or None.
+        ended: how the players ended the game themselves, by ``resign`` or ``agree``; ``""``: they did not.
         plies: the turns so far.
         returns: [P] float64, the sum of rewards so far.
 
@@ -120,6 +133,7 @@ class Match:
         policy: Any = {} if self.world else {"illegal": "lose", "illegal_reward": penalty}
         self.table = table_of(game, **policy)
         self.illegal: Player | None = None
+        self.ended = ""
         self.plies: list[Ply] = []
         self.returns = np.zeros(info.players)
         self._keys: list[int] = []  # in worlds: a hash of every state so far
@@ -250,9 +264,28 @@ class Match:
     def _back(self, turn: int) -> None:
         """Go back to the position before a turn."""
         self._go(self.plies[turn].before, RUNNING)
-        self.illegal = None
+        self.illegal, self.ended = None, ""
         del self.plies[turn:]
         self.returns = np.zeros(self.game.info.players) + sum(earlier.rewards for earlier in self.plies)
+
+    def resign(self, seat: Player) -> None:
+        """End a running game of two players as lost for this seat: it gets -1, the other 1.
+
+        Raises:
+            UsageError: the game is over, or is none that can be given up.
+        """
+        self._end(f"player_{seat} ({self.names[seat]}) resigns", [-1.0 if p == seat else 1.0 for p in self._all()])
+
+    def agree(self) -> None:
+        """End a running game of two players as a draw, with 0 for both; raises as ``resign``."""
+        self._end("Draw agreed", [0.0] * self.game.info.players)
+
+    def _end(self, how: str, returns: Sequence[float]) -> None:
+        if not can_resign(self.game) or self.status != RUNNING:
+            why = "is over" if self.status != RUNNING else "is none that players end themselves"
+            raise UsageError(f"This game of {self.game.info.name} {why}.")
+        self.ended, self.table.status = how, TERMINATED
+        self.returns = np.array(returns)
 
     def record(self) -> GameRecord:
         """The game so far."""
@@ -271,6 +304,11 @@ class Match:
 def can_undo(game: Game) -> bool:
     """Whether moves may be taken back: not in games where they reveal something (hidden or simultaneous games)."""
     return not (game.info.hidden or game.info.simultaneous)
+
+
+def can_resign(game: Game) -> bool:
+    """Whether players may resign and agree to a draw: in board games of two players, who win, lose or draw."""
+    return can_undo(game) and game.info.players == 2 and not isinstance(game, TextGame)
 
 
 def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:

@@ -2,40 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
-
-from ...aliases import RUNNING, Action, Player, State
-from ...envs.core import Game
-from ...envs.words.talk import TalkGame
-from ...errors import ActionError
-from ..core import Agent, Decision
-from .session import Session as AnySession
+from ..core import Agent
+from .board import SPEEDS, BoardGame
 from .session import Thinker
-from .table import Match, can_undo, winner
+from .table import Match
 
-if TYPE_CHECKING:
-    from ...renderers.window import View
-
-__all__ = ["BoardSession", "Session", "Thinker"]
-
-SPEEDS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.0)
-"""Seconds between moves when only agents play."""
-
-SHOWN = 0.35
-"""Seconds that a person's move is shown before an agent's reply."""
+__all__ = ["SPEEDS", "BoardSession", "Session", "Thinker"]
 
 
-class BoardSession(AnySession[Match]):
+class BoardSession(BoardGame):
     """The window of a board game; with talk, a message that the person has typed goes with the next action.
 
     Args:
-        begin, agents, games, left: see ``session.Session``.
-        draw: the drawer that the game is registered with, ``"package.module:function"``; None shows text.
-        seconds: how long a move is shown before an agent's next one; None: 0.35 with a person, else 1.
+        begin, agents, draw, games, seconds, left: see ``board.BoardGame``.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -55,27 +37,10 @@ class BoardSession(AnySession[Match]):
         from ...renderers.talking import Entry
         from ...renderers.window import Window
 
-        super().__init__(begin, agents, games, left)
-        self.game: Game = self.match.game
-        self.people = [p for p, agent in enumerate(agents) if agent is None]
-        self.talk = self.game if isinstance(self.game, TalkGame) else None
+        super().__init__(begin, agents, draw, games=games, seconds=seconds, left=left)
         self.entry = Entry(self.talk.length if self.talk and self.people else 0)
         title = f"{self.game.info.name}: {' against '.join(self.match.names)}"
-        self.window = Window(self._shown(self.match.state)[0], draw, title, self.entry if self.talk else None)
-        self._drawer = self.window.drawer
-        self._note = ""  # what the window tells the person who types
-        boxes = [self._drawer.boxes(self.window.game, size=480, player=p) for p in range(self.game.info.players)]
-        self._has_sides = any(other != boxes[0] for other in boxes)
-        self.flipped = False
-        self.seconds = (SHOWN if self.people else 1.0) if seconds is None else seconds
-        self._may_see: Player | None = None  # the person at the window, in games with hidden cards
-        self._last_view: View | None = None
-        self._view_key: tuple[object, ...] = ()
-
-    @property
-    def touched(self) -> bool:
-        """Whether a person has moved in this match."""
-        return any(seat in self.people for ply in self.match.plies for seat in ply.seats)
+        self.window: Any = Window(self._shown(self.match.state)[0], draw, title, self.entry if self.talk else None)
 
     def step(self, wait: float = 0.0) -> bool:
         """One round: show, handle clicks, play the agents' moves; False once the window is closed."""
@@ -86,201 +51,19 @@ class BoardSession(AnySession[Match]):
             if isinstance(asked, str):
                 self._control(asked)
             else:
-                self._choose(asked)
+                self.choose(asked, self.entry.text)
         self._play()
         return True
 
-    def _shown(self, state: State) -> tuple[Game, State]:
-        """What is drawn of a state: without talk, the game itself."""
-        return self.talk.drawn(state) if self.talk else (self.game, state)
-
-    def _choose(self, action: Action) -> None:
-        """Play this action, with talk after what was typed; the window tells why something cannot be said."""
-        seat = self.asked
-        if seat is None:
-            return
-        turn = self.match.turn(seat)
-        if not self.talk:
-            if action in turn.legal_actions:
-                self.answers[seat] = Decision(action, turn.action_to_text(action))
-            return
-        said = self.talk.join(turn.state, 0, self.entry.text.strip(), action)
-        try:
-            self.answers[seat] = Decision(turn.parse_action(said), said)
-            self._forget_words()
-        except ActionError as error:
-            self._note = str(error)
-
     def _forget_words(self) -> None:
-        """Begin a new message."""
         self.entry.clear()
-        self._note = ""
-
-    def _play(self) -> None:
-        """Ask the agents at once, and play their moves once the last move has been shown long enough."""
-        seats = self.match.seats()
-        if self._single or not self.paused:
-            self._ask(self.match, seats)
-            if self._single or time.monotonic() - self._changed >= self.seconds:
-                self.answers |= self.thinker.answer() or {}
-        if seats and all(p in self.answers for p in seats):
-            self.match.play({p: self.answers[p] for p in seats})
-            self._single = False
-            self._turned()
-        elif not seats and not self.people:
-            self._next_game(3 * self.seconds)
-
-    # -- controls ------------------------------------------------------------------------------------------------------
+        super()._forget_words()
 
     def _control(self, name: str) -> None:
-        if name == "undo":
-            self._undo()
-        elif name == "flip":
-            self.flipped = not self.flipped
-        elif name == "uncover":
-            self._may_see = self.asked
-            self._forget_words()  # the other person's
-        elif name == "say":
+        if name == "say":
             self._note = "Choose an action; your message goes with it." if self.entry.text.strip() else ""
-        elif name in ("faster", "slower"):
-            order = SPEEDS if name == "slower" else SPEEDS[::-1]
-            slower = [s for s in order if (s > self.seconds if name == "slower" else s < self.seconds)]
-            self.seconds = slower[-1] if slower else self.seconds
         else:
             super()._control(name)
-
-    def _undo(self) -> None:
-        """Go back to a person's last decision; where only agents play, go back one move and pause."""
-        if self.match.undo(self.people or range(self.game.info.players)):
-            self.thinker.forget()
-            self.paused = self.paused or not self.people
-            self._turned()
-
-    def _new(self) -> None:
-        self._may_see = None
-        self._forget_words()
-        super()._new()
-
-    # -- what is shown -------------------------------------------------------------------------------------------------
-
-    @property
-    def asked(self) -> Player | None:
-        """The person to move now, or None."""
-        return next((p for p in self.match.seats() if p in self.people and p not in self.answers), None)
-
-    @property
-    def _covered(self) -> bool:
-        """Whether the board is covered: several people share the window, and each may see only its own cards."""
-        return self.game.info.hidden and len(self.people) > 1 and self.asked not in (None, self._may_see)
-
-    def view(self) -> View:
-        """What the window shows."""
-        from ...renderers.window import View
-
-        seat, match = self.asked, self.match
-        busy = self.thinker.busy
-        key = (self._version, seat, self.paused, self.seconds, self.flipped, busy, self._may_see, self._note)
-        if self._last_view is not None and key == self._view_key:
-            return self._last_view
-        self._view_key = key
-        cells: dict[Action, tuple[int, ...]] = {}
-        labels: dict[Action, str] = {}
-        if seat is not None and not self._covered:
-            game, state = self._shown(match.state)
-            legal = game.legal_actions(state, 0, seat)
-            cells = {a: tuple(self._drawer.cells(game, state, 0, a)) for a in legal}
-            labels = {a: game.action_to_text(state, 0, a) for a in legal}
-        cover = f"player_{seat}: click when nobody else is looking" if self._covered else ""
-        self._last_view = View(
-            self._shown(match.state)[1],
-            self._eyes(),
-            cells,
-            labels,
-            self._last_cells(),
-            match.names,
-            tuple(match.seats()),
-            self._status(),
-            self._controls(),
-            cover,
-            self._version,
-            self._said(),
-        )
-        return self._last_view
-
-    def _eyes(self) -> Player | None:
-        """The seat from whose side, and with whose information, the board is shown; None for a spectator."""
-        if self.game.info.hidden:
-            if len(self.people) > 1:
-                return self._may_see if self._may_see is not None else self.people[0]
-            return self.people[0] if self.people else None
-        side = self.people[0] if len(self.people) == 1 else 0
-        side = (side + self.flipped) % self.game.info.players
-        return side if side or len(self.people) == 1 else None
-
-    def _last_cells(self) -> tuple[int, ...]:
-        if not self.match.plies or self.match.plies[-1].actions is None:
-            return ()
-        ply = self.match.plies[-1]
-        if self.game.info.secret and self._eyes() not in (None, *ply.seats):
-            return ()
-        assert ply.actions is not None
-        assert ply.before is not None, "worlds have a separate window"
-        game, before = self._shown(ply.before)
-        done = {p: ply.actions[p] for p in ply.seats}
-        if self.talk:
-            done = {p: self.talk.split(ply.before, 0, text).action for p, text in done.items()}
-        return tuple(cell for a in done.values() for cell in self._drawer.cells(game, before, 0, int(a)))
-
-    def _said(self) -> tuple[tuple[Player, str], ...]:
-        """What the viewer heard, spectators everything; and what the window tells the person who types."""
-        from ...renderers.talking import NOTE
-
-        if not self.talk:
-            return ()
-        viewer, match = self._eyes(), self.match
-        if viewer is not None:
-            heard = self.talk.heard(match.state[0], viewer)
-        else:
-            heard = []
-            for ply in match.plies:
-                seat = ply.seats[0]
-                if ply.actions is not None and ply.before is not None:
-                    message = self.talk.split(ply.before, 0, ply.actions[seat]).message
-                    heard += [(seat, message)] if message else []
-        return (*heard, *([(NOTE, self._note)] if self._note else []))
-
-    def _status(self) -> str:
-        match, seat = self.match, self.asked
-        if match.status != RUNNING:
-            return self._result()
-        if seat is not None:
-            return "Your move" if len(self.people) == 1 else f"player_{seat} ({match.names[seat]}) to move"
-        thinking = [match.names[p] for p in match.seats() if self.agents[p] is not None]
-        if self.paused:
-            return f"Paused; {thinking[0]} to move" if thinking else "Paused"
-        return f"{' and '.join(thinking)} to move ..." if thinking else ""
-
-    def _result(self) -> str:
-        """The result, addressed to the person if there is only one."""
-        match = self.match
-        if match.illegal is not None:
-            return f"player_{match.illegal} ({match.names[match.illegal]}) gave an illegal answer and loses."
-        best, returns = winner(match.returns), match.returns
-        points = "" if set(np.abs(returns)) <= {0.0, 1.0} else f" ({' : '.join(f'{r:g}' for r in returns)})"
-        if best is None:
-            return f"A draw.{points}"
-        if len(self.people) == 1:
-            return ("You win." if best == self.people[0] else "You lose.") + points
-        return f"player_{best} ({match.names[best]}) wins.{points}"
-
-    def _controls(self) -> dict[str, str]:
-        controls = {"undo": "Undo"} if can_undo(self.game) and self.match.plies else {}
-        controls["new"] = "New game"
-        if self._has_sides:
-            controls["flip"] = "Flip"
-        if not self.people:
-            controls |= {"pause": "Play" if self.paused else "Pause", "step": "Step", "slower": "-", "faster": "+"}
-        return controls
 
 
 Session = BoardSession

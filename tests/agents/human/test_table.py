@@ -175,6 +175,29 @@ def test_nothing_is_taken_back_where_players_know_different_things() -> None:
         assert not match.undo([0, 1])
 
 
+def test_players_resign_and_agree_to_a_draw() -> None:
+    match = Match(make_game("connect_four"), ["a", "b"], seed=1)
+    match.play({0: Decision(3)})
+    match.resign(1)
+    assert match.status == TERMINATED
+    assert match.returns.tolist() == [1, -1]
+    assert match.record().returns == (1, -1)
+    assert match.ended == "player_1 (b) resigns"
+    with pytest.raises(UsageError, match="is over"):
+        match.agree()
+    assert match.undo([0])
+    assert (match.status, match.ended, match.returns.tolist()) == (RUNNING, "", [0, 0])
+    match.agree()
+    assert (match.status, match.returns.tolist()) == (TERMINATED, [0, 0])
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "matrix", "word_chain"])
+def test_nobody_resigns_where_games_are_not_just_won_or_lost(name: str) -> None:
+    match = Match(make_game(name), ["a", "b"], seed=1)
+    with pytest.raises(UsageError, match="none that players end themselves"):
+        match.resign(0)
+
+
 def test_going_on_from_a_record() -> None:
     whole = play(Match(GAME, ["a", "b"], 0), 4, 0, 3)
     other = Match(GAME, ["c", "d"], 0, record=whole.record())
