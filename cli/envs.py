@@ -45,6 +45,7 @@ def run(words: list[str]) -> int:
     first = 0 if info.simultaneous else game.mover(state, 0)
     takes = inspect.signature(factory(found.id)).parameters.values()
     rows = {
+        **({"goal": game.goal} if game.goal else {}),
         "players": f"{info.players}, {'all act at once' if info.simultaneous else 'one moves at a time'}",
         "actions": f"0 to {info.num_actions - 1}",
         "observation": f"{list(info.observation_shape)} {info.observation_dtype}, "

@@ -232,6 +232,7 @@ def connect_four() -> Game:
             "turn, where it falls to the lowest empty cell; X begins. Four own stones in a row, column or diagonal "
             "win; a full board without a line is a draw."
         ),
+        goal="Get four of your stones into a row, column or diagonal.",
         describe=describe,
         compact=compact,
         options={"moves": play_moves},

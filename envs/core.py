@@ -198,6 +198,7 @@ class Game:
         kernels: the verbs.
         new_state: ``n -> State`` allocates n rows; configuration that the kernels read is written into them.
         rules: the rules for a person, one short paragraph.
+        goal: how one wins, or what one earns by, in one sentence; windows and pages show it. "": they show none.
         describe: ``(state, i, player) -> str`` the position and the legal actions, for a person. By default the compact
             line and the legal actions.
         compact: ``(state, i, player) -> str`` the same facts in as few characters as are unambiguous, for small models.
@@ -232,6 +233,7 @@ class Game:
     kernels: Kernels
     new_state: Callable[[int], State]
     rules: str
+    goal: str = ""
     describe: Callable[[State, int, Player], str] = _FILLED
     compact: Callable[[State, int, Player], str] = _FILLED
     actions: tuple[str, ...] = ()

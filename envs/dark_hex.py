@@ -48,5 +48,6 @@ def dark_hex(num_cols: int = 3, num_rows: int = 3, gameversion: str = "cdh", obs
             "begins. X wins by connecting the top edge with the bottom edge, O by connecting left with right. A cell "
             "touches the ones left and right of it, above and above to the right, below and below to the left."
         ),
+        goal="Connect your two edges with a chain of stones, without seeing the other player's.",
         config={"num_cols": columns, "num_rows": rows, "gameversion": gameversion, "obstype": obstype},
     )

@@ -413,6 +413,7 @@ def hex(size: int = 11, swap: bool = False) -> Game:
             "its edges are joined if and only if the game is over; facts[4] says otherwise",
         ),
         rules=rules,
+        goal="Connect your two edges with a chain of stones: X top and bottom, O left and right.",
         describe=describe,
         compact=compact,
         action_to_text=action_to_text,

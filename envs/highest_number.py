@@ -134,6 +134,7 @@ def highest_number(max_number: int = 20, players: int = 2, rounds: int = 1) -> G
             f"{total} round(s). In a round you gain for every player whose number is smaller than yours "
             "and lose for every larger one."
         ),
+        goal="Say a higher number than the others.",
         describe=describe_with_range,
         compact=compact,
         config={"max_number": high, "players": seats, "rounds": total},

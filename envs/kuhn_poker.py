@@ -318,6 +318,7 @@ def kuhn_poker(players: int = 2) -> Game:
             "player_0, you check or bet one chip. After the first bet each of the others, once, calls with one chip "
             "or folds. The highest card among those who have not folded wins the pot."
         ),
+        goal="Win chips: hold the highest card, or make the others fold.",
         describe=describe,
         compact=compact,
         action_to_text=action_to_text,

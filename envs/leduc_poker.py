@@ -358,6 +358,7 @@ def leduc_poker() -> Game:
             "another raise. Who has the same card as the public one wins the pot, else the higher card; equal cards "
             "share it."
         ),
+        goal="Win chips: pair the public card, hold the higher card, or make the other player fold.",
         describe=describe,
         compact=compact,
         actions=ACTIONS,

@@ -317,6 +317,7 @@ def liars_dice(dice: int = 1, players: int = 2, faces: int = 6) -> Game:
             "higher face. Instead of bidding you may call liar: if the last bid holds, its bidder wins and you lose; "
             "if it doesn't, you win and the bidder loses."
         ),
+        goal="Bid on the dice of all players, and call liar when a bid is too high.",
         describe=describe,
         compact=compact,
         actions=(*names, "liar"),

@@ -316,6 +316,7 @@ def matrix(
             "scores": (-np.inf, np.inf),
         },
         rules=_rules(chosen, table, names, total),
+        goal="Collect the largest total; what a choice pays depends on what the other player chooses.",
         describe=_describe(names),
         compact=_compact(names),
         actions=names,

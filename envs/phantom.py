@@ -285,7 +285,7 @@ def compact(state: Boards, i: int, player: Player) -> str:
 
 
 def phantom(
-    rows: int, columns: int, *, three: bool, abrupt: bool, counted: bool, rules: str, config: dict[str, Any]
+    rows: int, columns: int, *, three: bool, abrupt: bool, counted: bool, rules: str, goal: str, config: dict[str, Any]
 ) -> Game:
     """A game of this kind.
 
@@ -295,7 +295,8 @@ def phantom(
         three: three in a row win (3x3); else joined edges, as in hex.
         abrupt: who tries a taken cell loses the turn.
         counted: each player sees which turns were the other's.
-        rules: of the goal, for a person.
+        rules: what is played and who wins, for a person.
+        goal: how one wins, in one sentence.
         config: the factory's arguments.
     """
     cells = rows * columns
@@ -355,6 +356,7 @@ def phantom(
             f"{rules} Players do not see each other's moves. If you try a cell that the other player has taken, you "
             f"are told, and {fails}." + " You are told which turns were the other player's." * counted
         ),
+        goal=goal,
         describe=describe,
         compact=compact,
         actions=tuple(names(new_state(1), 0)),

@@ -44,5 +44,6 @@ def phantom_tictactoe(gameversion: str = "classical", obstype: str = "reveal-not
             "Phantom tic-tac-toe: X and O mark cells of a 3x3 board; X begins. Three in a row win; a full board is a "
             "draw."
         ),
+        goal="Mark three cells in a row, column or diagonal, without seeing the other player's marks.",
         config={"gameversion": gameversion, "obstype": obstype},
     )

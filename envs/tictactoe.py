@@ -154,6 +154,7 @@ def tictactoe() -> Game:
             "Tic-tac-toe on a 3x3 board. Two players, X and O, mark one empty cell in turn; X begins. "
             "Three own marks in a row, column or diagonal win; a full board without a line is a draw."
         ),
+        goal="Mark three cells in a row, column or diagonal.",
         describe=describe,
         compact=compact,
     )

@@ -43,7 +43,7 @@ KEYS: Final = (
     ("o", "what the agent sees: planes, words"),
     ("[, ]", "the previous plane, the next"),
     ("n", "a new world"),
-    ("h, F1", "these keys"),
+    ("h, ?, F1", "these keys; the world waits"),
     ("Enter", "take the agent over; hand it back"),
     ("Escape", "hand it back; or deselect"),
 )
@@ -74,8 +74,6 @@ _CONTROLS: Final = {
     "o": "words",
     "[": "plane before",
     "]": "plane next",
-    "h": "help",
-    "f1": "help",
     "return": "take",
     "enter": "take",
     "escape": "escape",

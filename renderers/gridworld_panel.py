@@ -15,16 +15,14 @@ from ..envs.gridworld.state import WALL, World
 from .board import PALETTE, Color, mixed
 from .gridworld import Look, color_of
 from .gridworld_facts import agent_facts, planes_of, recipe, thing_facts
-from .gridworld_keys import INTENTIONS, KEYS
 from .gridworld_sprites import ICONS, ITEM_COLORS, sprite
 from .screen import WORDS, Spot
-from .sheet import Sheet
+from .sheet import DIM, Sheet
 
-__all__ = ["GOOD", "Panel", "Scene", "draw_keys"]
+__all__ = ["GOOD", "Panel", "Scene"]
 
 GOOD: Final[Color] = (110, 226, 128)
 BAD: Final[Color] = (255, 96, 88)
-DIM: Final[Color] = (150, 160, 184)
 MOST_KIN: Final = 6
 MOST_AGENTS: Final = 14
 
@@ -252,19 +250,3 @@ class Panel:
         if name in ICONS:
             return sprite(name, side, side, True, color)
         return sprite("glyph", side, side, True, color, self.look.glyphs[t])
-
-
-def draw_keys(surface: Any, box: tuple[int, int, int, int]) -> None:
-    """Draw the list of keys over the map."""
-    x, y, w, h = box
-    sheet = Sheet(surface, x, y, w, y + h)
-    sheet.veil(*box, 235)
-    for title, rows in (("Keys", KEYS), ("While you control an agent", INTENTIONS)):
-        sheet.gap(6)
-        sheet.line(title, PALETTE.accent, 18, bold=True)
-        sheet.gap(4)
-        for keys, words in rows:
-            if sheet.room(22):
-                sheet.text(sheet.x, sheet.y + 10, keys, WORDS, anchor=0.0, bold=True)
-            sheet.line(words, DIM, left=190)
-            sheet.gap(2)

@@ -18,9 +18,10 @@ from ..errors import UsageError
 from .board import PALETTE, Brush
 from .gridworld import Camera, around, config_of, look_of, paint, whole
 from .gridworld_facts import at_cell
-from .gridworld_keys import control_of, intention_of
-from .gridworld_panel import Panel, Scene, draw_keys
+from .gridworld_keys import INTENTIONS, KEYS, control_of, intention_of
+from .gridworld_panel import Panel, Scene
 from .screen import Interactive, Spot, hit
+from .sheet import draw_keys
 
 __all__ = ["Asked", "GridworldWindow", "Scene"]
 
@@ -59,7 +60,6 @@ class GridworldWindow(Interactive):
         slot: the selected agent, or None.
         place: the number of the selected object, or None.
         following: whether the camera follows the agent instead of showing the whole map.
-        helping: whether the list of keys is shown.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -75,7 +75,6 @@ class GridworldWindow(Interactive):
         self.slot: Player | None = None
         self.place: int | None = None
         self.following = False
-        self.helping = False
         self._zoom = ZOOMS.index(17)
         self._spots: list[Spot] = []
         self._scene: Scene | None = None
@@ -163,7 +162,8 @@ class GridworldWindow(Interactive):
             beside = (w, 0, width - w, height)
             self._spots += self.panel.draw(surface, beside, scene, self.slot, self.place, self._hover)
         if self.helping:
-            draw_keys(surface, (x, y, w, h))
+            keys = (("Keys", KEYS), ("While you control an agent", INTENTIONS))
+            draw_keys(surface, (x, y, w, h), self.game.goal, keys)
         if scene.replay:
             self._timeline(w, h)
         self._buttons(w, height)

@@ -20,7 +20,17 @@ __all__ = ["KEYS", "WORDS", "Interactive", "Screen", "Spot", "beside", "close_fr
 WORDS: Final = 15
 """Height of letters, pixels."""
 
-KEYS: Final = {"n": "new", "space": "pause", "right": "step", "+": "faster", "=": "faster", "-": "slower"}
+KEYS: Final = {
+    "n": "new",
+    "space": "pause",
+    "right": "step",
+    "+": "faster",
+    "=": "faster",
+    "-": "slower",
+    "h": "help",
+    "?": "help",
+    "f1": "help",
+}
 """Keys for the controls that all windows have."""
 
 SMALLEST: Final = (260, 300)
@@ -162,11 +172,15 @@ class Interactive(ABC):
     Args:
         size: width and height, pixels.
         title: the window's title.
+
+    Attributes:
+        helping: whether the keys are shown; the game then waits.
     """
 
     def __init__(self, size: tuple[int, int], title: str) -> None:
         self.screen = Screen(size, title)
         self.pygame = self.screen.pygame
+        self.helping = False
         self._hover: tuple[int, int] | None = None
         self._stale = True
 

@@ -11,10 +11,16 @@ from typing import Any, Final
 from .board import PALETTE, Brush, Color
 from .screen import WORDS, Spot, beside
 
-__all__ = ["PAD", "Sheet"]
+__all__ = ["DIM", "PAD", "Sheet", "draw_keys"]
 
 PAD: Final = 14
 """Margin at the left, right and top of the column, pixels."""
+
+DIM: Final[Color] = (150, 160, 184)
+"""The colour of what matters less."""
+
+BESIDE: Final = 190
+"""Pixels from the left edge of a list of keys to what they do."""
 
 
 class Sheet(Brush):
@@ -113,3 +119,34 @@ class Sheet(Brush):
                 if letter != " " and (k + 1) * width <= self.width:
                     self.text(self.x + (k + 0.5) * width, self.y + height / 2, letter, round(0.8 * height), color)
             self.y += height
+
+
+def draw_keys(
+    surface: Any,
+    box: tuple[int, int, int, int],
+    goal: str,
+    parts: Sequence[tuple[str, Sequence[tuple[str, str]]]],
+) -> None:
+    """Draw the goal of a game and lists of keys over a box of a surface.
+
+    Args:
+        surface: the window's surface.
+        box: x, y, w, h in pixels.
+        goal: one sentence; "": none.
+        parts: (title, [(keys, what they do), ...]) of each list.
+    """
+    x, y, w, h = box
+    sheet = Sheet(surface, x, y, w, y + h)
+    sheet.veil(*box, 235)
+    if goal:
+        sheet.line("Goal", PALETTE.accent, 18, bold=True)
+        sheet.paragraph(goal)
+    for title, rows in parts:
+        sheet.gap(6)
+        sheet.line(title, PALETTE.accent, 18, bold=True)
+        sheet.gap(4)
+        for keys, words in rows:
+            if sheet.room(22):
+                sheet.text(sheet.x, sheet.y + 10, keys, WORDS, anchor=0.0, bold=True)
+            sheet.line(words, DIM, left=BESIDE)
+            sheet.gap(2)

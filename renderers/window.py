@@ -27,12 +27,27 @@ from .panel import MOST, Event, Panel, View, chooser_frame
 from .picking import Box, Picker, nearest
 from .screen import KEYS as SHARED
 from .screen import Interactive, Spot, hit
+from .sheet import draw_keys
 from .talking import Entry, start_typing
 
 __all__ = ["KEYS", "View", "Window"]
 
 KEYS: Final = SHARED | {"u": "undo", "backspace": "undo", "left": "undo", "f": "flip"}
 """Keys for controls; a key works while its button is shown."""
+
+LISTED: Final = (
+    ("", "click", "choose what is marked: an action, or a piece and then where it goes"),
+    ("", "drag", "move a piece"),
+    ("", "right click, Escape", "drop the choice"),
+    ("undo", "u, Backspace, Left", "take a move back"),
+    ("new", "n", "a new game"),
+    ("flip", "f", "the board from the other side"),
+    ("pause", "Space", "pause, play"),
+    ("step", "Right", "one move"),
+    ("faster", "+, -", "faster, slower"),
+    ("", "h, ?, F1", "these keys; the game waits"),
+)
+"""(the control that must be shown for it, or "", keys, what they do)."""
 
 MANY: Final = 48
 """If more cells than this can be clicked, they are not marked: an empty go board would be all dots."""
@@ -139,6 +154,9 @@ class Window(Interactive):
             screen.surface.blit(screen.as_surface(self._picture(w)), (x, y))
             self._mark_all()
         width, height = screen.size
+        if self.helping:
+            rows = [(keys, words) for control, keys, words in LISTED if not control or control in view.controls]
+            draw_keys(screen.surface, (0, 0, width, height - self._panel_height()), self.game.goal, [("Keys", rows)])
         panel = self.panel.draw(width, view, self._buttons(), self._in_panel(self._hover))
         screen.surface.blit(screen.as_surface(panel), (0, height - self._panel_height()))
         if self.choices:
@@ -202,15 +220,25 @@ class Window(Interactive):
     def _key(self, event: Any) -> list[Event]:
         name = self.pygame.key.name(event.key)
         if name == "escape":
+            self.helping = False
             self._cancel()
         control = KEYS.get(name, KEYS.get(getattr(event, "unicode", "") or "", ""))
         if name in ("return", "space") and self.view.cover:
             return ["uncover"]
-        if self.entry is not None:  # all keys write
+        if control == "help" and (self.entry is None or name == "f1"):
+            return self._ask(control)
+        if self.entry is not None:  # all other keys write
             self.entry.key(name)
             self._stale = True
             return ["say"] if name in ("return", "enter", "keypad enter") else []
         return [control] if control in self.view.controls else []
+
+    def _ask(self, name: Event) -> list[Event]:
+        """What a button asks for; the window itself shows and hides the keys."""
+        if name != "help":
+            return [name]
+        self.helping, self._stale = not self.helping, True
+        return []
 
     def _cancel(self) -> None:
         self.choices, self.picker.chosen, self._stale = [], (), True
@@ -225,7 +253,9 @@ class Window(Interactive):
         below = self._in_panel((x, y))
         if below is not None and below[1] >= 0:
             button = hit(self.panel.spots(self.screen.size[0], self.view, self._buttons()), *below)
-            return [button.name] if button else []
+            return self._ask(button.name) if button else []
+        if self.helping:
+            return self._ask("help")
         if self.view.cover:
             return ["uncover"] if bx <= x < bx + bw and by <= y < by + bh else []
         self._pressed = nearest(self.boxes(), x, y)

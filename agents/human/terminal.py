@@ -63,7 +63,8 @@ class HumanAgent:
         if not self._welcomed:
             undo = " 'undo' takes back your last move," if self._undo and can_undo(turn.game) else ""
             what = "a message" if isinstance(turn.game, TextGame) else "an action"
-            self._write(f"Type {what}; 'help' shows the rules,{undo} 'quit' leaves.")
+            goal = f"{turn.game.goal}\n" if turn.game.goal else ""
+            self._write(f"{goal}Type {what}; 'help' shows the rules,{undo} 'quit' leaves.")
             self._welcomed = True
         self._write(f"\n{turn.describe()}")
         while True:

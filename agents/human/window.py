@@ -52,7 +52,8 @@ class BoardSession(BoardGame):
                 self._control(asked)
             else:
                 self.choose(asked, self.entry.text)
-        self._play()
+        if not self.window.helping:
+            self._play()
         return True
 
     def _forget_words(self) -> None:
@@ -64,6 +65,9 @@ class BoardSession(BoardGame):
             self._note = "Choose an action; your message goes with it." if self.entry.text.strip() else ""
         else:
             super()._control(name)
+
+    def _controls(self) -> dict[str, str]:
+        return {**super()._controls(), "help": "Keys"}
 
 
 Session = BoardSession

@@ -124,6 +124,8 @@ class WorldSession(Session[Match | Replayed]):
         if self.match.status != RUNNING:
             self._single = False
             return False
+        if self.window.helping:
+            return False
         return self._single or (not self.paused and time.monotonic() >= self._due)
 
     def _tick(self, end: float) -> bool:

@@ -144,6 +144,7 @@ def chess(claim: str = "chess_v6") -> Game:
         ranges={"claim": (number, number), "over": (0, len(rules.ENDINGS) - 1)},
         conditions=outside.CONDITIONS,
         rules=text.RULES[claim],
+        goal="Checkmate the other king.",
         describe=text.describe,
         compact=text.compact,
         action_to_text=text.action_to_text,

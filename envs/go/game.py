@@ -99,6 +99,7 @@ def go(
         ranges={f"facts.{name}": bounds for name, bounds in _ranges(side, stones, rule, moves, points).items()},
         conditions=CONDITIONS,
         rules=_rules(side, points, stones, superko, moves),
+        goal="Surround a larger area than the other player.",
         describe=text.describe,
         compact=text.compact,
         action_to_text=text.action_to_text,

@@ -20,7 +20,8 @@ from .rules.sound import CONDITIONS, Ranges, sound
 from .rules.tick import step
 from .seen.infos import Tell
 from .seen.planes import observe_planes
-from .seen.text import action_to_text, compact, describe, parse_action, rules
+from .seen.primer import goal, rules
+from .seen.text import action_to_text, compact, describe, parse_action
 from .seen.tokens import observe_tokens
 from .seen.whole import whole
 
@@ -108,6 +109,7 @@ def gridworld(
         ),
         new_state=lambda n: new_world(complete, n),
         rules=rules(complete),
+        goal=goal(complete),
         describe=describe(complete),
         compact=compact(complete),
         action_to_text=action_to_text(complete),

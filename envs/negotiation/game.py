@@ -171,6 +171,7 @@ def negotiation(
         },
         conditions=CONDITIONS,
         rules=words.rules(like),
+        goal=words.goal(like),
         describe=words.describe,
         compact=words.compact,
         action_to_text=words.action_to_text,

@@ -40,6 +40,11 @@ _PAID = (
     "All are paid the same: what you gain together, as a share of the most that you could gain together.",
     "Who gains more wins 1, who gains less loses 1.",
 )
+_GOALS = (
+    "Make a deal that is worth as much as possible to you.",
+    "Make the deal that is worth most to all players together.",
+    "Gain more from the deals than the other player.",
+)
 
 
 @dataclass(frozen=True)
@@ -303,6 +308,10 @@ class Words:
         if now[OVER]:
             parts.append("over")
         return " ".join(parts) + ">"
+
+    def goal(self, state: Bargains) -> str:
+        """What a player is paid for, in one sentence."""
+        return _GOALS[int(state.rules[0, SCORE])]
 
     def rules(self, state: Bargains) -> str:
         """The rules for a person."""

@@ -137,6 +137,7 @@ def text_game(
     min_length: int = 1,
     charset: str | None = None,
     config: Mapping[str, Any] | None = None,
+    goal: str = "",
 ) -> TextGame:
     """Make a game of free text from a few functions on one game's plain data.
 
@@ -168,6 +169,7 @@ def text_game(
         min_length: the fewest.
         charset: the characters it may hold, as in ``TextGame``.
         config: the arguments that make this game again.
+        goal: how one wins, in one sentence; "": pages show none.
 
     Raises:
         UsageError: a turn-based game without ``asked``, or neither ``sample`` nor ``choices``.
@@ -252,6 +254,7 @@ def text_game(
         kernels=Kernels(reset, mover, legal, step, lambda state, i, player, out: None, key, sound=examine),
         new_state=lambda n: [begin(0) for _ in range(n)],
         rules=rules,
+        goal=goal,
         describe=describe,
         compact=brief,
         action_to_text=to_text,

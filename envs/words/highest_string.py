@@ -119,6 +119,7 @@ def highest_string(length: int = 8, alphabet: str = PRINTABLE, players: int = 2,
             "string stands above its own beginning. In a round you gain for every player whose string is lower than "
             "yours and lose for every higher one."
         ),
+        goal="Say a string that sorts after the others'.",
         begin=begin,
         asked=asked,
         hear=hear,

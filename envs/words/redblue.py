@@ -176,6 +176,7 @@ def redblue(
             f"the other way round. A reply that takes up no word of the message costs the defender {cost:g}, for the "
             "attacker."
         ),
+        goal="The attacker tries to get the secret word; the defender tries to keep it and stay useful.",
         begin=begin,
         asked=asked,
         choices=listed,

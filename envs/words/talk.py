@@ -137,6 +137,7 @@ def talk(game: Game, length: int = 80) -> TalkGame:
         game.info.id,
         players=game.info.players,
         rules=f"{game.rules} {_rules(game, longest)}",
+        goal=game.goal,
         begin=functions.begin,
         asked=functions.asked,
         tell=functions.tell,

@@ -180,6 +180,11 @@ def word_chain(
             f"with the last letter of the word before, and no word may be said twice. {aim} The game ends after "
             f"{total} words at the latest."
         ),
+        goal=(
+            "Leave the next player without a word to say."
+            if goal == "last"
+            else "Keep the chain going together for as long as it may be."
+        ),
         begin=begin,
         asked=asked,
         choices=(lambda game, player: left(game)) if closed else None,

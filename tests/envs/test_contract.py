@@ -13,6 +13,30 @@ from coterie.envs import RUNNING, TERMINATED, Game, GameInfo, Kernels, everybody
 from coterie.envs.testing import CHECKS, check_game
 from coterie.errors import IllegalAction, UsageError
 
+
+@pytest.mark.parametrize("id", coterie.list_envs())
+def test_every_game_says_its_goal_in_a_sentence(id: str) -> None:
+    goal = make_game(id).goal
+    assert goal[0].isupper()
+    assert goal.endswith(".")
+    assert ". " not in goal
+    assert len(goal) <= 110
+
+
+@pytest.mark.parametrize(
+    ("id", "config", "word"),
+    [
+        ("gridworld", {"preset": "a3_9x9"}, "using the altar."),
+        ("gridworld", {"kinship": "families"}, "family"),
+        ("gridworld", {"objects": {"altar": {"reward": 0.0, "energy_gain": 1}}}, "Earn as much reward as you can."),
+        ("word_chain", {"goal": "long"}, "together"),
+        ("tictactoe", {"talk": 20}, "three"),
+    ],
+)
+def test_goals_follow_the_configuration(id: str, config: dict, word: str) -> None:
+    assert word in make_game(id, **config).goal
+
+
 ROUND = np.dtype([("played", np.uint8), ("rounds", np.uint8)])
 
 

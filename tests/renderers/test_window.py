@@ -213,6 +213,28 @@ def test_buttons_and_keys_ask_for_controls(window: Window) -> None:
         assert window.poll() == asked, "a key does what a button does that is there"
 
 
+@pytest.mark.parametrize(("key", "text"), [(pygame.K_h, "h"), (pygame.K_SLASH, "?"), (pygame.K_F1, "")])
+def test_keys_and_goal_are_shown(window: Window, key: int, text: str) -> None:
+    window.poll()
+    before = window.screen.picture()
+    x, y, w, h = window.board
+    assert press(window, (x + w // 2, y + h // 4)) == []
+    window._cancel()
+    post(pygame.KEYDOWN, key=key, unicode=text, mod=0)
+    assert window.poll() == []
+    assert window.helping
+    shown = window.screen.picture()
+    assert np.abs(shown[:40].astype(int) - before[:40]).max() > 60, "the goal, at the top"
+    post(pygame.KEYDOWN, key=pygame.K_ESCAPE, unicode="", mod=0)
+    window.poll()
+    assert not window.helping
+    post(pygame.KEYDOWN, key=key, unicode=text, mod=0)
+    window.poll()
+    assert press(window, (x + w // 2, y + h - 9)) == []
+    assert not window.helping, "a click puts them away"
+    assert not window.picker.chosen, "and does nothing else"
+
+
 @pytest.mark.parametrize("width", [300, 420, 900])
 def test_all_buttons_are_in_the_window(window: Window, width: int) -> None:
     controls = {name: name.title() for name in ("undo", "new", "flip", "pause", "step", "slower", "faster")}

@@ -8,7 +8,15 @@ from ..config import GridworldConfig, ObjectType
 from ..config.world import sizes
 from .answers import action_names, choices, listed
 
-__all__ = ["rules"]
+__all__ = ["goal", "rules"]
+
+
+def goal(config: GridworldConfig) -> str:
+    """What earns reward, in one sentence."""
+    paying = [name.replace("_", " ") for name, kind in config.objects.items() if kind.usable and kind.reward > 0]
+    by = f" by using the {' or the '.join(paying)}" if paying else ""
+    kin = {"none": "", "teams": ", for yourself and your team", "families": ", for yourself and your family"}
+    return f"Earn as much reward as you can{by}{kin.get(config.kinship.mode, ', for yourself and your kin')}."
 
 
 def rules(config: GridworldConfig) -> str:

@@ -187,6 +187,7 @@ def twenty_questions(
             f"Twenty questions: find out which of {len(among)} things is meant. Ask about it or name it, "
             f"{total} times at most. {who} every question with yes or no. Finding the thing pays 1."
         ),
+        goal="Find out which thing is meant before the questions run out.",
         begin=begin,
         asked=asked,
         choices=listed,

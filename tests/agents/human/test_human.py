@@ -37,6 +37,7 @@ def test_an_answer_is_parsed() -> None:
     (decision,) = agent.act(seeded([turn()]))
     assert (decision.action, decision.text) == (3, "3")
     assert "'help'" in shown[0]
+    assert shown[0].startswith(f"{GAME.goal}\n")
     assert turn().describe() in shown[1]
 
 

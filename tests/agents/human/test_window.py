@@ -115,6 +115,19 @@ def table():
         one.session.close()
 
 
+def test_the_game_waits_while_the_keys_are_shown(table) -> None:
+    one = table(TICTACTOE, Script(0, 4), Script(8, 5))
+    one.until(lambda: len(one.match.plies) > 0)
+    pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=pygame.K_h, unicode="h", mod=0))
+    one.rest()
+    shown = len(one.match.plies)
+    for _ in range(20):
+        one.session.step(wait=0.002)
+    assert len(one.match.plies) == shown
+    pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=pygame.K_h, unicode="h", mod=0))
+    one.until(lambda: len(one.match.plies) > shown)
+
+
 # -- playing -----------------------------------------------------------------------------------------------------------
 
 

@@ -298,12 +298,25 @@ def test_the_keys_are_listed(desk) -> None:
     one = desk(world())
     one.key(K.K_p)
     before = one.window.picture()
+    for key, text in ((K.K_h, "h"), (K.K_SLASH, "?"), (K.K_F1, "")):
+        one.key(key, text=text)
+        assert one.window.helping
+        assert not np.array_equal(before, one.window.picture())
+        one.key(K.K_ESCAPE)
+        assert not one.window.helping
+        assert np.array_equal(before, one.window.picture())
+
+
+def test_the_world_waits_while_the_keys_are_shown(desk) -> None:
+    one = desk(world())
+    one.until(lambda: one.clock > 0)
     one.key(K.K_h)
-    assert one.window.helping
-    assert not np.array_equal(before, one.window.picture())
-    one.key(K.K_ESCAPE)
-    assert not one.window.helping
-    assert np.array_equal(before, one.window.picture())
+    shown = one.clock
+    for _ in range(20):
+        one.session.step(wait=0.002)
+    assert one.clock == shown
+    one.key(K.K_h)
+    one.until(lambda: one.clock > shown)
 
 
 def test_any_size_of_window(desk) -> None:
