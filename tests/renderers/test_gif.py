@@ -48,3 +48,21 @@ def test_what_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="Cannot write"):
         write_gif(tmp_path / "file" / "a.gif", frames(1))
+
+
+def test_colours_that_come_late_are_kept(tmp_path: Path) -> None:
+    """A small patch of a new colour in two frames of many, and a ground of many shades."""
+    made = frames(1) * 130
+    for k, frame in enumerate(made):
+        frame = made[k] = frame.copy()
+        frame[::2] = (np.arange(60)[:, None] * 2 + [30, 20, 40]).astype(np.uint8)
+        frame[39, 59] = k
+        if k in (90, 91):
+            frame[31:34, 30:34] = (255, 20, 240)
+    with Image.open(write_gif(tmp_path / "a.gif", made)) as image:
+        assert image.n_frames == 130
+        image.seek(90)
+        shown = np.asarray(image.convert("RGB")).astype(int)
+    assert np.abs(shown[32, 32] - [255, 20, 240]).max() <= 8
+    assert np.abs(shown - made[90]).max() <= 24
+    assert shown[1, 50].tolist() == [24, 28, 38], "the ground exactly"
