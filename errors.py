@@ -51,8 +51,9 @@ __all__ = [
 
 
 def did_you_mean(name: str, known: Iterable[str], least: float = 0.5) -> str:
-    """Return ``" Did you mean 'x'?"`` for the closest known name at least ``least`` (0 to 1) similar, else ``""``."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=least)
+    """Return ``" Did you mean 'x'?"`` for the closest other name at least ``least`` (0 to 1) similar, else ``""``."""
+    names = set(known)
+    close = [] if name in names else difflib.get_close_matches(name, names, n=1, cutoff=least)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

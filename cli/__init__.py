@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ..errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName
+from ..errors import CollapseError, CoterieError, MissingExtra, PlayerLeft, UnknownName, UsageError
 
 __all__ = ["main"]
 
@@ -122,10 +122,26 @@ def _dispatch(words: list[str]) -> int:
         print(f"coterie {__version__}")
         return 0
     if words[0] not in COMMANDS:
-        raise UnknownName("command", words[0], COMMANDS)
+        raise _no_command(words[0])
     _import_what_is_named(words)
     code: int = importlib.import_module(f".{words[0]}", __package__).run(words[1:])
     return code
+
+
+def _no_command(word: str) -> UsageError:
+    """The error for a first word that is no command; a game, a task or a run gets the commands that take one."""
+    from ..envs.registry import list_envs
+    from ..training.episodes.tasks import TASKS
+
+    if word in (named := {name for id in list_envs() for name in (id, id.rpartition("-v")[0])}) or word in TASKS:
+        play = f"coterie play {word}, or " if word in named else ""
+        kind = "game" if word in named else "task"
+        return UsageError(f"{word} is a {kind}, and a command comes first. Type: {play}coterie train {word}")
+    if os.path.isfile(os.path.join(word, "config.yaml")):
+        return UsageError(
+            f"{word} is a run, and a command comes first. Type: coterie eval {word}, or coterie view {word}"
+        )
+    return UnknownName("command", word, COMMANDS)
 
 
 def _import_what_is_named(words: Sequence[str]) -> None:

@@ -1,20 +1,13 @@
-"""The arguments of each ``coterie`` command as a frozen dataclass, from which tyro makes the flags and help texts."""
+"""The arguments of each ``coterie`` command as a frozen dataclass; ``parsing`` makes its flags and help of it."""
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import io
-import sys
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
-
-import tyro
+from typing import Any, Literal
 
 from ..envs.arguments import wanted, with_preset
-from ..errors import UsageError, did_you_mean
+from .parsing import Positional, joined, parse
 
 __all__ = [
     "Bench",
@@ -42,9 +35,13 @@ class Envs:
         presets: list the game's presets (named configurations).
         preset: describe the game with this preset.
         yaml: print the whole configuration as YAML instead; edit it and play it with --set config=FILE.
+
+    Examples:
+        coterie envs hex --set size=5
+        coterie envs gridworld --presets
     """
 
-    game: tyro.conf.Positional[str] = ""
+    game: Positional[str] = ""
     set: tuple[str, ...] = ()
     presets: bool = False
     preset: str = ""
@@ -80,21 +77,27 @@ class Play:
         replay: replay and check the games in such a file; with --window, --gif or --mp4, also show the last one.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
+
+    Examples:
+        coterie play connect_four                                  you against a random player, in the terminal
+        coterie play chess human alphabeta:4 --window              in a window
+        coterie play tictactoe minimax random --gif game.gif
+        coterie play chess --replay game.pgn --window
     """
 
-    game: tyro.conf.Positional[str] = ""
-    who: tyro.conf.Positional[tuple[str, ...]] = ()
+    game: Positional[str] = ""
+    who: Positional[tuple[str, ...]] = ()
     players: tuple[str, ...] = ()
     games: int = 1
     seed: int = 0
     gif: Path | None = None
     mp4: Path | None = None
-    follow: int = -1
+    follow: int | None = None
     ticks: int = 0
     window: bool = False
     save: Path | None = None
     start: tuple[str, ...] = ()
-    from_: Annotated[Path | None, tyro.conf.arg(name="from")] = None
+    from_: Path | None = None
     replay: Path | None = None
     set: tuple[str, ...] = ()
     preset: str = ""
@@ -102,20 +105,32 @@ class Play:
 
 @dataclass(frozen=True)
 class Train:
-    """Train a model by playing a game: a language model, or with --policy net a small net.
+    """Train a language model, or with --policy net a small net, by letting it play a game.
+
+    Defaults are those of the game's preset: name the game before --help to see them. In place of a game, a task for
+    several roles has flags of its own: `coterie train TASK --help`. Tasks: {tasks}.
 
     Attributes:
-        game: the game to learn; `coterie envs` lists them. Not needed with --config, or with --run and --resume. It may
-            also be a task for several roles ({tasks}); `coterie train TASK --help` lists its flags.
+        game: the game to learn; `coterie envs` lists them. Not needed with --config, or with --run and --resume.
+        policy_: what learns: llm (a language model, the default) or net (a small net).
         config: a YAML file of fields that differ from the game's preset, such as a run's config.yaml.
+        print_config: print the configuration as YAML instead of training; --config FILE reads it.
         run: the run's folder; runs/GAME-TIME by default.
         resume: continue the run in --run, or the newest run of this game.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
         report_to: where metrics go besides metrics.jsonl: tensorboard (files in the run's folder), wandb or none.
+
+    Examples:
+        coterie train tictactoe
+        coterie train connect_four --scheme pfsp --minutes 30 --run runs/c4
+        coterie train --run runs/c4 --resume
+        coterie train tictactoe --learning-rate 2e-3 --print-config > mine.yaml; coterie train --config mine.yaml
     """
 
-    game: tyro.conf.Positional[str] = ""
+    game: Positional[str] = ""
+    policy_: Literal["llm", "net", ""] = ""
     config: Path | None = None
+    print_config: bool = False
     run: Path | None = None
     resume: bool = False
     preset: str = ""
@@ -130,14 +145,20 @@ class TrainTask:
         task: the task; several joined by + are mixed. Not needed with --config, or with --run and --resume.
             --num-steps, --batch-size and --model-path mean --updates, --batch and --model.
         config: a YAML file of fields that differ from the task's defaults, such as a run's config.yaml.
+        print_config: print the configuration as YAML instead of training; --config FILE reads it.
         run: the run's folder; runs/TASK-TIME by default.
         resume: continue the run in --run, or the newest run of this task.
         report_to: where metrics go besides metrics.jsonl: tensorboard (files in the run's folder), wandb or none.
         verbose: show the first episode of every update, with all that was said in it.
+
+    Examples:
+        coterie train proposer_solver --updates 20 --verbose
+        coterie train debate --model smollm2 --run runs/debate
     """
 
-    task: tyro.conf.Positional[str] = ""
+    task: Positional[str] = ""
     config: Path | None = None
+    print_config: bool = False
     run: Path | None = None
     resume: bool = False
     report_to: Literal["tensorboard", "wandb", "none"] = "tensorboard"
@@ -176,10 +197,14 @@ class Eval:
         limit: in games with hidden information, compute exact figures if there are no more decisions than this
             (docs/evaluation.md says what larger games take).
         json: print one JSON object per line instead of a table.
+
+    Examples:
+        coterie eval runs/tictactoe --vs random minimax
+        coterie eval minimax --game tictactoe --goal random.win>=0.9
     """
 
-    run: tyro.conf.Positional[str]
-    others: tyro.conf.Positional[tuple[str, ...]] = ()
+    run: Positional[str]
+    others: Positional[tuple[str, ...]] = ()
     matrix: bool = False
     vs: tuple[str, ...] = ()
     games: int = 0
@@ -203,8 +228,6 @@ class Tournament:
 
     For games of two players. docs/ratings.md says what each figure means, and when they disagree.
 
-    coterie tournament RUN OTHER_RUN mcts:400 random --out board
-
     Attributes:
         players: two or more: random, minimax, mcts:400, uci:PATH, a model, a run folder. A run folder stands for all
             learners that it holds; RUN:player@version is one of them. A run folder alone meets its own earlier
@@ -223,9 +246,13 @@ class Tournament:
         set: the game's own arguments, e.g. size=9; by default those of the first run.
         preset: short for --set preset=..., in games that have presets.
         json: print the results as one JSON object instead of tables.
+
+    Examples:
+        coterie tournament random minimax mcts:400 --game tictactoe
+        coterie tournament RUN OTHER_RUN mcts:400 random --out board
     """
 
-    players: tyro.conf.Positional[tuple[str, ...]]
+    players: Positional[tuple[str, ...]] = ()
     game: str = ""
     games: int = 200
     opening_plies: int | None = None
@@ -252,7 +279,7 @@ class View:
         trl: the same with the columns of TRL's trainers (prompt, completion).
     """
 
-    run: tyro.conf.Positional[Path]
+    run: Positional[Path]
     update: int | None = None
     episode: str = ""
     prompts: bool = False
@@ -267,91 +294,36 @@ class Bench:
     Attributes:
         room: what to measure: envs, chess, boards, gridworld, search, policy, population, train or episodes.
         json: print one JSON object per line: name, rate, unit, threads, peer, peer_rate, ratio.
+
+    Examples:
+        coterie bench envs
     """
 
-    room: tyro.conf.Positional[str]
+    room: Positional[str]
     json: bool = False
 
 
-def train_arguments(config: Any) -> Any:
+LEAGUE = """Train a league of players on a game, then let them, their past selves and random play each other.
+
+    `coterie train --scheme league` with all its flags, then `coterie tournament`; --scheme may name another one.
+
+    Examples:
+        coterie league tictactoe
+        coterie league connect_four --updates 300 --run runs/league
+        coterie league --run runs/league --resume
+    """
+
+COMMON = (
+    *("policy_", "config", "print_config", "run", "resume", "preset", "set", "model", "decode", "device", "curriculum"),
+    *("games", "num_generations", "worlds", "beta", "learning_rate", "scheme", "learners", "opponents", "init"),
+    *("updates", "minutes", "eval_every", "eval_games", "eval_vs", "goal", "seed", "threads", "report_to", "verbose"),
+)
+"""The fields that ``coterie train --help`` shows; those of a task's own options come with them."""
+
+
+def train_arguments(config: Any, command: str = "train") -> Any:
     """``Train`` with the fields of a configuration (``TrainConfig`` or ``NetConfig``) added to its own."""
     from ..training.episodes.tasks import TASKS
 
-    return _train_arguments(config, ", ".join(TASKS))
-
-
-@cache
-def _train_arguments(config: Any, tasks: str) -> Any:
-    """``train_arguments`` with these tasks; one class each, since tyro keeps every class that it reads."""
-    own, more = get_type_hints(Train, include_extras=True), get_type_hints(config)
-    fields: list[Any] = [(f.name, own[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(Train)]
-    fields += [(f.name, more[f.name]) for f in dataclasses.fields(config) if f.name != "game"]
-    made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
-    told = (config.__doc__ or "").partition("Attributes:\n")[2].splitlines()
-    made.__doc__ = "\n".join(
-        [
-            (Train.__doc__ or "").replace("{tasks}", tasks).rstrip(),
-            *(line for line in told if not line.strip().startswith("game:")),
-        ]
-    )
-    return made
-
-
-def parse(kind: Any, command: str, words: list[str], default: Any = None) -> Any:
-    """Parse the words into an instance of a dataclass; an unknown flag raises UsageError, tyro reports other errors."""
-    if {"-h", "--help"} & set(words):
-        words = ["--help"]  # tyro's help omits arguments that were already given
-    words = _gathered(words, "--set")
-    said = io.StringIO()
-    options: dict[str, Any] = {} if default is None else {"default": default}
-    try:
-        with contextlib.redirect_stderr(said):
-            return tyro.cli(
-                kind,
-                prog=f"coterie {command}",
-                args=words,
-                config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
-                **options,
-            )
-    except SystemExit as leaving:
-        if leaving.code:
-            flags = _flags(kind)
-            for word in words:
-                flag = "--" + word[2:].split("=")[0].replace("_", "-")
-                if word.startswith("--") and len(word) > 2 and flag not in flags:
-                    raise UsageError(
-                        f"`coterie {command}` has no flag {flag!r}.{did_you_mean(flag, flags)} "
-                        f"`coterie {command} --help` lists them all."
-                    ) from None
-            sys.stderr.write(said.getvalue())
-        raise
-
-
-def _gathered(words: list[str], flag: str) -> list[str]:
-    """``--set a --set b`` as ``--set a b``: tyro would use only the last one."""
-    found: list[str] = []
-    values: list[str] = []
-    first, taking = -1, False
-    for word in words:
-        if word == flag or word.startswith(f"{flag}="):
-            taking = word == flag
-            values += [] if taking else [word.partition("=")[2]]
-            first = len(found) if first < 0 else first
-        elif taking and not word.startswith("--"):
-            values.append(word)
-        else:
-            taking = False
-            found.append(word)
-    return found if first < 0 else [*found[:first], flag, *values, *found[first:]]
-
-
-def _flags(kind: Any) -> list[str]:
-    """All flags of a dataclass and of the dataclasses nested in it."""
-    flags = ["--help"]
-    for attribute, hint in get_type_hints(kind).items():
-        name = attribute.rstrip("_")  # from_, because from is a Python keyword
-        if dataclasses.is_dataclass(hint):
-            flags += _flags(hint)
-        else:
-            flags += [f"--{name.replace('_', '-')}"] + ([f"--no-{name.replace('_', '-')}"] if hint is bool else [])
-    return flags
+    doc = LEAGUE if command == "league" else (Train.__doc__ or "").format(tasks=", ".join(TASKS))
+    return joined(doc, (Train, ()), (config, ("game",)))

@@ -19,4 +19,6 @@ def run(words: list[str]) -> int:
     """
     chosen = any(word.partition("=")[0] in ("--scheme", "--resume", "--config") for word in words)
     code, run = train.trained(words if chosen else [*words, "--scheme", "league"], "league")
-    return code or tournament.show(Tournament((str(run), "random"), past=3, out=run / "leaderboard"))
+    if code or run is None:
+        return code
+    return tournament.show(Tournament((str(run), "random"), past=3, out=run / "leaderboard"))

@@ -10,10 +10,20 @@ from typing import Any
 from ..envs.arguments import with_preset
 from ..envs.registry import list_envs, spec
 from ..errors import RunError, UnknownName, UsageError
-from ..training.runs.config import AnyConfig, NetConfig, TrainConfig, new_folder, newest_folder, preset, read_config
+from ..training.runs.config import (
+    AnyConfig,
+    NetConfig,
+    TrainConfig,
+    as_yaml,
+    new_folder,
+    newest_folder,
+    preset,
+    read_config,
+)
 from ..training.runs.presets import is_large
 from . import train_task
-from .arguments import parse, train_arguments
+from .arguments import COMMON, train_arguments
+from .parsing import HELP, parse
 from .train_task import of_task
 
 __all__ = ["run"]
@@ -30,8 +40,8 @@ def run(words: list[str]) -> int:
     return train_task.run(words) if of_task(words) else trained(words)[0]
 
 
-def trained(words: list[str], command: str = "train") -> tuple[int, Path]:
-    """Train on a game; returns the exit code and the run's folder.
+def trained(words: list[str], command: str = "train") -> tuple[int, Path | None]:
+    """Train on a game; returns the exit code and the run's folder (None: the configuration was printed).
 
     Args:
         words: the arguments.
@@ -40,14 +50,13 @@ def trained(words: list[str], command: str = "train") -> tuple[int, Path]:
     Raises:
         CoterieError: a bad argument, setting or folder.
     """
-    said, words = _taken(words, "policy")
+    said = _taken(words, "policy", "run", "config")
     policy = said.policy
     if policy is not None and policy not in POLICIES:
         raise UsageError(f"--policy is {policy!r}; it must be llm (a language model, default) or net (a small net).")
     named = words[0] if words and not words[0].startswith("-") else ""
-    if {"-h", "--help"} & set(words):
+    if {*HELP} & {*words}:
         _parsed(words, _start(policy, named or TrainConfig.game), named, command)
-    said, _ = _taken(words, "run", "config")
     resume, run, file = "--resume" in words, said.run, said.config
     if resume or file:
         folder = Path(run) if run else newest_folder(spec(named).name if named else "") if resume else None
@@ -80,6 +89,9 @@ def trained(words: list[str], command: str = "train") -> tuple[int, Path]:
         own = base.set if resume or file else ()
         chosen["set"] = with_preset(base.game, own if asked.set == base.set else asked.set, asked.preset, own)
     config = dataclasses.replace(base, **chosen)
+    if asked.print_config:
+        print(f"# To use it: coterie {command} --config FILE\n{as_yaml(config)}", end="")
+        return 0, None
     folder = folder or new_folder(config)
     return _run(config, folder, resume, asked.report_to), folder
 
@@ -120,14 +132,15 @@ def _fields(config: AnyConfig) -> list[str]:
 
 def _parsed(words: list[str], base: AnyConfig, named: str, command: str = "train") -> Any:
     made_from: Any = type(base)
-    kind = train_arguments(made_from)
-    default = {name: getattr(base, name) for name in _fields(base)}
-    return parse(kind, command, words, kind(game=named, **default))
+    kind = train_arguments(made_from, command)
+    return parse(
+        kind, command, words, kind(game=named, **{name: getattr(base, name) for name in _fields(base)}), COMMON
+    )
 
 
-def _taken(words: list[str], *names: str) -> tuple[argparse.Namespace, list[str]]:
-    """The values of some flags (None: not given; "": without a value), and the words without them."""
+def _taken(words: list[str], *names: str) -> argparse.Namespace:
+    """The values of some flags (None: not given; "": without a value)."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for name in names:
         parser.add_argument(f"--{name}", nargs="?", const="")
-    return parser.parse_known_args(words)
+    return parser.parse_known_args(words)[0]

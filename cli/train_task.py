@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -13,9 +12,10 @@ import yaml
 from ..envs.plain import read_yaml
 from ..envs.registry import game_arguments, list_envs
 from ..errors import RunError, UsageError
-from ..training.runs.config import TaskConfig, new_folder, newest_folder, read_config
+from ..training.runs.config import TaskConfig, as_yaml, new_folder, newest_folder, read_config
 from ..training.runs.fields import merge
-from .arguments import TrainTask, parse
+from .arguments import COMMON, TrainTask
+from .parsing import joined, parse, told
 
 __all__ = ["of_task", "run"]
 
@@ -65,6 +65,9 @@ def run(words: list[str]) -> int:
     else:
         base = TaskConfig.preset(named, task_defaults(named))
     config, asked = _config(base, words)
+    if asked.print_config:
+        print(f"# To use it: coterie train --config FILE\n{as_yaml(config)}", end="")
+        return 0
     return _train(config, folder or new_folder(config), resume, asked)
 
 
@@ -85,7 +88,7 @@ def _config(base: TaskConfig, words: list[str]) -> tuple[TaskConfig, Any]:
     known = {name for name in SAME if name != "--batch-size" or "batch" in own}
     parts = [word.partition("=") for word in words]
     words = [(SAME[head] if head in known else head) + equals + tail for head, equals, tail in parts]
-    asked = parse(kind, "train", words, default)
+    asked = parse(kind, "train", words, default, (*COMMON, *own))
     if asked.task != base.task:
         raise UsageError(f"{asked.task!r} came beside the task {base.task}. Write options as --name value.")
     chosen = read_options(base.task, base.game_arguments | game_arguments(asked.set))
@@ -96,28 +99,14 @@ def _config(base: TaskConfig, words: list[str]) -> tuple[TaskConfig, Any]:
     return dataclasses.replace(base, **{name: getattr(asked, name) for name in settings} | {"set": texts}), asked
 
 
-@cache
 def _arguments(task: str) -> Any:
     """The flags of a task: those of every run, its options, and the settings of its configuration."""
     from ..training.episodes.tasks import task_options
 
     options = task_options(task)
-    train, more = get_type_hints(TrainTask, include_extras=True), get_type_hints(TaskConfig)
-    told = get_type_hints(options)
-    fields: list[Any] = [
-        (f.name, train[f.name], dataclasses.field(default=f.default)) for f in dataclasses.fields(TrainTask)
-    ]
-    fields += [(f.name, told[f.name], f) for f in _flagged(options)]
-    fields += [(f.name, more[f.name]) for f in dataclasses.fields(TaskConfig) if f.name != "task"]
-    made = dataclasses.make_dataclass("Arguments", fields, frozen=True, kw_only=True)
-    lines = [
-        *_attributes(TrainTask.__doc__, ()),
-        *_attributes(options.__doc__, ()),
-        *_attributes(TaskConfig.__doc__, ("task",)),
-    ]
-    summary = (options.__doc__ or "Several tasks at once.").partition("\n")[0]
-    made.__doc__ = "\n".join([f"Train the roles of the task {task}. {summary}", "", "Attributes:", *lines])
-    return made
+    taken = {field.name for field in dataclasses.fields(options)} - {field.name for field in _flagged(options)}
+    doc = (TrainTask.__doc__ or "").replace("the roles of a task.", f"the roles of the task {task}. {told(options)[0]}")
+    return joined(doc, (TrainTask, ()), (options, tuple(sorted(taken))), (TaskConfig, ("task",)))
 
 
 def _flagged(options: Any) -> list[Any]:
@@ -125,29 +114,6 @@ def _flagged(options: Any) -> list[Any]:
     sections = [hint for hint in get_type_hints(TaskConfig).values() if dataclasses.is_dataclass(hint)]
     taken = {field.name for kind in (TrainTask, TaskConfig, *sections) for field in dataclasses.fields(kind)}
     return [field for field in dataclasses.fields(options) if field.name not in taken]
-
-
-def _attributes(doc: str | None, without: tuple[str, ...]) -> list[str]:
-    """The lines of a docstring's ``Attributes:`` or ``Args:``, each name at an indent of four."""
-    lines = (doc or "").replace("    Attributes:\n", "Attributes:\n").splitlines()
-    found: list[str] = []
-    inside, depth, skipped = False, 0, False
-    for line in lines:
-        if line.strip() in ("Attributes:", "Args:"):
-            inside, depth = True, 0
-            continue
-        if not inside or not line.strip():
-            inside = inside and not found
-            continue
-        indent = len(line) - len(line.lstrip())
-        depth = depth or indent
-        if indent < depth:
-            break
-        if indent == depth:
-            skipped = line.strip().partition(":")[0] in without
-        if not skipped:
-            found.append("    " + line[depth:])
-    return found
 
 
 def _train(config: TaskConfig, folder: Path, resume: bool, asked: Any) -> int:

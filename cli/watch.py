@@ -89,11 +89,11 @@ def followed(asked: Play, game: Game) -> Player | None:
     Raises:
         UsageError: there is no such slot, or the game is not a world.
     """
-    if asked.follow < 0:
+    if asked.follow is None:
         return None
     if not is_packed(game):
         raise UsageError(f"--follow is for worlds; {game.info.name} is always shown whole.")
-    if asked.follow >= game.info.players:
+    if not 0 <= asked.follow < game.info.players:
         raise UsageError(f"There is no agent {asked.follow} to follow, only 0..{game.info.players - 1}.")
     return asked.follow
 

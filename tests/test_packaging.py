@@ -113,7 +113,7 @@ def test_extras_and_command(wheel: zipfile.ZipFile, metadata: Message) -> None:
     assert {"render", "train", "all", "dev"} <= set(metadata.get_all("Provides-Extra"))
     core = [r for r in metadata.get_all("Requires-Dist") if "extra ==" not in r]
     assert {r.split(">")[0] for r in core} == {
-        *("annotated-types", "gymnasium", "numba", "numpy", "pettingzoo", "pydantic", "pyyaml", "tyro")
+        *("annotated-types", "gymnasium", "numba", "numpy", "pettingzoo", "pydantic", "pyyaml")
     }
     (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
     assert "coterie = coterie.cli:main" in wheel.read(name).decode()

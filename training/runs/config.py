@@ -45,6 +45,7 @@ __all__ = [
     "SchemeConfig",
     "TaskConfig",
     "TrainConfig",
+    "as_yaml",
     "from_dict",
     "from_tagged",
     "is_net_run",
@@ -155,9 +156,14 @@ def write_text(path: Path, text: str) -> None:
     os.replace(partial, path)
 
 
+def as_yaml(config: AnyConfig) -> str:
+    """YAML that ``read_config`` reads back equal."""
+    return yaml.safe_dump(to_dict(config), sort_keys=False)
+
+
 def save_config(config: AnyConfig, path: Path) -> None:
-    """Write YAML that ``read_config`` reads back equal."""
-    write_text(path, yaml.safe_dump(to_dict(config), sort_keys=False))
+    """Write ``as_yaml`` to a file."""
+    write_text(path, as_yaml(config))
 
 
 def new_folder(config: AnyConfig) -> Path:
