@@ -268,18 +268,38 @@ class Tournament:
 
 @dataclass(frozen=True)
 class View:
-    """Read what was said in a run on a task: the trees of episodes, who said what, with which probability and reward.
+    """Look at a game in a browser, or read what was said in a run on a task.
 
     Attributes:
-        run: the run's folder.
-        update: the update, from 0; by default the newest whose words are kept, with --chat and --trl all of them.
-        episode: show this episode and those it started, e.g. 0 or 3.1; without it, the update's episodes are listed.
-        prompts: show what every role was shown, too.
-        chat: write every answer to this JSON lines file, in the chat format (messages).
+        what: a game, which is then played; a file of saved games (.json, .jsonl); or the folder of a run on a task.
+        html: write the page to this file; it holds everything and loads nothing.
+        players: who plays, one per seat, as in `coterie play`; random by default.
+        seed: the same seed gives the same game.
+        number: which game of a file, from 1; the last one by default.
+        ticks: stop the game after this many turns (ticks); 0 plays to the end.
+        set: the game's own arguments, e.g. size=9; `coterie envs GAME` lists them.
+        preset: short for --set preset=..., in games that have presets.
+        update: of a run: the update, from 0; by default the newest whose words are kept, with --chat and --trl all of
+            them.
+        episode: of a run: show this episode and those it started, e.g. 0 or 3.1; without it, the update's episodes are
+            listed.
+        prompts: of a run: show what every role was shown, too.
+        chat: of a run: write every answer to this JSON lines file, in the chat format (messages).
         trl: the same with the columns of TRL's trainers (prompt, completion).
+
+    Examples:
+        coterie view tictactoe --players minimax net --html game.html
+        coterie view game.json --html game.html
     """
 
-    run: Positional[Path]
+    what: Positional[str]
+    html: Path | None = None
+    players: tuple[str, ...] = ()
+    seed: int = 0
+    number: int = 0
+    ticks: int = 0
+    set: tuple[str, ...] = ()
+    preset: str = ""
     update: int | None = None
     episode: str = ""
     prompts: bool = False

@@ -1,54 +1,168 @@
-"""``coterie view``: read what was said in a run on a task."""
+"""``coterie view``: a game as a page for the browser; what was said in a run on a task, on the terminal."""
 
 from __future__ import annotations
 
 import json
-from typing import Literal
+import shlex
+from pathlib import Path
+from typing import Any, Literal
 
-from ..errors import UsageError, needs
+from ..aliases import RUNNING
+from ..envs.arguments import wanted
+from ..envs.core import Game, GameRecord
+from ..envs.registry import list_envs, make_game, spec
+from ..envs.replay.file import SavedGame, read_games
+from ..errors import UsageError, did_you_mean, needs
 from .arguments import View, parse
 
-__all__ = ["run"]
+__all__ = ["run", "shown"]
 
 
 def run(words: list[str]) -> int:
     """Run the command; returns the exit code.
 
     Raises:
-        CoterieError: a bad argument, or a run without transcripts.
+        CoterieError: a bad argument, a game that cannot be played, read or written, or a run without transcripts.
     """
     asked: View = parse(View, "view", words)
+    if Path(asked.what).is_dir():
+        return _transcripts(asked)
+    if asked.html is None:
+        raise UsageError(f"Where to? Name the file of the page: coterie view {asked.what} --html {_stem(asked)}.html")
+    from ..renderers.web.page import need_writable, write_page
+
+    need_writable(asked.html)
+    show = shown(asked, "coterie view " + shlex.join(words))
+    print(f"Wrote {write_page(show, asked.html)} ({asked.html.stat().st_size / 1e6:.2f} MB): open it in a browser.")
+    return 0
+
+
+def _stem(asked: View) -> str:
+    return Path(asked.what).stem or "game"
+
+
+def shown(asked: View, command: str = "") -> dict[str, Any]:
+    """The show of the file or the game that was named.
+
+    Args:
+        asked: the command's arguments.
+        command: what makes the page again.
+
+    Raises:
+        CoterieError: there is no such file or game, or it cannot be read or played.
+    """
+    from ..renderers.web.shows import show
+
+    path = Path(asked.what)
+    if path.is_file():
+        given = [flag for flag in ("players", "seed", "ticks", "set", "preset") if getattr(asked, flag)]
+        if given:
+            raise UsageError(f"--{given[0]} is for a game that is played; {path} holds a game. Remove it.")
+        saved = _from_file(asked, path)
+        return show(saved.game, saved.record, command=command)
+    if asked.number:
+        raise UsageError(f"--number picks a game of a file, and {asked.what} is none. Remove it.")
+    game, record = _played(asked)
+    return show(game, record, command=command)
+
+
+def _from_file(asked: View, path: Path) -> SavedGame:
+    """The game of a file that ``--number`` picks."""
+    games = read_games(path)
+    if not games:
+        raise UsageError(f"{path} holds no game.")
+    if not 0 <= asked.number <= len(games):
+        raise UsageError(f"--number is {asked.number}, but {path} holds {len(games)} games, numbered from 1.")
+    return games[asked.number - 1]
+
+
+def _played(asked: View) -> tuple[Game, GameRecord]:
+    """Play the named game."""
+    from ..agents.core import Agent
+    from ..agents.human.table import Match, follow
+    from ..training.runs.players import make_player
+    from .play import read_run
+
+    if asked.ticks < 0:
+        raise UsageError(f"--ticks is {asked.ticks}; it must be at least 0.")
+    found = _spec(asked.what)
+    game = make_game(found.id, **wanted(found.id, asked.set, asked.preset))
+    words = asked.players or ("random",)
+    if "human" in words:
+        raise UsageError("A person cannot play into a file. Play with `coterie play --save FILE`, then view FILE.")
+    words = (*words, *words[-1:] * (game.info.players - len(words)))
+    if len(words) != game.info.players:
+        raise UsageError(f"{found.id} has {game.info.players} players, but --players names {len(words)}.")
+    agents: list[Agent] = []
+    try:
+        made: dict[str, Agent] = {}
+        for word in words:
+            if word not in made or not game.info.is_world:
+                made[word] = make_player(word, game, read=read_run)
+            agents.append(made[word])
+        match = Match(game, words, asked.seed)
+        for _ in follow(match, agents):
+            if asked.ticks and len(match.plies) >= asked.ticks and match.status == RUNNING:
+                break
+    finally:
+        for close in {id(agent): getattr(agent, "close", None) for agent in agents}.values():
+            if close:  # engines run as separate processes
+                close()
+    return game, match.record()
+
+
+def _spec(what: str) -> Any:
+    """The registered game of a name.
+
+    Raises:
+        UsageError: what was named is neither a game, nor a file, nor a folder.
+    """
+    if "/" in what or Path(what).suffix in (".json", ".jsonl", ".pgn", ".sgf"):
+        raise UsageError(f"There is no file or folder {what}. `coterie play GAME --save FILE` saves a game.")
+    try:
+        return spec(what)
+    except UsageError:
+        names = [id.rpartition("-v")[0] for id in list_envs()]
+        raise UsageError(
+            f"{what!r} is neither a game nor a file nor a run's folder.{did_you_mean(what, names)} "
+            "`coterie envs` lists the games."
+        ) from None
+
+
+def _transcripts(asked: View) -> int:
+    """Show what was said in a run on a task."""
     from ..training.episodes.show import as_tree, overview
     from ..training.episodes.transcripts import examples, find, read_transcript, transcript_updates
 
+    folder = Path(asked.what)
     if asked.chat or asked.trl:
         if asked.chat and asked.trl:
             raise UsageError("--chat and --trl write different columns: name one of them.")
         form: Literal["chat", "trl"] = "chat" if asked.chat else "trl"
         path = asked.chat or asked.trl
         assert path is not None
-        updates = transcript_updates(asked.run) if asked.update is None else [asked.update]
+        updates = transcript_updates(folder) if asked.update is None else [asked.update]
         if not updates:
-            read_transcript(asked.run)  # says that there are none
+            read_transcript(folder)  # says that there are none
         count = 0
         with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
             for update in updates:
-                for example in examples(read_transcript(asked.run, update), form):
+                for example in examples(read_transcript(folder, update), form):
                     file.write(json.dumps({"update": update, **example}, ensure_ascii=False) + "\n")
                     count += 1
         print(f"Wrote {count:,} answers of {len(updates):,} updates to {path}")
         return 0
-    trees = read_transcript(asked.run, asked.update)
+    trees = read_transcript(folder, asked.update)
     with needs("Showing transcripts", "train"):
         from rich.console import Console
     console = Console(highlight=False)
     if asked.episode:
         console.print(as_tree(find(trees, asked.episode), prompts=asked.prompts))
         return 0
-    kept = transcript_updates(asked.run)
+    kept = transcript_updates(folder)
     console.print(f"update {trees[0]['update'] if trees else 0} of {kept[0]} to {kept[-1]}", markup=False)
     console.print(overview(trees))
     if trees:
         first = ".".join(map(str, trees[0]["path"]))
-        console.print(f"One of them: coterie view {asked.run} --episode {first}", markup=False, soft_wrap=True)
+        console.print(f"One of them: coterie view {folder} --episode {first}", markup=False, soft_wrap=True)
     return 0

@@ -13,15 +13,29 @@ import io
 import itertools
 import math
 from collections.abc import Callable, Hashable, Sequence
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MissingExtra
 
-__all__ = ["OVERSAMPLE", "PALETTE", "Brush", "Canvas", "Color", "Frame", "Palette", "captioned", "load_pygame", "mixed"]
+__all__ = [
+    "MIXES",
+    "OVERSAMPLE",
+    "PALETTE",
+    "STAND_IN",
+    "Brush",
+    "Canvas",
+    "Color",
+    "Frame",
+    "Palette",
+    "captioned",
+    "load_pygame",
+    "mixed",
+]
 
 Frame: TypeAlias = NDArray[np.uint8]
 """[H, W, 3] red, green, blue."""
@@ -42,14 +56,28 @@ class Palette(NamedTuple):
     first: Color = (255, 122, 97)
     second: Color = (84, 200, 190)
     accent: Color = (250, 204, 84)
+    third: Color = (178, 140, 255)
+    fourth: Color = (120, 170, 255)
+    fifth: Color = (240, 150, 210)
+    sixth: Color = (160, 210, 110)
+    felt: Color = (31, 60, 56)
 
 
 PALETTE: Final = Palette()
 
 
+STAND_IN: Final[ContextVar[type[Canvas] | None]] = ContextVar("STAND_IN", default=None)
+"""The canvas that every ``Canvas(...)`` makes instead of one of pixels, if any: how pages record what drawers draw."""
+
+MIXES: Final[ContextVar[dict[Color, tuple[Color, Color, float]] | None]] = ContextVar("MIXES", default=None)
+"""Where ``mixed`` notes what it mixed, if anywhere: pages mix the same colours anew in their light theme."""
+
+
 def mixed(color: Color, other: Color, part: float) -> Color:
     """``color`` mixed with the fraction ``part`` (0 to 1) of ``other``."""
     r, g, b = (round((1 - part) * a + part * b) for a, b in zip(color, other, strict=True))
+    if (mixes := MIXES.get()) is not None:
+        mixes[r, g, b] = color, other, part
     return r, g, b
 
 
@@ -188,6 +216,10 @@ class Canvas(Brush):
     Raises:
         MissingExtra: pygame is not installed.
     """
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """A canvas of the kind that ``STAND_IN`` names."""
+        return super().__new__(STAND_IN.get() or cls)  # type: ignore[return-value]  # only pages stand in
 
     def __init__(self, width: int, height: int | None = None, background: Color | None = PALETTE.background) -> None:
         pygame = load_pygame()

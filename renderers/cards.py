@@ -19,7 +19,6 @@ PAPER: Final[Color] = (236, 232, 220)
 INK: Final[Color] = (40, 44, 58)
 BACK: Final[Color] = (62, 84, 138)
 BACK_LINES: Final[Color] = (92, 116, 172)
-FELT: Final[Color] = (31, 60, 56)
 
 
 class Seat(NamedTuple):
@@ -82,7 +81,7 @@ def table(size: int, seats: Sequence[Seat], community: Sequence[str], pot: int, 
     """
     canvas = Canvas(size, round(size * ASPECT))
     w, h = float(size), size * ASPECT
-    canvas.rectangle(w * 0.03, h * 0.04, w * 0.94, h * 0.80, FELT, radius=h * 0.30)
+    canvas.rectangle(w * 0.03, h * 0.04, w * 0.94, h * 0.80, PALETTE.felt, radius=h * 0.30)
     places = {1: [0.5], 2: [0.5, 0.5], 3: [0.5, 0.30, 0.75]}[len(seats)]
     for k, seat in enumerate(seats):
         _seat(canvas, seat, w * places[k], h * (0.68 if k == 0 else 0.20))

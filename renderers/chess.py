@@ -18,7 +18,7 @@ from ..envs.core import Game
 from .board import OVERSAMPLE, Canvas, Color, Frame, mixed
 from .chess_pieces import BLACK, KINDS, WHITE, draw_piece
 
-__all__ = ["MARKS_LAST", "SEAT_COLORS", "boxes", "cells", "draw", "last_move"]
+__all__ = ["ARROWS", "MARKS_LAST", "SEAT_COLORS", "boxes", "cells", "draw", "last_move"]
 
 LIGHT: Final[Color] = (186, 195, 214)
 DARK: Final[Color] = (108, 123, 155)
@@ -27,6 +27,8 @@ CHECK: Final[Color] = (240, 84, 72)
 SEAT_COLORS: Final = (WHITE.body, BLACK.body)
 MARKS_LAST: Final = True
 """The picture marks the last move, so the window does not have to."""
+ARROWS: Final = True
+"""The cells of an action are where it starts and ends, so pages draw it as an arrow."""
 
 
 def draw(game: Game, state: State, i: int, size: int = 480, player: Player | None = None) -> Frame:

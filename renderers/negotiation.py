@@ -20,10 +20,10 @@ __all__ = ["SEAT_COLORS", "boxes", "cells", "draw"]
 SEAT_COLORS: Final[tuple[Color, ...]] = (
     PALETTE.first,
     PALETTE.second,
-    (178, 140, 255),
-    (120, 170, 255),
-    (240, 150, 210),
-    (160, 210, 110),
+    PALETTE.third,
+    PALETTE.fourth,
+    PALETTE.fifth,
+    PALETTE.sixth,
 )
 
 LEFT: Final = 0.17

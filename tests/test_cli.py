@@ -550,7 +550,7 @@ def test_a_misspelt_word_gets_a_suggestion(
         (["eval", "random", "--game", "tictactoe", "--ticks", "5"], "--ticks is only for worlds"),
         (["eval", "random", "minimax", "--game", "tictactoe"], "Add --matrix"),
         (["eval", "random", "minimax", "--matrix", "--game", "tictactoe", "--vs", "random"], "--vs has no meaning"),
-        (["view", "no/run"], "There is no folder no/run"),
+        (["view", "no/run"], "There is no file or folder no/run"),
         (["tictactoe"], "Type: coterie play tictactoe, or coterie train tictactoe"),
         (["chess-v0", "random"], "chess-v0 is a game, and a command comes first"),
         (["proposer_solver"], "Type: coterie train proposer_solver"),

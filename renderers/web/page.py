@@ -1,0 +1,119 @@
+"""One self-contained HTML file: the scripts and styles of ``static``, and a show as data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from ...errors import UsageError
+
+__all__ = ["SCRIPTS", "STYLES", "as_data", "need_writable", "page", "static", "write_page"]
+
+SCRIPTS: Final = ("shell.js", "board.js", "words.js", "thought.js")
+"""The scripts of a page, in the order in which they run."""
+
+STYLES: Final = ("base.css",)
+
+
+@cache
+def static(name: str) -> str:
+    """A file of ``static`` as text."""
+    return (resources.files(__package__) / "static" / name).read_text("utf-8")
+
+
+def as_data(data: Any) -> str:
+    """JSON that can stand in a ``<script>`` element: ASCII, with every ``<``, ``>`` and ``&`` escaped."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def page(show: Mapping[str, Any], title: str = "") -> str:
+    """A whole HTML document that loads nothing: no script, style, font or picture from anywhere.
+
+    Its content security policy allows its own scripts and styles by their hashes and nothing else, so that no text in
+    the data can become a script.
+
+    Args:
+        show: what it shows, plain JSON data (``shows``).
+        title: of the window; by default the show's.
+    """
+    scripts, styles = [static(name) for name in SCRIPTS], [static(name) for name in STYLES]
+    policy = (
+        f"default-src 'none'; img-src data:; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    parts = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="dark light">',
+        f"<title>{html.escape(title or str(show.get('title', 'coterie')))}</title>",
+        *(f"<style>{style}</style>" for style in styles),
+        "</head>",
+        "<body>",
+        '<div id="app"><noscript>This page needs JavaScript; it loads nothing from the network.</noscript></div>',
+        f'<script type="application/json" id="coterie-show">{as_data(show)}</script>',
+        *(f"<script>{script}</script>" for script in scripts),
+        "</body>",
+        "</html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def write_page(show: Mapping[str, Any], path: Path) -> Path:
+    """Write a page; an existing file is replaced in one step.
+
+    Returns:
+        The path.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    need_writable(path)
+    text = page(show)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise _unwritable(path, error) from None
+    return path
+
+
+def need_writable(path: Path) -> None:
+    """Check that a page can be written, before a game is played for it; creates its folder.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(None, "it is a folder")
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"Cannot write the page to {path}: {error.strerror or error}. Name another file with --html.")
+
+
+def _hashes(texts: list[str]) -> str:
+    """The texts' hashes as sources of a content security policy."""
+    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

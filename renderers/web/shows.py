@@ -1,0 +1,235 @@
+"""A game as a *show*: the plain data that a page displays, one frame for every position.
+
+A show is a dictionary::
+
+    format: 1
+    kind: which view draws it: "board", "world" or "words"
+    game: the game's id;  title;  goal: one sentence, or "";  rules: how it is played
+    seats: [{name: "player_0", player: "minimax", color: CSS}, ...]
+    command: the command that makes this page again, or ""
+    width, height: of the pictures;  shapes, stamps: what they are made of (``recording``)
+    boxes: [x, y, w, h] of the cells;  arrows: whether the cells of an action are where it starts and ends
+    marks_last: whether pictures mark the last move;  themed: whether the pictures look well in the light theme too
+    frames: [{picture: numbers of shapes, or null;  text: the position in words
+              mover: the seat to move, or null;  by: the seat whose action led here, or null
+              move: that action as text, or "";  moves: in simultaneous games, the text of every seat's action
+              cells: the cells that it touched;  rewards: [P];  status: "", or how the game ended
+              said: [[seat, message], ...] in games with talk, if anything was said
+              comment: what else the mover wrote, if anything
+              thoughts: [{seat, ...}] what a model thinks before it acts here, if one was asked}, ...]
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...aliases import RUNNING, TRUNCATED, Player, State
+from ...envs.core import Game, GameRecord
+from ...envs.registry import spec
+from ...envs.replay.file import replay
+from ...envs.words import TextGame
+from ...envs.words.talk import TalkGame
+from ..board import PALETTE
+from .recording import css, record
+
+__all__ = ["Boards", "describe", "seats", "show"]
+
+SIZE: Final = 480
+"""Width of the pictures in pixels; they scale."""
+
+COLORS: Final = (PALETTE.first, PALETTE.second, PALETTE.accent, PALETTE.third, PALETTE.fourth, PALETTE.fifth)
+
+
+class Boards:
+    """The pictures of a game's positions; equal shapes are kept once.
+
+    Args:
+        game: the game; one with talk is shown as the game without.
+
+    Attributes:
+        game: the game that is drawn.
+        shapes: every different shape so far, see ``recording``; groups are ``["g", x, y, scale, number of the stamp]``.
+        stamps: lists of shapes.
+        width, height: of the last picture, pixels.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game.inner if isinstance(game, TalkGame) else game
+        draw = spec(self.game.info.id).draw
+        self._draw = None if draw is None or isinstance(self.game, TextGame) else draw
+        self._drawer: Any = importlib.import_module(self._draw.partition(":")[0]) if self._draw else None
+        self.shapes: list[Any] = []
+        self.stamps: list[Any] = []
+        self.width = self.height = SIZE
+        self._known: dict[str, int] = {}
+        self._stamped: dict[str, int] = {}
+
+    def picture(self, state: State, player: Player | None = None) -> list[int] | None:
+        """Numbers of the shapes of row 0, in the order in which they are drawn; None for a game without pictures."""
+        if self._draw is None:
+            return None
+        self.width, self.height, shapes = record(self._draw, self.game, state, size=SIZE, player=player)
+        return [self._number(shape) for shape in shapes]
+
+    def facts(self, player: Player | None = None) -> dict[str, Any]:
+        """The show's fields about pictures, for those that were drawn so far."""
+        boxes = self._drawer.boxes(self.game, SIZE, player) if self._drawer else []
+        return {
+            "width": self.width,
+            "height": self.height,
+            "shapes": self.shapes,
+            "stamps": self.stamps,
+            "boxes": [[round(v, 1) for v in box] for box in boxes],
+            "arrows": bool(getattr(self._drawer, "ARROWS", False)),
+            "marks_last": bool(getattr(self._drawer, "MARKS_LAST", False)),
+            "themed": self._draw is None or self._draw.startswith(f"{__name__.partition('.')[0]}.renderers."),
+        }
+
+    def cells(self, state: State, action: int) -> list[int]:
+        """The cells that an action touches in row 0."""
+        return [int(c) for c in self._drawer.cells(self.game, state, 0, action)] if self._drawer else []
+
+    def colors(self) -> list[str]:
+        """A CSS colour for every seat."""
+        given: Sequence[Any] = getattr(self._drawer, "SEAT_COLORS", COLORS)
+        return [css(given[p % len(given)]) for p in range(self.game.info.players)]
+
+    def _number(self, shape: list[Any]) -> int:
+        if shape[0] == "g":
+            shape = [*shape[:4], _kept(shape[4], self._stamped, self.stamps)]
+        return _kept(shape, self._known, self.shapes)
+
+
+def _kept(value: Any, known: dict[str, int], among: list[Any]) -> int:
+    """The number of a value in a list, which gets it if it is new."""
+    key = json.dumps(value)
+    if key not in known:
+        known[key] = len(among)
+        among.append(value)
+    return known[key]
+
+
+def seats(game: Game, players: Sequence[str], colors: Sequence[str]) -> list[dict[str, str]]:
+    """The show's seats."""
+    return [
+        {"name": name, "player": player, "color": color}
+        for name, player, color in zip(game.info.agents, players, colors, strict=True)
+    ]
+
+
+def describe(game: Game, state: State, seats: Sequence[Player]) -> str:
+    """The position in words, as these seats are told it."""
+    if len(seats) == 1:
+        return game.describe(state, 0, seats[0])
+    return "\n\n".join(f"player_{p}:\n{game.describe(state, 0, p)}" for p in seats)
+
+
+def show(game: Game, record: GameRecord, *, title: str = "", command: str = "") -> dict[str, Any]:
+    """The show of a played game, without thoughts.
+
+    Args:
+        game: the game.
+        record: what was played.
+        title: above the page; by default the game's name.
+        command: what makes the page again.
+
+    Raises:
+        MissingExtra: the game's drawer works on pixels, and pygame is not installed.
+        NotationError: the record cannot be replayed.
+    """
+    info, boards = game.info, Boards(game)
+    everybody = list(range(info.players))
+    frames: list[dict[str, Any]] = []
+    before: State | None = None
+    for turn, (state, rewards, status) in enumerate(replay(game, record)):
+        over = status != RUNNING or turn == len(record.actions)
+        mover = None if info.simultaneous or status != RUNNING else max(0, game.mover(state, 0))
+        shown = everybody if info.hidden or info.simultaneous else [mover or 0]
+        frame: dict[str, Any] = {
+            "picture": boards.picture(boards_state(game, state)),
+            "text": describe(game, state, shown),
+            "mover": mover,
+            "by": None,
+            "move": "",
+            "rewards": [float(r) for r in rewards],
+            "status": ending(game, record) if over else "",
+        }
+        if before is not None:
+            frame |= _move(game, boards, before, record.actions[turn - 1])
+        if turn - 1 in record.comments:
+            frame["comment"] = record.comments[turn - 1]
+        frames.append(frame)
+        before = state
+    if record.illegal is not None:
+        last = dict(frames[-1])
+        paid = [float(r) for r in np.array(record.returns) - np.sum([f["rewards"] for f in frames], 0)]
+        frames[-1] |= {"status": "", "mover": record.illegal}
+        last |= {"by": record.illegal, "move": "an illegal answer", "cells": [], "said": [], "mover": None}
+        frames.append(last | {"rewards": paid, "comment": record.comments.get(len(record.actions), "")})
+    words = isinstance(game, TextGame) and not isinstance(game, TalkGame)
+    return {
+        "format": 1,
+        "kind": "words" if words else "board",
+        "game": info.id,
+        "title": title or info.name.replace("_", " ").capitalize(),
+        "goal": game.goal,
+        "rules": game.rules,
+        "seats": seats(game, record.players, boards.colors()),
+        "command": command,
+        **boards.facts(),
+        "frames": frames,
+    }
+
+
+def boards_state(game: Game, state: State) -> State:
+    """The state that drawers of a game take: without the talk."""
+    return game.drawn(state)[1] if isinstance(game, TalkGame) else state
+
+
+def ending(game: Game, record: GameRecord) -> str:
+    """How a game ended, in a sentence."""
+    names = [f"{name} ({player})" for name, player in zip(game.info.agents, record.players, strict=True)]
+    returns = np.array(record.returns)
+    if record.illegal is not None:
+        return f"{names[record.illegal]} gave an answer that is no legal action; the game is over."
+    if record.status == RUNNING:
+        return "The game was left unfinished."
+    cut = "The game was cut off. " if record.status == TRUNCATED else ""
+    scores = ", ".join(f"{value:g}" for value in returns)
+    if len(returns) == 1:
+        return f"{cut}The game is over; {names[0]} got {scores}."
+    if np.ptp(returns) == 0:
+        return f"{cut}A draw: everybody got {returns[0]:g}."
+    best = np.flatnonzero(returns == returns.max())
+    if len(best) > 1:
+        return f"{cut}{' and '.join(names[b] for b in best)} share the best result; returns {scores}."
+    return f"{cut}{names[int(best[0])]} wins; returns {scores}."
+
+
+def _move(game: Game, boards: Boards, before: State, actions: Sequence[Any]) -> dict[str, Any]:
+    """What led from a position to the next: the fields ``by``, ``move``, ``cells`` and ``said``."""
+    if isinstance(game, TalkGame):
+        by = game.mover(before, 0)
+        said = game.split(before, 0, actions[by])
+        inner = boards_state(game, before)
+        return {
+            "by": by,
+            "move": game.inner.action_to_text(inner, 0, said.action),
+            "cells": boards.cells(inner, said.action),
+            **({"said": [[by, said.message]]} if said.message else {}),
+        }
+    if isinstance(game, TextGame):
+        asked = [int(p) for p in game.asked(before[0])]
+        spoken = [[p, str(actions[p])] for p in asked]
+        return {"by": asked[0] if len(asked) == 1 else None, "move": "", "cells": [], "said": spoken}
+    if game.info.simultaneous:
+        texts = [game.action_to_text(before, 0, int(a)) for a in actions]
+        return {"by": None, "move": " · ".join(texts), "moves": texts, "cells": []}
+    by = game.mover(before, 0)
+    action = int(actions[by])
+    return {"by": by, "move": game.action_to_text(before, 0, action), "cells": boards.cells(before, action)}
