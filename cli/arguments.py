@@ -288,7 +288,7 @@ class View:
         trl: the same with the columns of TRL's trainers (prompt, completion).
 
     Examples:
-        coterie view tictactoe --players minimax net --html game.html
+        coterie view tictactoe --players minimax mcts:400 --html game.html
         coterie view game.json --html game.html
     """
 

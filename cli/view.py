@@ -27,6 +27,8 @@ def run(words: list[str]) -> int:
     asked: View = parse(View, "view", words)
     if Path(asked.what).is_dir():
         return _transcripts(asked)
+    if not Path(asked.what).is_file():
+        _spec(asked.what)
     if asked.html is None:
         raise UsageError(f"Where to? Name the file of the page: coterie view {asked.what} --html {_stem(asked)}.html")
     from ..renderers.web.page import need_writable, write_page
