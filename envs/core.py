@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..aliases import Action, Player, State
 from ..errors import IllegalAction, UsageError
 from .answers import legal_words, one_of, way_out
+from .marks import reading
 
 __all__ = ["UNNAMED", "Curriculum", "Game", "GameInfo", "GameRecord", "GlobalState", "Kernels"]
 
@@ -191,7 +192,7 @@ class Curriculum:
 
 @dataclass(frozen=True, kw_only=True)
 class Game:
-    """Rules and text face of one game, configured.
+    r"""Rules and text face of one game, configured.
 
     Attributes:
         info: the facts.
@@ -207,7 +208,8 @@ class Game:
         action_to_text: ``(state, i, action) -> str`` how that action is written in this position. By default its name
             among ``actions``, or its number.
         parse_action: ``(state, i, text) -> int``; raises InvalidAction, IllegalAction or AmbiguousAction. By default
-            the one legal action whose text occurs in ``text`` as a separate word.
+            the one legal action whose text occurs in ``text`` as a separate word. The game's function gets the answer
+            alone, without thoughts and marks (``<think>``, ``\\boxed{}`` and the like, see docs/answers.md).
         config: the factory's keyword arguments, as plain data. If left out, ``make_game`` fills them in. Factories that
             users call directly set it.
         options: what ``reset(options=...)`` takes besides ``"state"``: name -> ``(state, i, value) -> None``, which
@@ -260,8 +262,12 @@ class Game:
             object.__setattr__(self, "kernels", self.kernels._replace(key=_default_key(self.new_state(1))))
         for name, default in _DEFAULTS.items():
             given = getattr(self, name)
+            if getattr(given, "func", None) is _read:  # of the copied game
+                given = given.args[0]
             if given is _FILLED or getattr(given, "func", None) is default:  # bound to the copied game
-                object.__setattr__(self, name, partial(default, self))
+                given = partial(default, self)
+            object.__setattr__(self, name, given)
+        object.__setattr__(self, "parse_action", partial(_read, self.parse_action))
         if all(getattr(getattr(self, name), "func", None) is _DEFAULTS[name] for name in ("describe", "compact")):
             raise UsageError("A game needs describe= or compact=: (state, i, player) -> the text for that player.")
         names, count = {name.lower() for name in self.actions}, self.info.num_actions
@@ -327,6 +333,11 @@ def _parse_action(game: Game, state: State, i: int, text: str) -> Action:
     if action not in legal:
         raise IllegalAction(f"{text!r} cannot be played now. {out}")
     return action
+
+
+def _read(parse: Callable[[State, int, str], Action], state: State, i: int, text: str) -> Action:
+    """The action of the answer that a text gives, see ``marks``."""
+    return reading(lambda said: parse(state, i, said), text)
 
 
 _DEFAULTS: dict[str, Callable[..., Any]] = {

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.core import Game
+from ...envs.marks import marked, without_thoughts
 from ...envs.words import SAY, TextGame
 from ...envs.words.talk import TalkGame
 from ...errors import ActionError, UsageError
@@ -21,7 +22,7 @@ from ..core import Decision, Turn
 from ..engines.base import Answer, Ask, Choice, Context, Datum, Form, Free, Trie
 from ..engines.local import LocalEngine
 from ..engines.protocol import Engine
-from .prompts import answer_text, make_template, stop_token, told_apart
+from .prompts import make_template, stop_token, told_apart
 from .scoring.decoding import check_kind
 from .scoring.forest import Question
 
@@ -257,9 +258,11 @@ class LoraPolicy:
         ids = answer.ids[:-1] if answer.stop == "stop" else answer.ids
         said = answer.text or str(self.loaded.tokenizer.decode(list(ids), skip_special_tokens=False))
         words = isinstance(turn.game, TextGame)
-        message = said if words and not self.template.think else answer_text(said)
         try:
-            return Decision(turn.parse_action(message), message if words else said, record)
+            if words:
+                said = without_thoughts(said)
+                said = (marked(said) or said) if self.template.think else said
+            return Decision(turn.parse_action(said), said, record)
         except ActionError as error:
             return Decision(None, said, record, {"error": str(error)})
 

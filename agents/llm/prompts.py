@@ -28,7 +28,7 @@ from ..core import Turn
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-__all__ = ["TEMPLATES", "Template", "answer_text", "chat_ids", "make_template", "plain_ids", "stop_token", "told_apart"]
+__all__ = ["TEMPLATES", "Template", "chat_ids", "make_template", "plain_ids", "stop_token", "told_apart"]
 
 TEMPLATES = ("auto", "compact", "chat")
 BYTE_VOCABULARY = 512
@@ -36,8 +36,6 @@ BYTE_VOCABULARY = 512
 
 _CACHE = 100_000
 """The size at which the cache of answers is emptied."""
-
-_ANSWER = re.compile(r"answer\s*:\s*(.*)", re.IGNORECASE)
 
 
 def stop_token(tokenizer: PreTrainedTokenizerBase) -> int:
@@ -112,12 +110,6 @@ def told_apart(answers: Sequence[tuple[int, ...]], stop: tuple[int, ...]) -> tup
     if any(b[: len(a)] == a for a, b in itertools.pairwise(ordered)):
         return tuple((*answer, *stop) for answer in answers)
     return tuple(answers)
-
-
-def answer_text(completion: str) -> str:
-    """The answer in a free completion: the rest of the line after the last ``Answer:``, else the whole completion."""
-    found = _ANSWER.findall(completion)
-    return str(found[-1] if found else completion).strip(" \t\r\n.*`'\"")
 
 
 @dataclass(frozen=True)

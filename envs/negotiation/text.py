@@ -32,7 +32,6 @@ from .rules import (
 
 __all__ = ["Words"]
 
-_TAG = re.compile(r"\[([^\[\]]*)\]")
 _PART = re.compile(r"([0-9]{1,6})\s+(\w+)")
 _ISSUE = re.compile(r"(\w+)\s+([0-9]{1,6})")
 _PAID = (
@@ -113,20 +112,14 @@ class Words:
         return self.share(state, i, kind, held, player) if held >= 0 else 0
 
     def parse_action(self, state: Bargains, i: int, text: str) -> Action:
-        """The action in a text: in its one pair of brackets, or the whole text.
+        """The action that is the whole text.
 
         Raises:
             InvalidAction: no action, an unknown name, or numbers that cannot be read.
-            AmbiguousAction: several pairs of brackets, or a name twice.
+            AmbiguousAction: a name twice.
             IllegalAction: no turns are left for an offer, nothing stands to be accepted, or nobody holds so many.
         """
-        tags = _TAG.findall(text)
-        if len(tags) > 1:
-            raise AmbiguousAction(f"{told(text)} has {len(tags)} actions in brackets. {self._out()}")
-        around = _TAG.sub("", text, count=1)
-        if "[" in around or "]" in around:
-            raise InvalidAction(f"{told(text)} has brackets that belong to no action. {self._out()}")
-        said = " ".join((tags[0] if tags else text).split())
+        said = " ".join(text.split()).removesuffix(".")
         word, colon, rest = said.partition(":")
         word = word.lower()
         if word in ("accept", "deny") and not colon:

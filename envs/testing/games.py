@@ -27,7 +27,7 @@ from ..stepping.drivers import shares_loops
 from ..stepping.jit import disabled
 from ..stepping.rng import below, episode_seed, word
 from ..words import TextGame
-from .play import actors, check_copies, check_determinism, check_pettingzoo, equal, given
+from .play import actors, check_copies, check_determinism, check_pettingzoo, equal, given, written
 from .words import check_words, transcript_of_words
 from .worlds import check_world
 
@@ -187,7 +187,8 @@ def check_text(game: Game) -> None:
                 texts = [game.action_to_text(state, 0, a) for a in legal]
                 assert len(set(texts)) == len(texts), f"two legal actions have the same text: {texts}"
                 for a, text in zip(legal, texts, strict=True):
-                    assert game.parse_action(state, 0, text) == a, f"{text!r} is not parsed as action {a}"
+                    for said in written(text) if turn < 2 else [text]:
+                        assert game.parse_action(state, 0, said) == a, f"{said!r} is not parsed as action {a}"
                 for a in set(asked) - anybody:
                     assert not _accepts(game, state, game.action_to_text(state, 0, a)), (
                         f"parse_action takes {a}, which is not legal"

@@ -9,6 +9,7 @@ import contextlib
 import copy
 import importlib.util
 import io
+import json
 import pickle
 import warnings
 from collections.abc import Callable
@@ -29,7 +30,16 @@ from ..stepping.rng import below, word
 from ..words import TextGame
 from ..words.table import TalkTable
 
-__all__ = ["FARAMA_WARNINGS", "actors", "check_copies", "check_determinism", "check_pettingzoo", "equal", "given"]
+__all__ = [
+    "FARAMA_WARNINGS",
+    "actors",
+    "check_copies",
+    "check_determinism",
+    "check_pettingzoo",
+    "equal",
+    "given",
+    "written",
+]
 
 FARAMA_WARNINGS = (
     "Observation is not a NumPy array",
@@ -187,3 +197,22 @@ def check_pettingzoo(game: Game) -> None:
             max_cycles_test(SimpleNamespace(**faces))
         if "rgb_array" not in render_modes(draw) or importlib.util.find_spec("pygame"):
             render_test(env)
+
+
+def written(answer: str) -> list[str]:
+    """The forms in which people and models write an answer, see docs/answers.md."""
+    return [
+        answer,
+        f"  {answer}\n",
+        f"<think>Is it {answer}, or \\boxed{{no}}, or [nothing]?</think>\n{answer}",
+        f"So not that.</think>{answer}",
+        f"It may be \\boxed{{no}}. It is $\\boxed{{{answer}}}$, in [brackets] too.",
+        f"\\boxed{{\\text{{{answer}}}}}",
+        f"<answer>no</answer> <answer> {answer} </answer> [no]",
+        f"<answer>\\boxed{{{answer}}}</answer>",
+        f'```json\n{{"thought": "a [b] c", "action": {json.dumps(answer)}}}\n```',
+        f'{{"name": "play", "arguments": {{"move": {json.dumps(answer)}}}}}',
+        f"No [hesitation]: [{answer}]",
+        f"I think of [this] first.\n**Answer:** {answer}",
+        f"Answer: [{answer}]",
+    ]

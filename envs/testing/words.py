@@ -20,7 +20,7 @@ from ..words import TextGame
 from ..words.core import LONGEST
 from ..words.talk import TalkGame
 from ..words.vec import TextVec
-from .play import check_copies, check_determinism, check_pettingzoo, equal, given
+from .play import check_copies, check_determinism, check_pettingzoo, equal, given, written
 
 __all__ = ["check_words", "transcript_of_words"]
 
@@ -82,7 +82,8 @@ def _check_rules(game: TextGame) -> None:
                     if listed is not None:
                         assert listed, f"player_{p} is asked, but has no choices"
                         assert len(set(listed)) == len(listed), f"a choice is listed twice: {listed}"
-                        assert all(game.read(vec.state, 0, p, one) == one for one in listed)
+                        for one in listed:
+                            assert all(game.read(vec.state, 0, p, form) == one for form in written(one))
                         assert said[p] in listed, f"{said[p]!r} was sampled, but is no choice"
                     for script in game.scripts.values():
                         game.read(vec.state, 0, p, script(row, p, np.random.default_rng(seed)))

@@ -13,14 +13,16 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from ...aliases import Action, Mask, Player, Rewards, Seed, Status
-from ...errors import IllegalAction, InvalidAction, UsageError, did_you_mean
+from ...errors import ActionError, IllegalAction, InvalidAction, UsageError, did_you_mean
 from ..core import Game, GameInfo, Kernels
+from ..marks import reading, without_thoughts
 from ..plain import told
 
 __all__ = ["LONGEST", "SAY", "Plain", "Script", "TextGame", "is_sayable", "one_of", "text_game"]
@@ -69,10 +71,11 @@ class TextGame(Game):
     charset: str | None = None
 
     def read(self, state: list[Plain], i: int, player: Player, message: Any) -> str:
-        """Return the message if that player may say it in row i.
+        """Return the message, without thoughts, if that player may say it in row i; else what it marks as its answer.
 
         Raises:
-            InvalidAction: not a text, too short, too long, or with a character that messages may not hold.
+            InvalidAction: not a text, too short, too long, with a character that messages may not hold, or with a
+                thought that has no end.
             IllegalAction: the player is not asked now, or the message is none of its ``choices``.
             ActionError: the game's ``check`` refuses the message.
         """
@@ -80,6 +83,16 @@ class TextGame(Game):
             raise InvalidAction(
                 f"{told(message)} ({type(message).__name__}) came; in {self.info.id} an action is a text."
             )
+        said = without_thoughts(message)
+        try:
+            return self._allowed(state, i, player, said)
+        except ActionError:
+            with suppress(ActionError):
+                return reading(lambda answer: self._allowed(state, i, player, answer.strip()), said)
+            raise
+
+    def _allowed(self, state: list[Plain], i: int, player: Player, message: str) -> str:
+        """The message, if that player may say it as it is."""
         shown = repr(message if len(message) <= 60 else message[:60] + "...")
         if not self.min_length <= len(message) <= self.max_length:
             raise InvalidAction(

@@ -22,7 +22,7 @@ from ...agents.baselines import make_baseline
 from ...agents.core import Agent, Decision, Turn
 from ...agents.engines.base import Ask, Context, Free
 from ...agents.engines.protocol import Engine
-from ...agents.llm.prompts import Template, answer_text, make_template, stop_token
+from ...agents.llm.prompts import Template, make_template, stop_token
 from ...envs.registry import make_game
 from ...errors import ActionError, UsageError, needs
 from ..data.rollout import Seating, opening_states, rollout
@@ -360,7 +360,7 @@ class _Trained:
             said = [token for token in answer.ids if token != bridge.stop]
             text = str(bridge.template.tokenizer.decode(said, skip_special_tokens=False))
             try:
-                decisions.append(Decision(turn.parse_action(answer_text(text)), text))
+                decisions.append(Decision(turn.parse_action(text), text))
             except ActionError:
                 decisions.append(Decision(None, text))
         return decisions

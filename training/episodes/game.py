@@ -10,7 +10,6 @@ import numpy as np
 
 from ...agents.baselines import make_baseline
 from ...agents.core import Agent, Turn
-from ...agents.llm.prompts import answer_text
 from ...aliases import RUNNING, Player
 from ...envs.core import Game
 from ...envs.registry import make_game
@@ -141,12 +140,11 @@ class GameEpisode(Episode):
             if chosen < 0:
                 return (None if words else -1), response.step
             return (choices[chosen] if words else turn.legal_actions[chosen]), response.step
-        text = response.text if words else answer_text(response.text)
         try:
-            action = turn.parse_action(text)
+            action = turn.parse_action(response.text)
         except ActionError:
             return (None if words else -1), response.step
-        return (text if words else action), response.step
+        return (response.text if words else action), response.step
 
     async def _talk(self, turn: Turn, game: TalkGame, role: str, arena: Arena) -> tuple[Any, Step | None]:
         """Say something, then choose an action."""

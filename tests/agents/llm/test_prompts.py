@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("transformers")
 
 from coterie.agents.core import Turn
-from coterie.agents.llm.prompts import answer_text, chat_ids, make_template, stop_token
+from coterie.agents.llm.prompts import chat_ids, make_template, stop_token
 from coterie.agents.llm.tokenizer import byte_tokenizer
 from coterie.envs.making import make_vec
 from coterie.envs.words import text_game
@@ -23,24 +23,6 @@ def turn():
     vec = make_vec("tictactoe", num_envs=1, seed=0)
     vec.reset(seed=0)
     return Turn(vec.game, vec.state, 0, 0, vec.action_mask[0], 0)
-
-
-@pytest.mark.parametrize(
-    ("said", "answer"),
-    [
-        ("4", "4"),
-        (" 4.\n", "4"),
-        ("Answer: 4", "4"),
-        ("I could win with 2. Answer: 4\nThat blocks.", "4"),
-        ("answer : 3? No.\nAnswer: 4", "4"),
-        ("**Answer:** 4", "4"),
-        ("Answer:\n`4`", "4"),
-        ("Answer:", ""),
-        ("", ""),
-    ],
-)
-def test_the_last_answer_counts(said, answer):
-    assert answer_text(said) == answer
 
 
 def test_thoughts_are_asked_for_where_they_are_wanted(turn):

@@ -290,8 +290,8 @@ def test_wrong_lists_are_found(wrong, message):
 def test_only_listed_messages_may_be_said():
     game = closed()
     state = game.new_state(1)
-    assert game.read(state, 0, 0, "ab") == "ab"
-    for message in ("A", "ab ", "abcd", "<|im_end|>"):
+    assert game.read(state, 0, 0, "ab") == game.read(state, 0, 0, "ab ") == game.read(state, 0, 0, "[ab]") == "ab"
+    for message in ("A", "ab c", "abcd", "<|im_end|>"):
         with pytest.raises(IllegalAction, match="none of the 4 messages"):
             game.read(state, 0, 0, message)
     with pytest.raises(IllegalAction, match="Did you mean 'abc'"):

@@ -1,7 +1,8 @@
 r"""Problems with exact answers, and how an answer is found in a text.
 
-An answer is what the text marks last: ``<answer>5</answer>``, ``\boxed{5}``, ``#### 5``, ``Answer: 5`` or ``the answer
-is 5``. In a text without a mark it is the last line; where a number is asked for, the last number of that.
+Thoughts (``<think>``) are dropped. An answer is what the text marks last: ``<answer>5</answer>``, ``\boxed{5}``,
+``#### 5``, ``Answer: 5`` or ``the answer is 5``. In a text without a mark it is the last line; where a number is asked
+for, the last number of that.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections import deque
 from fractions import Fraction
 from typing import TypedDict
 
-from ....errors import UsageError
+from ....envs.marks import TAG, braced, without_thoughts
+from ....errors import InvalidAction, UsageError
 
 __all__ = ["Problem", "checked", "is_marked", "number", "read_answer", "right"]
 
@@ -41,7 +43,6 @@ def checked(level: int, most: int) -> None:
 LONGEST = 20_000
 """Characters of the end of an answer that are read."""
 
-TAG = re.compile(r"<answer>", re.IGNORECASE)
 SAID = re.compile(r"\banswer(?:[ \t]{0,4}[:=]|[ \t]{1,4}is\b[ \t]{0,4}:?)", re.IGNORECASE)
 FRACTION = re.compile(r"\\[dt]?frac\{(\d{1,40})\}\{(\d{1,40})\}")
 NUMBER = re.compile(
@@ -54,14 +55,14 @@ NUMBER = re.compile(
 
 def read_answer(text: str) -> str:
     """The answer that a text gives, as the module's docstring says; without spaces around it and the full stop."""
-    text = text[-LONGEST:]
+    text = _end(text)
     last, at = _mark(text)
     if at < 0:
         found = text.rstrip().rpartition("\n")[2]
     elif last == "tag":
         found = re.split(r"</answer>", text[at:], maxsplit=1, flags=re.IGNORECASE)[0]
     elif last == "boxed":
-        found = _braced(text[at + len(r"\boxed{") :])
+        found = braced(text[at + len(r"\boxed{") :])
     else:
         found = text[at + 4 * (last == "hashes") :].lstrip().partition("\n")[0]
     return found.strip().removesuffix(".").strip("*").strip()
@@ -69,7 +70,15 @@ def read_answer(text: str) -> str:
 
 def is_marked(text: str) -> bool:
     """Whether a text marks its answer as one."""
-    return _mark(text[-LONGEST:])[1] >= 0
+    return _mark(_end(text))[1] >= 0
+
+
+def _end(text: str) -> str:
+    """The end of a text without thoughts; nothing if a thought has no end."""
+    try:
+        return without_thoughts(text)[-LONGEST:]
+    except InvalidAction:
+        return ""
 
 
 def _mark(text: str) -> tuple[str, int]:
@@ -81,16 +90,6 @@ def _mark(text: str) -> tuple[str, int]:
         "said": max((m.end() for m in SAID.finditer(text)), default=-1),
     }
     return max(ends.items(), key=lambda mark: mark[1])
-
-
-def _braced(text: str) -> str:
-    """As far as the brace that closes one opened before the text."""
-    depth = 1
-    for k, mark in enumerate(text):
-        depth += (mark == "{") - (mark == "}")
-        if not depth:
-            return text[:k]
-    return text
 
 
 def number(text: str) -> Fraction | None:
