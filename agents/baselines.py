@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from .search.rows import need_action, need_same_game
 from .search.solver import Solution, solve
 from .seeds import pick
 
-__all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "is_baseline", "is_built_in", "make_baseline"]
+__all__ = ["BASELINES", "MinimaxAgent", "RandomAgent", "an_agent", "is_baseline", "is_built_in", "make_baseline"]
 
 MADE = {
     "alphabeta": ".search.alphabeta:AlphaBetaAgent",
@@ -113,6 +113,20 @@ def is_baseline(spec: str) -> bool:
 def is_built_in(spec: str) -> bool:
     """Whether a spec names a baseline that starts no program and opens no file."""
     return is_baseline(spec) and spec.partition(":")[0] != "uci"
+
+
+def an_agent(given: Any, game: Game) -> Agent:
+    """An agent, or the baseline of this name.
+
+    Raises:
+        UsageError: neither; or see ``make_baseline``.
+    """
+    if isinstance(given, str):
+        return make_baseline(given, game)
+    if not callable(getattr(given, "act", None)):
+        told = f"{given!r} ({type(given).__name__})"
+        raise UsageError(f"{told[:200]} came for an agent: give an object with act(turns), or a name such as 'random'.")
+    return cast("Agent", given)
 
 
 def make_baseline(spec: str, game: Game) -> Agent:

@@ -244,6 +244,8 @@ def make_game(id: str, **config: Any) -> Game:
         if name not in known:
             takes = f"It takes {', '.join(known)}." if known else "It takes no arguments."
             hint = did_you_mean(name, [*known, *_FACE_ARGUMENTS], least=0.75) or did_you_mean(name, known)
+            if name in _FACE_ARGUMENTS:
+                hint = " Environments of another kind take it: see coterie.make, coterie.make_vec and gymnasium.make."
             raise UnknownArgument(f"{spec(id).id} got an unexpected keyword argument {name!r}.{hint} {takes}")
         if isinstance(config[name], dict) and not _takes_parts(taken[name].annotation):
             part = next(iter(config[name]), "")

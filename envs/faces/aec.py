@@ -20,7 +20,10 @@ from .table import TableOptions
 
 __all__ = ["AECGame", "RawGame"]
 
-_AFTER_RESET = ("agents", "agent_selection", "rewards", "terminations", "truncations", "infos", "_cumulative_rewards")
+_AFTER_RESET = (
+    *("agents", "num_agents", "agent_selection", "rewards", "terminations", "truncations", "infos"),
+    "_cumulative_rewards",
+)
 
 
 class AECGame(Face, AECEnv):

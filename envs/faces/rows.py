@@ -239,10 +239,12 @@ def whole_seed(seed: Any) -> int:
     """A seed as 64 bits; for None, 63 random bits from the operating system.
 
     Raises:
-        UsageError: not a whole number.
+        UsageError: not a whole number of at least 0.
     """
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise UsageError(f"seed must be a whole number, not {seed!r}.")
+    if seed < 0:
+        raise UsageError(f"seed must be 0 or more, not {seed}.")
     return int(seed) & (2**64 - 1)

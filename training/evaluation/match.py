@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...agents.baselines import an_agent
 from ...agents.core import Agent
 from ...agents.search.information_sets import nash_conv
 from ...agents.search.information_tree import LIMIT
@@ -190,7 +191,12 @@ def usual_opening(game: Game, agents: tuple[Agent, ...]) -> int:
 
 
 def play_match(
-    game: Game, agents: tuple[Agent, Agent], games: int, seed: int, *, opening_plies: int | None = None
+    game: Game,
+    agents: tuple[Agent | str, Agent | str],
+    games: int = 100,
+    seed: int = 0,
+    *,
+    opening_plies: int | None = None,
 ) -> MatchResult:
     """Play a match in lock-step; the player takes each seat in turn, equally often give or take one game.
 
@@ -199,20 +205,23 @@ def play_match(
 
     Args:
         game: a registered game.
-        agents: the measured player and its opponent, which fills all other seats.
+        agents: the measured player and its opponent, which fills all other seats: agents, or names of baselines.
         games: number of games.
         seed: of the games and of the agents' choices; the same seed gives the same match.
         opening_plies: games start after 0 to this many uniformly random plies; None takes ``usual_opening``.
 
     Raises:
-        UsageError: ``games`` is below 1 or ``opening_plies`` below 0.
+        UsageError: ``games`` is below 1, ``opening_plies`` below 0, or these are not two agents.
     """
+    if isinstance(agents, str) or len(agents) != 2:
+        raise UsageError(f"{agents!r} came; a match has two sides: the measured player and its opponent.")
+    first, other = (an_agent(agent, game) for agent in agents)
     if games < 1:
         raise UsageError(f"{games} games are not a match: play at least one.")
     if opening_plies is not None and opening_plies < 0:
         raise UsageError(f"opening_plies is {opening_plies}: set 0 or more random plies.")
     players = game.info.players
-    usual = usual_opening(game, agents)
+    usual = usual_opening(game, (first, other))
     plies = usual if opening_plies is None else opening_plies
     if plies:
         openings = _openings(game, -(-games // players), plies, seed)
@@ -230,7 +239,7 @@ def play_match(
     ]
     played = rollout(
         game,
-        {"measured": agents[0], "opponent": agents[1]},
+        {"measured": first, "opponent": other},
         seatings,
         seed=seed,
         starts=starts,

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .config import PolicyConfig, TaskConfig, TrainConfig, preset, to_dict, write_text
+from .config import PolicyConfig, TaskConfig, TrainConfig, to_dict, write_text
 from .curves import title
+from .presets import starting
 
 if TYPE_CHECKING:
     from ...agents.llm.models import LoadedModel
@@ -31,7 +32,7 @@ def command(config: TrainConfig | TaskConfig) -> str:
         words, start = ["coterie", "train", config.task], to_dict(TaskConfig(task=config.task))
     else:
         words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game]
-        start = to_dict(preset(config.game, config.rollout.curriculum))
+        start = to_dict(starting(config.game, config.rollout.curriculum))
         if config.rollout.curriculum:
             words += ["--curriculum", config.rollout.curriculum]
     for section, values in to_dict(config).items():

@@ -20,7 +20,7 @@ from ...envs.registry import spec
 from ...errors import UsageError
 from .fields import merge
 from .net_config import NetConfig
-from .presets import preset
+from .presets import preset, starting
 from .sections import (
     BudgetConfig,
     CreditConfig,
@@ -79,7 +79,7 @@ def from_dict(data: Mapping[str, Any], base: TrainConfig | None = None) -> Train
         curriculum = rollout.get("curriculum", "") if isinstance(rollout, Mapping) else ""
         policy = data.get("policy")
         model = policy.get("model", "") if isinstance(policy, Mapping) else ""
-        base = preset(str(data.get("game", "tictactoe")), str(curriculum), str(model))
+        base = starting(str(data.get("game", "tictactoe")), str(curriculum), str(model))
     return merge(base, data)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from ...envs.registry import spec
 from .sections import (
     BudgetConfig,
     CreditConfig,
@@ -213,7 +214,18 @@ def preset(game: str, curriculum: str = "", model: str = "") -> TrainConfig:
     """The preset of ``coterie train GAME --curriculum NAME``; the game's if the curriculum has none.
 
     If ``model`` is large, updates are smaller.
+
+    Raises:
+        UnknownName: no such game.
+        UsageError: the game's name is not a string.
     """
+    if not isinstance(game, str) or ":" not in game:  # code that is not registered has a preset too
+        spec(game)
+    return starting(game, curriculum, model)
+
+
+def starting(game: str, curriculum: str = "", model: str = "") -> TrainConfig:
+    """``preset`` for a game that need not be registered here, since a file names it."""
     name = game.rsplit("-v", 1)[0]
     found = PRESETS.get(name, _LISTED if name.startswith("play:") else _ANY)
     if curriculum:

@@ -49,7 +49,8 @@ def test_numbers_as_people_write_them(tmp_path):
 def test_presets_are_by_game_with_or_without_version():
     assert preset("tictactoe-v0").budget == preset("tictactoe").budget
     assert preset("tictactoe-v0").game == "tictactoe-v0"
-    assert preset("a_new_game").scheme.opponents == "random=1,self=1"  # whatever it is, it can be trained
+    unknown = from_dict({"game": "a_new_game"})  # a file's game need not be registered here
+    assert unknown.scheme.opponents == "random=1,self=1"
 
 
 def test_every_game_that_is_shipped_can_be_trained_as_its_preset_says():
