@@ -497,7 +497,7 @@ class Reference:
         return shown
 
     def planes(self, slot: int) -> list[list[list[int]]]:
-        """[C][h][w] numbers 0..255."""
+        """Numbers 0..255, `[C, h, w]`."""
         seen, me = self.config.observation, self.agents[slot]
         planes = {name: [[0] * seen.width for _ in range(seen.height)] for name in self.planes_of}
         if not me.alive:
@@ -516,7 +516,7 @@ class Reference:
         return list(planes.values())
 
     def tokens(self, slot: int) -> list[list[int]]:
-        """[T][3] numbers 0..255."""
+        """Numbers 0..255, `[T, 3]`."""
         seen, planes = self.config.observation, self.planes(slot)
         middle = (seen.height // 2, seen.width // 2)
         wide = [c for c, name in enumerate(self.planes_of) if name in (("", "last_action"), ("", "last_reward"))]

@@ -4,7 +4,7 @@
 
 Settings come from the game's preset unless named: SECTION.FIELD=VALUE, as in a run's config.yaml. Every twenty updates
 it prints the share drawn against perfect play and won against random, greedy and sampled, and the probability of
-answering a centre opening with a corner, which is learned last (docs/training.md).
+answering a centre opening with a corner, which is learned last (docs/training/tictactoe.md).
 """
 
 from __future__ import annotations

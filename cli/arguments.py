@@ -195,7 +195,7 @@ class Eval:
         goal: what the player must reach, e.g. random.win>=0.9,minimax.draw>=0.97. The last line says whether it did; if
             not, the command exits with code 1.
         limit: in games with hidden information, compute exact figures if there are no more decisions than this
-            (docs/evaluation.md says what larger games take).
+            (docs/evaluation/exact.md says what larger games take).
         json: print one JSON object per line instead of a table.
 
     Examples:

@@ -8,13 +8,17 @@ statuses that a step returns.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..aliases import RUNNING, TERMINATED, TRUNCATED
 from .core import Game, GameInfo, Kernels
 from .making import make, make_vec
 from .registry import list_envs, make_game, register, spec
 from .versioned import module_names, versioned
+
+if TYPE_CHECKING:
+    from .stepping.defaults import everybody, row_key, row_mover
+    from .stepping.jit import checked as kernel
 
 __all__ = [
     "RUNNING",

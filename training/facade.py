@@ -126,7 +126,7 @@ class SelfPlayConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class LeagueConfig(SelfPlayConfig):
-    """AlphaStar's league; see docs/training.md.
+    """AlphaStar's league; see docs/training/schemes.md.
 
     Attributes:
         players: how many players learn, besides their past selves.

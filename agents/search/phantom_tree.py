@@ -317,7 +317,7 @@ def _grow(
         if nodes > limit:
             raise UsageError(
                 f"{game.info.id} has more than {limit:,} information sets, too many to visit them all. Configure a "
-                "smaller game, raise the limit (docs/evaluation.md says what that takes), or measure by matches."
+                "smaller game, raise the limit (docs/evaluation/exact.md says what that takes), or measure by matches."
             )
         free = bits[~(own | found) & (len(bits) - 1)] & alive[:, None]
         count = free.sum(1)

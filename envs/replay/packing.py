@@ -43,7 +43,7 @@ def pack(game: Game, record: GameRecord) -> dict[str, Any]:
 
 
 def unpack(game: Game, fields: Mapping[str, Any]) -> tuple[list[list[int]], tuple[int, ...]]:
-    """[T][P] actions and [T + 1] keys (or none) of a line's fields.
+    """`[T, P]` actions and `[T + 1]` keys (or none) of a line's fields.
 
     Raises:
         UsageError: they cannot be unpacked, or their number does not match ``ticks``.

@@ -500,8 +500,11 @@ def lives_always(state: State, i: int, player: int) -> bool:
     return True
 
 
-UNKNOWN, OUTSIDE, NO_SEAT, STUCK, LEFT = 255, 251, 252, 253, 254
-"""A status that ``examine`` finds; reasons to refuse a row, besides those of the game's ``sound``."""
+UNKNOWN = 255
+"""A status that ``examine`` finds."""
+
+OUTSIDE, NO_SEAT, STUCK, LEFT = 251, 252, 253, 254
+"""Reasons to refuse a row, besides those of the game's ``sound``."""
 
 
 def examine(

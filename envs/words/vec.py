@@ -114,7 +114,7 @@ class TextVec(Rows):
             options: ``{"state": rows}`` starts from given rows.
 
         Returns:
-            observations, [N] (simultaneous: [N][P]) texts for the movers, and info.
+            observations, [N] (simultaneous: [N, P]) texts for the movers, and info.
 
         Raises:
             UsageError: another number of seeds, or options that are not a dictionary.
@@ -147,7 +147,7 @@ class TextVec(Rows):
             rows: only these rows play.
 
         Returns:
-            observations [N] (simultaneous: [N][P]), rewards [N, P], terminations, truncations [N] (simultaneous:
+            observations [N] (simultaneous: [N, P]), rewards [N, P], terminations, truncations [N] (simultaneous:
             [N, P]) and info: ``"illegal"`` (shaped like terminations), ``"player"``, and ``"final_obs"`` [N], None for
             rows that did not restart.
 
@@ -226,7 +226,7 @@ class TextVec(Rows):
         return int(advance(self.state, b, i, answers, b.acts[0], self.limits))
 
     def sample_actions(self) -> list[Any]:
-        """A random message of every player that is asked, [N] (simultaneous: [N][P]); None for the others.
+        """A random message of every player that is asked, [N] (simultaneous: [N, P]); None for the others.
 
         A row's messages depend only on its game's seed and the turn.
         """

@@ -1,7 +1,7 @@
 """95 % intervals: of shares, of means and of ratios of means, from a few or many independent units.
 
 Made for measurements of players: shares near 0 and 1, games that share an opening, rewards of a few worlds with a long
-tail and many zeros. The tests simulate how often each contains the true value; docs/evaluation.md lists the results.
+tail and many zeros. The tests simulate how often each holds the true value (docs/evaluation/intervals.md).
 """
 
 from __future__ import annotations

@@ -302,7 +302,7 @@ class KinshipRules:
         share: the fraction of rewards that is pooled, 0..1.
         pct: groups: the pooled fraction of each group.
         labels: groups: the group number of each slot; teams: the team of each slot, instead of ``size``.
-        matrix: [S][S] K.
+        matrix: `[S, S]` K.
         pedigree: relatedness: (id, mother, father) of ancestors and founders; founders are ids 0..agents-1. Without it
             the members of a family of ``size`` are full siblings.
         normalise: matrix: rows divided by their sums, unless False. relatedness: inclusive fitness divided by the sum

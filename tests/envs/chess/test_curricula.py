@@ -222,7 +222,7 @@ def test_three_pieces_are_won_in_time(name, kind, longest):
 
 
 def test_figures_of_the_page():
-    """What docs/games/chess.md says of the mates in one."""
+    """What docs/games/chess-curricula.md says of the mates in one."""
     if disabled():
         pytest.skip("thousands of positions")
     shown = figures(lines("mate-in-1", "test"))

@@ -153,7 +153,7 @@ def test_claims_are_checked():
 
 
 def test_the_row_is_small():
-    """What a clone costs; see docs/benchmarks.md."""
+    """What a clone costs; see docs/benchmarks/games.md."""
     assert DTYPE.itemsize == 1560
 
 

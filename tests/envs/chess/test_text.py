@@ -233,10 +233,10 @@ def test_all_moves_of_a_position_are_spelt_at_once(monkeypatch):
 
 
 def test_the_page_shows_what_its_blocks_print(capsys):
-    page = (Path(__file__).parents[3] / "docs" / "games" / "chess.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "games" / "chess-notation.md").read_text()
     names: dict[str, object] = {}
     found = re.findall(r"^```python\n(.*?)^```\n\n```\n(.*?)^```$", page, re.M | re.S)
     assert len(found) == page.count("```python")
     for block, shown in found:
-        exec(compile(block, "chess.md", "exec"), names)
+        exec(compile(block, "chess-notation.md", "exec"), names)
         assert capsys.readouterr().out.rstrip() == shown.rstrip()

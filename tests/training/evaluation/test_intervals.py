@@ -78,7 +78,7 @@ def test_intervals_over_few_worlds_hold_95_times_in_100(n: int, sigma: float, ze
 
 
 HARD = {(0.5, 0.5), (1.0, 0.0)}
-"""Half the worlds pay nothing, or one in a hundred pays ten times the median: 93 to 98 % (docs/evaluation.md)."""
+"""Half the worlds pay nothing, or one in a hundred pays ten times the median: 93 to 98 %; see docs/evaluation/."""
 
 
 @pytest.mark.slow

@@ -67,8 +67,8 @@ def collaborative(
     """The roles of a schedule solve problems together; each is paid if the last answer is right.
 
     Args:
-        schedule: who speaks when, such as A -> B -> (A/B)*5, see docs/tasks.md; whoever it names is a role.
-        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table; see docs/tasks.md.
+        schedule: who speaks when, such as A -> B -> (A/B)*5, see docs/tasks/problems.md; whoever it names is a role.
+        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table (docs/tasks/problems.md).
         batch: problems of an update.
         rollouts: attempts at each problem, compared with each other.
         free: answers may be any text.

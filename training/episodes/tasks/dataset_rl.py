@@ -53,7 +53,7 @@ def dataset_rl(
 
     Args:
         data: a .jsonl or .csv file, a folder of datasets or a hub name such as openai/gsm8k; or word:1 etc., for
-            a thousand problems that are made here. See docs/tasks.md.
+            a thousand problems that are made here. See docs/tasks/problems.md.
         question: the column with questions.
         answer: the column with answers.
         choices: the column with choices, if there is one.

@@ -68,7 +68,7 @@ def ensemble(
     """The role Solver answers problems several times; the majority is right by definition.
 
     Args:
-        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table; see docs/tasks.md.
+        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table (docs/tasks/problems.md).
         solvers: answers to each problem.
         quorum: the least share of the votes that makes a majority.
         batch: problems of an update.

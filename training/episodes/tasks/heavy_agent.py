@@ -71,7 +71,7 @@ def heavy_agent(
     """The roles Thinker (Thinker-1, Thinker-2, ... if there are several) and Merger solve problems.
 
     Args:
-        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table; see docs/tasks.md.
+        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table (docs/tasks/problems.md).
         thinkers: how many different ones; each has an adapter of its own.
         samples: answers of each to a problem.
         merger: whose adapter merges: ``own``; ``frozen``, the base model, which does not learn; or a thinker's name,

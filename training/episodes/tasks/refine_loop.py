@@ -92,7 +92,7 @@ def refine_loop(
     """The roles Generator and Critic improve answers; the last one pays both.
 
     Args:
-        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table; see docs/tasks.md.
+        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table (docs/tasks/problems.md).
         rounds: the most criticisms of an answer.
         batch: problems of an update.
         rollouts: loops for each problem, compared with each other.

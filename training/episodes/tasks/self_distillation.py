@@ -88,7 +88,7 @@ def self_distillation(
     """The role Generator learns from what passes the verifier; the store ``kept`` has the newest survivors.
 
     Args:
-        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table; see docs/tasks.md.
+        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table (docs/tasks/problems.md).
         samples: answers to each problem.
         verifier: ``exact`` (the known answers) or ``model`` (the role Verifier, which learns to judge).
         keep: the most survivors in the store.

@@ -50,7 +50,7 @@ def single_turn(
     """The role Solver answers problems; a right answer pays 1.
 
     Args:
-        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table; see docs/tasks.md.
+        problems: sums:9, word:3, knights:2, ordering:1 (the number is the level), or a table (docs/tasks/problems.md).
         batch: problems of an update.
         rollouts: answers to each problem, compared with each other.
         free: the answer may be any text; otherwise problems with choices are answered by choice.
