@@ -279,6 +279,9 @@ class View:
         ticks: stop the game after this many turns (ticks); 0 plays to the end.
         set: the game's own arguments, e.g. size=9; `coterie envs GAME` lists them.
         preset: short for --set preset=..., in games that have presets.
+        ask: also ask this player what it would do in every position of the game: a run, a model, mcts:400, minimax.
+        thoughts: show with which probabilities players that are language models acted.
+        earlier: ask this many earlier versions of them too, where the player is a run.
         update: of a run: the update, from 0; by default the newest whose words are kept, with --chat and --trl all of
             them.
         episode: of a run: show this episode and those it started, e.g. 0 or 3.1; without it, the update's episodes are
@@ -300,6 +303,9 @@ class View:
     ticks: int = 0
     set: tuple[str, ...] = ()
     preset: str = ""
+    ask: str = ""
+    thoughts: bool = True
+    earlier: int = 4
     update: int | None = None
     episode: str = ""
     prompts: bool = False

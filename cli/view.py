@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from ..aliases import RUNNING
+from ..agents.core import Agent
+from ..aliases import RUNNING, Player
 from ..envs.arguments import wanted
 from ..envs.core import Game, GameRecord
 from ..envs.registry import list_envs, make_game, spec
@@ -25,9 +27,9 @@ def run(words: list[str]) -> int:
         CoterieError: a bad argument, a game that cannot be played, read or written, or a run without transcripts.
     """
     asked: View = parse(View, "view", words)
-    if Path(asked.what).is_dir():
+    if Path(asked.what).is_dir() and asked.html is None:
         return _transcripts(asked)
-    if not Path(asked.what).is_file():
+    if not Path(asked.what).exists():
         _spec(asked.what)
     if asked.html is None:
         raise UsageError(f"Where to? Name the file of the page: coterie view {asked.what} --html {_stem(asked)}.html")
@@ -44,7 +46,7 @@ def _stem(asked: View) -> str:
 
 
 def shown(asked: View, command: str = "") -> dict[str, Any]:
-    """The show of the file or the game that was named.
+    """The show of the file, the run or the game that was named.
 
     Args:
         asked: the command's arguments.
@@ -56,16 +58,25 @@ def shown(asked: View, command: str = "") -> dict[str, Any]:
     from ..renderers.web.shows import show
 
     path = Path(asked.what)
+    if path.is_dir():
+        from ..training.episodes.paged import as_show
+        from ..training.episodes.transcripts import find, read_transcript
+
+        trees = read_transcript(path, asked.update)
+        number = trees[0]["update"] if trees else 0
+        trees = [find(trees, asked.episode)] if asked.episode else trees
+        return as_show(trees, f"{path.resolve().name}, update {number}", command)
     if path.is_file():
         given = [flag for flag in ("players", "seed", "ticks", "set", "preset") if getattr(asked, flag)]
         if given:
             raise UsageError(f"--{given[0]} is for a game that is played; {path} holds a game. Remove it.")
         saved = _from_file(asked, path)
-        return show(saved.game, saved.record, command=command)
+        made = show(saved.game, saved.record, command=command)
+        _think(asked, saved.game, saved.record, made, {})
+        return made
     if asked.number:
         raise UsageError(f"--number picks a game of a file, and {asked.what} is none. Remove it.")
-    game, record = _played(asked)
-    return show(game, record, command=command)
+    return _play(asked, command)
 
 
 def _from_file(asked: View, path: Path) -> SavedGame:
@@ -78,12 +89,10 @@ def _from_file(asked: View, path: Path) -> SavedGame:
     return games[asked.number - 1]
 
 
-def _played(asked: View) -> tuple[Game, GameRecord]:
-    """Play the named game."""
-    from ..agents.core import Agent
+def _play(asked: View, command: str) -> dict[str, Any]:
+    """The show of the named game, which is played."""
     from ..agents.human.table import Match, follow
-    from ..training.runs.players import make_player
-    from .play import read_run
+    from ..renderers.web.shows import show
 
     if asked.ticks < 0:
         raise UsageError(f"--ticks is {asked.ticks}; it must be at least 0.")
@@ -95,22 +104,79 @@ def _played(asked: View) -> tuple[Game, GameRecord]:
     words = (*words, *words[-1:] * (game.info.players - len(words)))
     if len(words) != game.info.players:
         raise UsageError(f"{found.id} has {game.info.players} players, but --players names {len(words)}.")
-    agents: list[Agent] = []
+    agents = Company(game)
     try:
-        made: dict[str, Agent] = {}
-        for word in words:
-            if word not in made or not game.info.is_world:
-                made[word] = make_player(word, game, read=read_run)
-            agents.append(made[word])
+        players = [agents.one(word, seat) for seat, word in enumerate(words)]
         match = Match(game, words, asked.seed)
-        for _ in follow(match, agents):
+        for _ in follow(match, players):
             if asked.ticks and len(match.plies) >= asked.ticks and match.status == RUNNING:
                 break
+        made = show(game, record := match.record(), command=command)
+        _think(asked, game, record, made, dict(enumerate(words)), agents)
+        return made
     finally:
-        for close in {id(agent): getattr(agent, "close", None) for agent in agents}.values():
-            if close:  # engines run as separate processes
+        agents.close()
+
+
+class Company:
+    """The players of a page, made when they are needed; in worlds one player sits in all seats of its name."""
+
+    def __init__(self, game: Game) -> None:
+        self._game, self._made = game, dict[tuple[str, int], Agent]()
+
+    def one(self, word: str, seat: Player = 0) -> Agent:
+        """The player of that name for a seat."""
+        from ..training.runs.players import make_player
+        from .play import read_run
+
+        key = word, 0 if self._game.info.is_world else seat
+        if key not in self._made:
+            self._made[key] = make_player(word, self._game, read=read_run)
+        return self._made[key]
+
+    def close(self) -> None:
+        """End what runs as a process of its own."""
+        for close in {id(agent): getattr(agent, "close", None) for agent in self._made.values()}.values():
+            if close:
                 close()
-    return game, match.record()
+
+
+def _think(
+    asked: View,
+    game: Game,
+    record: GameRecord,
+    made: dict[str, Any],
+    words: dict[Player, str],
+    agents: Company | None = None,
+) -> None:
+    """Add what models think to a show: of the players by seat, or of the one that ``--ask`` names for all seats."""
+    from ..agents.thoughts import Thinker, add_thoughts, is_model
+    from ..renderers.web.shows import Boards, drawn_state
+    from ..training.runs.players import earlier
+
+    if asked.earlier < 0:
+        raise UsageError(f"--earlier is {asked.earlier}; it must be at least 0.")
+    company = agents or Company(game)
+    if asked.ask:
+        words = dict.fromkeys(range(game.info.players), asked.ask)
+    thinkers = {
+        seat: Thinker(agent, tuple((name, company.one(past, -1)) for name, past in earlier(word, asked.earlier)))
+        for seat, word in words.items()
+        for agent in [company.one(word, seat)]
+        if asked.ask or (asked.thoughts and is_model(agent))
+    }
+    boards = Boards(game)
+    try:
+        if thinkers:
+            frames = made["frames"]
+            add_thoughts(frames, game, record, thinkers, lambda s, a: boards.cells(drawn_state(game, s), a))
+    except UsageError as error:
+        if asked.ask:
+            raise
+        print(f"Without thoughts: {error}", file=sys.stderr)
+    finally:
+        if agents is None:
+            company.close()
 
 
 def _spec(what: str) -> Any:

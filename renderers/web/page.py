@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping
@@ -31,9 +32,24 @@ def static(name: str) -> str:
 
 
 def as_data(data: Any) -> str:
-    """JSON that can stand in a ``<script>`` element: ASCII, with every ``<``, ``>`` and ``&`` escaped."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    """JSON that can stand in a ``<script>`` element: ASCII, with every ``<``, ``>`` and ``&`` escaped.
+
+    Numbers that JSON doesn't have (infinite, not a number) become null.
+    """
+    try:
+        text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(data), separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _finite(data: Any) -> Any:
+    """The same data without infinite numbers and those that are not a number."""
+    if isinstance(data, Mapping):
+        return {name: _finite(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def page(show: Mapping[str, Any], title: str = "") -> str:

@@ -14,15 +14,21 @@ A show is a dictionary::
               mover: the seat to move, or null;  by: the seat whose action led here, or null
               move: that action as text, or "";  moves: in simultaneous games, the text of every seat's action
               cells: the cells that it touched;  rewards: [P];  status: "", or how the game ended
-              said: [[seat, message], ...] in games with talk, if anything was said
-              comment: what else the mover wrote, if anything
-              thoughts: [{seat, ...}] what a model thinks before it acts here, if one was asked}, ...]
+              said: [[seat, message, {thinking, prompt, reward, advantage, who}], ...], if anything was said; all of the
+              last may be left out
+              comment: [text, {thinking}] what else the mover wrote, if anything
+              thoughts: what players think before they act here, if any were asked: [{seat, who: the player's name,
+              actions: [[text, probability, cells], ...] likeliest first, entropy: nats, legal: number of legal actions
+              value, value_of: what the seat can expect here and who says so
+              earlier: [{name, actions, entropy}, ...] what its earlier versions thought, oldest first}, ...]}, ...]
+    sections: [[title, number of the frame], ...] in transcripts of many episodes
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -37,12 +43,15 @@ from ...envs.words.talk import TalkGame
 from ..board import PALETTE
 from .recording import css, record
 
-__all__ = ["Boards", "describe", "seats", "show"]
+__all__ = ["Boards", "describe", "drawn_state", "ending", "seats", "show", "spoken"]
 
 SIZE: Final = 480
 """Width of the pictures in pixels; they scale."""
 
 COLORS: Final = (PALETTE.first, PALETTE.second, PALETTE.accent, PALETTE.third, PALETTE.fourth, PALETTE.fifth)
+
+
+_THINKING: Final = re.compile(r"\s*<think>(.*?)</think>(.*)", re.DOTALL)
 
 
 class Boards:
@@ -122,6 +131,15 @@ def seats(game: Game, players: Sequence[str], colors: Sequence[str]) -> list[dic
     ]
 
 
+def spoken(seat: Player | None, text: str, facts: dict[str, Any] | None = None) -> list[Any]:
+    """An entry of a frame's ``said``: thoughts that a model wrote before its answer stand apart from it."""
+    found = _THINKING.fullmatch(text)
+    more = dict(facts or {})
+    if found and found[1].strip():
+        more["thinking"], text = found[1].strip(), found[2].strip()
+    return [seat, text, more] if more else [seat, text]
+
+
 def describe(game: Game, state: State, seats: Sequence[Player]) -> str:
     """The position in words, as these seats are told it."""
     if len(seats) == 1:
@@ -151,7 +169,7 @@ def show(game: Game, record: GameRecord, *, title: str = "", command: str = "") 
         mover = None if info.simultaneous or status != RUNNING else max(0, game.mover(state, 0))
         shown = everybody if info.hidden or info.simultaneous else [mover or 0]
         frame: dict[str, Any] = {
-            "picture": boards.picture(boards_state(game, state)),
+            "picture": boards.picture(drawn_state(game, state)),
             "text": describe(game, state, shown),
             "mover": mover,
             "by": None,
@@ -162,7 +180,7 @@ def show(game: Game, record: GameRecord, *, title: str = "", command: str = "") 
         if before is not None:
             frame |= _move(game, boards, before, record.actions[turn - 1])
         if turn - 1 in record.comments:
-            frame["comment"] = record.comments[turn - 1]
+            frame["comment"] = spoken(None, record.comments[turn - 1])[1:]
         frames.append(frame)
         before = state
     if record.illegal is not None:
@@ -170,7 +188,9 @@ def show(game: Game, record: GameRecord, *, title: str = "", command: str = "") 
         paid = [float(r) for r in np.array(record.returns) - np.sum([f["rewards"] for f in frames], 0)]
         frames[-1] |= {"status": "", "mover": record.illegal}
         last |= {"by": record.illegal, "move": "an illegal answer", "cells": [], "said": [], "mover": None}
-        frames.append(last | {"rewards": paid, "comment": record.comments.get(len(record.actions), "")})
+        frames.append(
+            last | {"rewards": paid, "comment": spoken(None, record.comments.get(len(record.actions), ""))[1:]}
+        )
     words = isinstance(game, TextGame) and not isinstance(game, TalkGame)
     return {
         "format": 1,
@@ -186,7 +206,7 @@ def show(game: Game, record: GameRecord, *, title: str = "", command: str = "") 
     }
 
 
-def boards_state(game: Game, state: State) -> State:
+def drawn_state(game: Game, state: State) -> State:
     """The state that drawers of a game take: without the talk."""
     return game.drawn(state)[1] if isinstance(game, TalkGame) else state
 
@@ -216,7 +236,7 @@ def _move(game: Game, boards: Boards, before: State, actions: Sequence[Any]) -> 
     if isinstance(game, TalkGame):
         by = game.mover(before, 0)
         said = game.split(before, 0, actions[by])
-        inner = boards_state(game, before)
+        inner = drawn_state(game, before)
         return {
             "by": by,
             "move": game.inner.action_to_text(inner, 0, said.action),
@@ -225,8 +245,8 @@ def _move(game: Game, boards: Boards, before: State, actions: Sequence[Any]) -> 
         }
     if isinstance(game, TextGame):
         asked = [int(p) for p in game.asked(before[0])]
-        spoken = [[p, str(actions[p])] for p in asked]
-        return {"by": asked[0] if len(asked) == 1 else None, "move": "", "cells": [], "said": spoken}
+        told = [spoken(p, str(actions[p])) for p in asked]
+        return {"by": asked[0] if len(asked) == 1 else None, "move": "", "cells": [], "said": told}
     if game.info.simultaneous:
         texts = [game.action_to_text(before, 0, int(a)) for a in actions]
         return {"by": None, "move": " · ".join(texts), "moves": texts, "cells": []}

@@ -37,7 +37,7 @@ from .metrics import Metrics
 LOCK = ".lock"
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
-__all__ = ["Run", "check_same", "fitting", "same_game", "saved_version"]
+__all__ = ["Run", "check_same", "fitting", "same_game", "saved_version", "saved_versions"]
 
 
 class Run:
@@ -295,14 +295,19 @@ def same_game(one: str, other: str) -> bool:
     return (a[0] or one) == (b[0] or other) and (a[2] == b[2] or not a[0] or not b[0])
 
 
+def saved_versions(folder: Path, player: str) -> dict[int, Path]:
+    """Update -> folder of every saved version of a player of a run."""
+    saved = (folder / "players" / player).glob("v[0-9]*")
+    return {int(p.name[1:]): p for p in sorted(saved) if _NUMBER.fullmatch(p.name[1:])}
+
+
 def saved_version(folder: Path, player: str, version: str | None) -> Path:
     """The folder of a player's ``version``: 120 or v120; None or empty: the newest.
 
     Raises:
         RunError: the run has no such player, or no such version of it.
     """
-    saved = (folder / "players" / player).glob("v[0-9]*")
-    versions = {int(p.name[1:]): p for p in saved if _NUMBER.fullmatch(p.name[1:])}
+    versions = saved_versions(folder, player)
     if not versions:
         there = ", ".join(sorted(p.name for p in (folder / "players").glob("*"))) or "none yet"
         raise RunError(f"{folder} has no saved player {player!r}; it has: {there}.")

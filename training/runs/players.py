@@ -24,7 +24,17 @@ _BASES: WeakValueDictionary[tuple[object, ...], LoadedModel] = WeakValueDictiona
 _SAVED: WeakValueDictionary[tuple[object, ...], LoraPolicy] = WeakValueDictionary()
 """Policies with the saved players of runs, by game, weights of the base model and settings."""
 
-__all__ = ["as_recorded", "build_policy", "is_net", "learners", "load_base", "load_player", "make_player", "split"]
+__all__ = [
+    "as_recorded",
+    "build_policy",
+    "earlier",
+    "is_net",
+    "learners",
+    "load_base",
+    "load_player",
+    "make_player",
+    "split",
+]
 
 
 def build_policy(config: PolicyConfig, players: Sequence[str] = ("main",), seed: int = 0) -> LoraPolicy:
@@ -155,6 +165,25 @@ def split(spec: str) -> tuple[Path, str, str]:
     rest, _, version = spec.partition("@")
     path, _, player = rest.rpartition(":")
     return Path(path or rest), player if path else "main", version
+
+
+def earlier(spec: str, count: int) -> list[tuple[str, str]]:
+    """Earlier versions of a run's player, oldest first: what to call each, and the name that ``make_player`` takes.
+
+    Args:
+        spec: ``RUN``, ``RUN:player`` or ``RUN:player@version``; any other player has none.
+        count: how many at most; they are spread evenly over the training, and the first version is among them.
+    """
+    path, player, version = split(spec.partition("?")[0] if not Path(spec).exists() else spec)
+    if not (path / "config.yaml").is_file() or count <= 0:
+        return []
+    from .folder import saved_versions
+
+    saved = sorted(saved_versions(path, player))
+    now = int(version.removeprefix("v")) if version.removeprefix("v").isdigit() else max(saved, default=0)
+    before = [update for update in saved if update < now]
+    picked = [before[len(before) * k // count] for k in range(count)] if len(before) > count else before
+    return [(f"update {update}", f"{path}:{player}@{update}") for update in picked]
 
 
 def is_net(name: str) -> bool:

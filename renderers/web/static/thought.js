@@ -30,16 +30,29 @@
     return list;
   }
 
+  function whose({ own, name, seat: one }) {
+    const { name: seatName, player } = show.seats[one];
+    const who = own.who && own.who !== player ? `${own.who} for ${seatName}` : api.seat(one);
+    return name ? `${who}, ${name}` : who;
+  }
+
   function facts(thought) {
-    const count = thought.own.actions.length;
-    const most = Math.log(Math.max(count, 1));
-    const of = most > 0 ? ` (${Math.round((100 * thought.entropy) / most)} % of the most, ${most.toFixed(2)})` : "";
+    const most = Math.log(Math.max(thought.own.legal, 1));
+    const of = most > 0 ? `${Math.round((100 * thought.entropy) / most)} % of ${most.toFixed(2)}` : "";
     const list = make("dl", { class: "facts" },
-      make("dt", {}, "Entropy"), make("dd", {}, `${thought.entropy.toFixed(2)} nats${of}`));
+      make("dt", {}, "Entropy"), make("dd", { title: "share of the entropy of a uniform choice" }, `${thought.entropy.toFixed(2)} nats`, of ? make("span", { class: "fact" }, ` ${of}`) : null));
     if (thought.own.value != null) {
       list.append(make("dt", {}, "Value"), make("dd", {}, `${Number(thought.own.value.toFixed(3))}`.replace("-", "−"), make("span", { class: "fact" }, ` ${thought.own.value_of}`)));
     }
     return list;
+  }
+
+  // What a seat did next, as text.
+  function played(frame, one) {
+    if (!frame) return null;
+    if (frame.moves) return frame.moves[one];
+    if (frame.move) return frame.by === one ? frame.move : null;
+    return ((frame.said || []).find(([speaker]) => speaker === one) || [])[1];
   }
 
   coterie.panels.push({
@@ -61,7 +74,7 @@
         parts.push(choice);
       }
       const earlier = thought.own.earlier || [];
-      parts.push(make("p", { class: "whose" }, coterie.disc(show.seats[thought.seat].color), `${api.seat(thought.seat)}${thought.name ? `, ${thought.name}` : ""}`));
+      parts.push(make("p", { class: "whose" }, coterie.disc(show.seats[thought.seat].color), coterie.visible(whose(thought))));
       if (earlier.length) {
         past = Math.min(past, earlier.length);
         const named = past ? earlier[earlier.length - past].name : "now";
@@ -69,8 +82,7 @@
           "aria-label": "Checkpoint", "aria-valuetext": named, oninput: () => { past = earlier.length - Number(slider.value); api.redraw(); } });
         parts.push(make("label", { class: "training" }, make("span", {}, "Training"), slider, make("output", {}, named)));
       }
-      const following = show.frames[k + 1];
-      const next = following && (following.by === thought.seat || following.by == null) ? (following.moves ? following.moves[thought.seat] : following.move) : null;
+      const next = thought.own.chosen ?? played(show.frames[k + 1], thought.seat);
       parts.push(facts(thought), bars(thought, next));
       body.replaceChildren(...parts);
       if (focused) body.querySelector(`[data-control=${focused}]`)?.focus();

@@ -5,25 +5,29 @@
   const { make } = coterie;
   let show, api, list, end, entries;
 
+  function fact(name, value) {
+    return value ? make("span", {}, `${name} ${value > 0 ? "+" : "\u2212"}${Math.abs(Number(value.toFixed(3)))}`) : null;
+  }
+
+  function fold(title, text) {
+    return text ? make("details", {}, make("summary", {}, title), make("div", { class: "text folded" }, coterie.long(text))) : null;
+  }
+
   function entry(k) {
     const frame = show.frames[k];
     const parts = (frame.said || []).map(([seat, message, more = {}]) => {
       const color = seat == null ? "var(--faint)" : show.seats[seat].color;
-      const rewards = frame.rewards || [];
-      const paid = more.reward ?? (frame.said.length === 1 || !frame.said.length ? rewards[seat] : rewards[seat]);
-      const bubble = make("article", { class: `message seat-${(seat ?? 0) % 2}`, "aria-label": `${seat == null ? "" : show.seats[seat].name} says` },
-        make("header", {}, coterie.disc(color),
-          make("span", { class: "who" }, coterie.visible(more.who ?? (seat == null ? "" : show.seats[seat].name))),
-          seat != null && show.seats[seat].player !== show.seats[seat].name ? make("bdi", { class: "player" }, coterie.visible(show.seats[seat].player)) : null,
-          paid ? make("span", { class: "reward" }, `reward ${Number(paid.toFixed(3))}`.replace("-", "−")) : null,
-          more.logprob != null ? make("span", { class: "fact", title: "log-probability of the whole message" }, `${more.logprob.toFixed(1)} nats`.replace("-", "−")) : null),
-        more.thinking ? make("details", { class: "thinking" }, make("summary", {}, "Thinking"), make("div", { class: "text" }, coterie.long(more.thinking))) : null,
-        make("div", { class: "text" }, coterie.long(message)),
-        more.prompt ? make("details", { class: "thinking" }, make("summary", {}, "What it was shown"), make("div", { class: "text" }, coterie.long(more.prompt))) : null);
+      const paid = more.reward ?? (frame.rewards || [])[seat];
+      const one = show.seats[seat] || { name: "", player: "" };
+      const bubble = make("article", { class: "message", "aria-label": `${one.name} says` },
+        make("header", {}, coterie.disc(color), make("span", { class: "who" }, coterie.visible(one.name)),
+          one.player !== one.name ? make("bdi", { class: "player" }, coterie.visible(one.player)) : null,
+          make("span", { class: "numbers" }, fact("reward", paid), fact("advantage", more.advantage))),
+        fold("Thinking", more.thinking), make("div", { class: "text" }, coterie.long(message)), fold("What it was shown", more.prompt));
       bubble.style.setProperty("--seat", color);
       return bubble;
     });
-    if (frame.note) parts.unshift(make("p", { class: "note" }, coterie.visible(frame.note)));
+    if (frame.note) parts.unshift(make("p", { class: "note" }, coterie.long(frame.note, 600)));
     if (frame.status) parts.push(make("p", { class: "note ending" }, coterie.visible(frame.status)));
     return make("li", {}, parts);
   }
@@ -45,6 +49,34 @@
       list.scrollTop = k === 0 ? 0 : Math.max(0, Math.min(now.offsetTop - list.offsetTop - 12, list.scrollHeight));
     },
   };
+
+  // Transcripts of many episodes: where each begins.
+  let places;
+  coterie.panels.push({
+    title: "Episodes",
+    wanted: (theShow) => (theShow.sections || []).length > 1,
+    mount(element, theShow, theApi) {
+      places = theShow.sections.map(([title, k]) => ({ k, button: make("button", { type: "button", onclick: () => { theApi.play(false); theApi.seek(k); } }, coterie.visible(title)) }));
+      element.append(make("ol", { class: "moves sections" }, places.map(({ button }) => make("li", {}, button))));
+    },
+    draw(k) {
+      const now = places.findLast((place) => place.k <= k);
+      for (const place of places) place.button.toggleAttribute("aria-current", place === now);
+      if (now) now.button.setAttribute("aria-current", "true");
+    },
+  });
+
+  // Beside a board: what else a player wrote with its last action.
+  let written;
+  coterie.panels.push({
+    title: "What it wrote",
+    wanted: (theShow) => theShow.frames.some((frame) => frame.comment && frame.comment[0] !== undefined && (frame.comment[0] || frame.comment[1])),
+    mount(element, theShow, theApi) { [show, written] = [theShow, element]; },
+    draw(k) {
+      const [text, more = {}] = show.frames[k].comment || [""];
+      written.replaceChildren(...[text ? make("div", { class: "text folded" }, coterie.long(text)) : make("p", { class: "fact" }, "Nothing here."), fold("Thinking", more.thinking)].filter(Boolean));
+    },
+  });
 
   // Beside a board, in games with talk: the messages so far.
   let said;

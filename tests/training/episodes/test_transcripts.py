@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rich")
@@ -15,6 +16,7 @@ from coterie.agents.engines.mock import MockEngine
 from coterie.cli import main
 from coterie.errors import RunError, UsageError
 from coterie.training.episodes import Arena, Episode, EpisodeRequest, Role, SingleTurnEpisode
+from coterie.training.episodes.paged import as_show
 from coterie.training.episodes.show import as_tree, overview
 from coterie.training.episodes.transcripts import (
     examples,
@@ -199,3 +201,26 @@ def test_the_command(results, tmp_path, capsys):
     assert "has no transcript of update 5. It has those of updates 0 to 1." in capsys.readouterr().err
     assert main(["view", str(tmp_path), "--chat", "a", "--trl", "b"]) == 2
     assert main(["view", str(tmp_path / "nowhere"), "--chat", "a"]) == 2
+
+
+def test_the_page_of_a_run_tells_every_answer(results, tmp_path, capsys):
+    write_transcript(tmp_path, 0, results, most=2)
+    trees = read_transcript(tmp_path)
+    nodes = [node for tree in trees for node in walk(tree)]
+    show = as_show(trees, "a run")
+    said = [frame["said"][0] for frame in show["frames"] if frame.get("said")]
+    assert [(show["seats"][seat]["name"], text) for seat, text, *_ in said] == [
+        (step["role"] or "oracle", step["text"]) for node in nodes for step in [*node["steps"], *node["oracles"]]
+    ]
+    assert [title for title, _ in show["sections"]] == [
+        f"{'.'.join(map(str, node['path']))} {node['episode_type']}" for node in nodes
+    ]
+    for frame in show["frames"]:
+        for thought in frame.get("thoughts", ()):
+            assert thought["chosen"] == frame["said"][0][1]
+            assert 0 <= thought["entropy"] <= np.log(thought["legal"]) + 1e-6
+    assert main(["view", str(tmp_path), "--html", str(tmp_path / "out.html")]) == 0
+    assert "Wrote" in capsys.readouterr().out
+    assert "update 0" in (tmp_path / "out.html").read_text()
+    assert main(["view", str(tmp_path), "--episode", "7", "--html", str(tmp_path / "other.html")]) == 2
+    assert not (tmp_path / "other.html").exists()

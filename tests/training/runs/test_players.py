@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import gc
 import json
+import re
+import shutil
 import weakref
 
 import numpy as np
@@ -20,7 +22,7 @@ from coterie.cli import main  # noqa: E402
 from coterie.envs.registry import make_game  # noqa: E402
 from coterie.errors import CoterieError, ModelError, RunError, UnknownName, UsageError  # noqa: E402
 from coterie.training.loop import train  # noqa: E402
-from coterie.training.runs.players import load_base, load_player, make_player  # noqa: E402
+from coterie.training.runs.players import earlier, load_base, load_player, make_player  # noqa: E402
 
 GAME = make_game("tictactoe")
 
@@ -74,6 +76,33 @@ def test_versions_and_players_that_are_not_there(run, behind, complaint):
 def test_a_run_of_another_game_is_named(run):
     with pytest.raises(RunError, match="was trained on tictactoe-v0; it can't play highest_number-v0"):
         make_player(str(run), make_game("highest_number"))
+
+
+def test_earlier_versions_are_spread_over_the_training(run):
+    assert earlier(str(run), 4) == [("update 1", f"{run}:main@1")]
+    assert earlier(f"{run}:main@1", 4) == []
+    assert earlier(str(run), 0) == earlier("random", 4) == []
+    for update in (3, 5, 8, 9):
+        (run / "players" / "late" / f"v{update:06d}").mkdir(parents=True)
+    assert [name for name, _ in earlier(f"{run}:late", 2)] == ["update 3", "update 5"]
+    assert earlier(f"{run}:late@8", 9) == [("update 3", f"{run}:late@3"), ("update 5", f"{run}:late@5")]
+    shutil.rmtree(run / "players" / "late")
+
+
+def test_the_page_of_a_game_shows_what_a_run_thinks_and_thought_earlier(run, tmp_path):
+    out = tmp_path / "out.html"
+    assert main(["view", "tictactoe", "--players", str(run), "random", "--html", str(out)]) == 0
+    show = json.loads(re.search(r'id="coterie-show">(.*?)</script>', out.read_text())[1])
+    for frame in show["frames"]:
+        assert bool(frame.get("thoughts")) == (frame["mover"] == 0)
+    (thought,) = show["frames"][0]["thoughts"]
+    assert [past["name"] for past in thought["earlier"]] == ["update 1"]
+    assert sum(share for _, share, _ in thought["actions"]) == pytest.approx(1, abs=1e-4)
+    assert (thought["value"], thought["value_of"]) == (0, "minimax")
+    played = show["frames"][1]["move"]
+    assert played == thought["actions"][0][0]  # it plays its likeliest action
+    assert main(["view", "tictactoe", "--players", str(run), "--no-thoughts", "--html", str(out)]) == 0
+    assert '"thoughts":' not in re.search(r'id="coterie-show">(.*?)</script>', out.read_text())[1]
 
 
 def test_names_that_mean_nobody(tmp_path):
