@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import sys
@@ -32,11 +33,13 @@ PRINTED = (
 )
 """Pages of games that show what their blocks print."""
 
-SHELL = [
-    pytest.param(line.split("#")[0].strip(), id=line.split("#")[0].strip())
-    for _, text in blocks(README, "bash")
-    for line in text.splitlines()
-]
+SHELL_PAGES = [README, *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+"""Pages whose commands run; those of other pages are for reading."""
+
+
+def commands(page: Path) -> list[str]:
+    lines = [line.split("#")[0].strip() for _, text in blocks(page, "bash") for line in text.splitlines()]
+    return [line for line in lines if line]
 
 
 @pytest.fixture
@@ -80,31 +83,35 @@ def test_python_blocks_run(
     module = ModuleType("blocks")
     monkeypatch.setitem(sys.modules, "blocks", module)  # dataclasses look themselves up
     for name, text in blocks(page, "python"):
-        exec(compile(text, name, "exec"), module.__dict__)
+        file = elsewhere / f"{name.replace('/', '-').replace(':', '-line-')}.py"  # kernels need a file to cache beside
+        file.write_text(text, encoding="utf-8")
+        exec(compile(text, str(file), "exec"), module.__dict__)
     if page.stem in PRINTED:
         assert capsys.readouterr().out in page.read_text()
 
 
-def test_shell_blocks_are_all_known() -> None:
-    for parameter in SHELL:
-        line = str(parameter.values[0])
+@pytest.mark.parametrize("page", SHELL_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_shell_blocks_are_all_known(page: Path) -> None:
+    for line in commands(page):
         assert line.split()[0] in ("coterie", "pip") or (ROOT / line.split()[0]).exists(), line
 
 
+@pytest.mark.parametrize("page", SHELL_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_run_in_the_order_given(
-    elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import io
 
     small_training(monkeypatch)
-    for parameter in SHELL:
-        words = shlex.split(str(parameter.values[0]))
+    for command in commands(page):
+        words = shlex.split(command)
         if words[0] != "coterie" or "--window" in words:  # windows wait for a person; tests/renderers clicks in them
             continue
         monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
-        games = ["--games", "20"] if words[1] in ("eval", "tournament") else []
+        games = ["--games", "20"] if words[1] in ("eval", "tournament") and "--games" not in words else []
         assert main([*words[1:], *games]) == 0, (words, capsys.readouterr().err)
-    assert (elsewhere / "game.gif").exists()
+        for option, name in itertools.pairwise(words):
+            assert option not in ("--gif", "--save", "--out") or (elsewhere / name).exists(), words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
