@@ -82,7 +82,7 @@ def write_gif(path: str | Path, frames: Iterable[Frame], seconds: float = 0.8, l
 def _packed(frame: Frame) -> NDArray[np.uint32]:
     """[H, W] each pixel's colour as one number."""
     wide = frame.astype(np.uint32)
-    packed: NDArray[np.uint32] = wide[..., 0] << 16 | wide[..., 1] << 8 | wide[..., 2]
+    packed: NDArray[np.uint32] = wide[..., 0] << np.uint32(16) | wide[..., 1] << np.uint32(8) | wide[..., 2]
     return packed
 
 
