@@ -279,6 +279,7 @@ class View:
         ticks: stop the game after this many turns (ticks); 0 plays to the end.
         set: the game's own arguments, e.g. size=9; `coterie envs GAME` lists them.
         preset: short for --set preset=..., in games that have presets.
+        texts: of a world: the agents whose words are in the page; by default the first ones, 30,000 texts at most.
         ask: also ask this player what it would do in every position of the game: a run, a model, mcts:400, minimax.
         thoughts: show with which probabilities players that are language models acted.
         earlier: ask this many earlier versions of them too, where the player is a run.
@@ -303,6 +304,7 @@ class View:
     ticks: int = 0
     set: tuple[str, ...] = ()
     preset: str = ""
+    texts: tuple[int, ...] = ()
     ask: str = ""
     thoughts: bool = True
     earlier: int = 4

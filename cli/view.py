@@ -71,7 +71,7 @@ def shown(asked: View, command: str = "") -> dict[str, Any]:
         if given:
             raise UsageError(f"--{given[0]} is for a game that is played; {path} holds a game. Remove it.")
         saved = _from_file(asked, path)
-        made = show(saved.game, saved.record, command=command)
+        made = show(saved.game, saved.record, command=command, texts=asked.texts or None)
         _think(asked, saved.game, saved.record, made, {})
         return made
     if asked.number:
@@ -111,7 +111,7 @@ def _play(asked: View, command: str) -> dict[str, Any]:
         for _ in follow(match, players):
             if asked.ticks and len(match.plies) >= asked.ticks and match.status == RUNNING:
                 break
-        made = show(game, record := match.record(), command=command)
+        made = show(game, record := match.record(), command=command, texts=asked.texts or None)
         _think(asked, game, record, made, dict(enumerate(words)), agents)
         return made
     finally:

@@ -38,6 +38,7 @@ from .gridworld_keys import target
 from .gridworld_sprites import FLOOR, ICONS, WALL_COLOR, agent_color, sprite, type_color
 
 __all__ = [
+    "SHOW",
     "WINDOW",
     "Camera",
     "Look",
@@ -54,6 +55,9 @@ __all__ = [
 
 WINDOW: Final = f"{__name__}_window:GridworldWindow"
 """The gridworld's window, used instead of the one that other games share."""
+
+SHOW: Final = f"{__package__}.web.world:show"
+"""Makes the gridworld's page, instead of the function that other games share."""
 
 TINY: Final = 4
 """Cells of fewer pixels are points of one colour."""

@@ -19,10 +19,10 @@ from ...errors import UsageError
 
 __all__ = ["SCRIPTS", "STYLES", "as_data", "need_writable", "page", "static", "write_page"]
 
-SCRIPTS: Final = ("shell.js", "board.js", "words.js", "thought.js")
+SCRIPTS: Final = ("shell.js", "board.js", "words.js", "thought.js", "world.js")
 """The scripts of a page, in the order in which they run."""
 
-STYLES: Final = ("base.css",)
+STYLES: Final = ("base.css", "world.css")
 
 
 @cache

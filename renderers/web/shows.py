@@ -40,6 +40,7 @@ from ...envs.registry import spec
 from ...envs.replay.file import replay
 from ...envs.words import TextGame
 from ...envs.words.talk import TalkGame
+from ...errors import UsageError
 from ..board import PALETTE
 from .recording import css, record
 
@@ -147,19 +148,35 @@ def describe(game: Game, state: State, seats: Sequence[Player]) -> str:
     return "\n\n".join(f"player_{p}:\n{game.describe(state, 0, p)}" for p in seats)
 
 
-def show(game: Game, record: GameRecord, *, title: str = "", command: str = "") -> dict[str, Any]:
+def show(
+    game: Game, record: GameRecord, *, title: str = "", command: str = "", texts: Sequence[Player] | None = None
+) -> dict[str, Any]:
     """The show of a played game, without thoughts.
+
+    A drawer whose module has ``SHOW = "package.module:function"`` makes the show itself, by that function.
 
     Args:
         game: the game.
         record: what was played.
         title: above the page; by default the game's name.
         command: what makes the page again.
+        texts: in worlds, the slots whose texts are stored; None: the first ones, as many as are small enough.
 
     Raises:
+        UsageError: ``texts`` for a game that stores all texts, or there is no such slot.
         MissingExtra: the game's drawer works on pixels, and pygame is not installed.
         NotationError: the record cannot be replayed.
     """
+    draw = spec(game.info.id).draw
+    own = getattr(importlib.import_module(draw.partition(":")[0]), "SHOW", None) if draw else None
+    if own is not None:
+        module, _, name = own.partition(":")
+        made: dict[str, Any] = getattr(importlib.import_module(module), name)(
+            game, record, title=title, command=command, texts=texts
+        )
+        return made
+    if texts is not None:
+        raise UsageError(f"A page of {game.info.name} holds all texts; only those of worlds are chosen by agent.")
     info, boards = game.info, Boards(game)
     everybody = list(range(info.players))
     frames: list[dict[str, Any]] = []
