@@ -154,6 +154,12 @@ def _think(
     from ..renderers.web.shows import Boards, drawn_state
     from ..training.runs.players import earlier
 
+    if made["kind"] == "world":
+        if asked.ask:
+            raise UsageError(
+                f"--ask is for games of positions; a page of {game.info.name} shows what agents did. Remove it."
+            )
+        return
     if asked.earlier < 0:
         raise UsageError(f"--earlier is {asked.earlier}; it must be at least 0.")
     company = agents or Company(game)
