@@ -15,12 +15,9 @@ With ``NUMBA_DISABLE_JIT=1`` everything here stays a plain Python function; cove
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
-import os
 import sys
-import uuid
 import zlib
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -30,7 +27,8 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core.caching import IndexDataCacheFile
+
+from .stored import OwnFiles, compile_once
 
 __all__ = ["bind", "checked", "compiled", "disabled", "entry", "inner", "kernel", "part", "source_hash"]
 
@@ -83,7 +81,10 @@ def kernel(function: Function, **options: Any) -> Function:
 
     A kernel cannot allocate (numba refuses ``np.zeros`` in it); scratch space is passed as an argument.
     """
-    compiled = numba.njit(cache=True, **_OPTIONS, **options)(function)
+    try:
+        compiled = numba.njit(cache=True, **_OPTIONS, **options)(function)
+    except RuntimeError:  # no folder for compiled code can be written: every process compiles
+        return numba.njit(**_OPTIONS, **options)(function)  # type: ignore[no-any-return]
     if not disabled():
         if Path(function.__code__.co_filename).exists():
             _file_digest(function.__code__.co_filename)  # the file as imported, not as it is when a driver is made
@@ -93,8 +94,8 @@ def kernel(function: Function, **options: Any) -> Function:
             # Compiled code refers to its module by name: the same file run as a script is another module.
             stamp = f"{stored._source_stamp}-{_depends_on(function.__globals__)}-{function.__module__}"
             stamp += "-checked" * bool(options.get("boundscheck"))
-            own: Any = _OwnFiles
-            cache._cache_file = own(cache.cache_path, cache._impl.filename_base, stamp)
+            files: Any = OwnFiles
+            compile_once(compiled, files(cache.cache_path, cache._impl.filename_base, stamp))
     return compiled  # type: ignore[no-any-return]
 
 
@@ -115,28 +116,6 @@ def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any
     if disabled():
         return function
     return function.compile(tuple(map(numba.typeof, arguments)))  # type: ignore[attr-defined, no-any-return]
-
-
-class _OwnFiles(IndexDataCacheFile):
-    """A cache that writes compiled code to a new file each time.
-
-    Numba numbers the files of a kernel and writes the index before them: if two processes compile at once for different
-    types, or from different sources, an index entry of one may point to the code of the other. Such code, called with
-    arguments that it was not compiled for, reads and writes arbitrary memory.
-    """
-
-    def save(self, key: Any, data: Any) -> None:
-        """Write the data, then the index, then delete files that the index does not name: their readers recompile."""
-        files: Any = self
-        base = files._index_name.removesuffix("nbi")
-        name = f"{base}{uuid.uuid4().hex}.nbc"
-        files._save_data(name, data)
-        known = files._load_index() | {key: name}
-        files._save_index(known)
-        for entry in os.scandir(files._cache_path):
-            if entry.name.startswith(base) and entry.name.endswith(".nbc") and entry.name not in known.values():
-                with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
 
 
 _MODULES: dict[str, set[str]] = {}
