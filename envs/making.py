@@ -84,9 +84,12 @@ def make_vec(
     illegal: str | None = None,
     illegal_reward: float | None = None,
     max_cycles: int | None = None,
+    render_mode: str | None = None,
     **config: Any,
 ) -> VecEnv:
     """N games side by side: arrays in, arrays out. See ``VecEnv`` for the arguments.
+
+    With ``render_mode="rgb_array"``, ``render()`` draws a sheet of the first 64 games.
 
     Raises:
         UsageError: a game of words: its messages do not fit in arrays; see ``words.vec.TextVec``.
@@ -109,6 +112,8 @@ def make_vec(
         illegal=illegal,
         illegal_reward=illegal_reward,
         max_cycles=max_cycles,
+        render_mode=render_mode,
+        draw=spec(id).draw,
     )
     return cast("VecEnv", vec)
 

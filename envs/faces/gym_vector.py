@@ -76,7 +76,7 @@ def vector_entry(
         seat: as in ``SoloVector``.
         layout: as in ``SoloVector``; None: ``flat``.
         autoreset_mode: as in ``SoloVector``.
-        render_mode: None; games of words take those of ``SoloEnv``.
+        render_mode: None or ``"rgb_array"``; games of words take those of ``SoloEnv``.
         **kwargs: as for ``make_vec``.
 
     Raises:
@@ -94,9 +94,7 @@ def vector_entry(
             **kwargs,
         }
         return SyncVectorEnv([lambda: SoloEnv(game, **solo)] * num_envs, autoreset_mode=mode)
-    if render_mode is not None:
-        raise UsageError("Vector environments do not render; make one game with gymnasium.make and its render_mode.")
-    vec = make_vec(game, num_envs, autoreset_mode="Disabled", **limits, **kwargs)
+    vec = make_vec(game, num_envs, autoreset_mode="Disabled", render_mode=render_mode, **limits, **kwargs)
     return SoloVector(vec, opponent, seat, layout=layout or "flat", autoreset_mode=autoreset_mode)
 
 
@@ -104,7 +102,8 @@ def _spaces(view: VectorEnv, vec: VecEnv, space: Space[Any], mode: AutoresetMode
     view.single_observation_space, view.single_action_space = space, action_space(vec.game)
     view.observation_space = batch_space(view.single_observation_space, view.num_envs)
     view.action_space = batch_space(view.single_action_space, view.num_envs)
-    view.metadata = {"name": vec.metadata["name"], "autoreset_mode": mode, "render_modes": []}
+    view.metadata = {**vec.metadata, "autoreset_mode": mode}
+    view.render_mode = vec.render_mode
 
 
 class SoloVector(VectorEnv):
@@ -312,6 +311,13 @@ class SoloVector(VectorEnv):
         fault = np.zeros(self.num_envs, np.bool_) if illegal is None else illegal
         return {"action_mask": self._mask(), "illegal": fault, "seat": self.seat.copy()}
 
+    def render(self) -> tuple[NDArray[np.uint8], ...]:
+        """N pictures [H, W, 3] uint8 from the learners' seats, as Gymnasium's vector environments give them.
+
+        ``self.vec.render()`` is one picture of all.
+        """
+        return self.vec.pictures(self.seat.tolist())
+
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads."""
         self.vec.close()
@@ -387,6 +393,10 @@ class SeatsVector(VectorEnv):
 
     def _flat(self, part: NDArray[Any]) -> NDArray[Any]:
         return part.reshape(self.num_envs, *part.shape[2:]).copy()
+
+    def render(self) -> tuple[NDArray[np.uint8], ...]:
+        """N * P pictures [H, W, 3] uint8 of what each row's player sees; ``self.vec.render()`` is one of all games."""
+        return self.vec.pictures()
 
     def close_extras(self, **kwargs: Any) -> None:
         """Stop the threads."""

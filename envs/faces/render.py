@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,13 @@ from ...aliases import State
 from ...errors import MissingExtra
 from ..core import Game
 
-__all__ = ["close_window", "fps", "in_window", "picture", "render_modes"]
+__all__ = ["SHOWN", "close_window", "fps", "in_window", "picture", "render_modes", "sheet"]
+
+SHOWN: Final = 64
+"""The most games that ``sheet`` shows."""
+
+SHEET: Final = 960
+"""Width of a sheet of several games, pixels; a game gets 96 at least."""
 
 _SCREEN = f"{__name__.rsplit('.', 3)[0]}.renderers.screen"
 
@@ -28,8 +35,8 @@ def render_modes(draw: str | None) -> list[str]:
     return ["human", "ansi", "rgb_array"] if draw else ["human", "ansi"]
 
 
-def picture(draw: str | None, game: Game, state: State, **how: Any) -> NDArray[np.uint8]:
-    """[H, W, 3] row 0 of a state, drawn by ``"module:function"``, which takes ``how`` (size, player).
+def picture(draw: str | None, game: Game, state: State, row: int = 0, **how: Any) -> NDArray[np.uint8]:
+    """[H, W, 3] a row of a state, drawn by ``"module:function"``, which takes ``how`` (size, player).
 
     A game that is played inside another one has a method ``drawn(state)``, which returns it and its state.
     """
@@ -37,8 +44,22 @@ def picture(draw: str | None, game: Game, state: State, **how: Any) -> NDArray[n
     if inside is not None:
         game, state = inside(state)
     module, _, name = str(draw).partition(":")
-    frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(game, state, 0, **how)
+    frame: NDArray[np.uint8] = getattr(importlib.import_module(module), name)(game, state, row, **how)
     return frame
+
+
+def sheet(draw: str, game: Game, state: State, games: int) -> NDArray[np.uint8]:
+    """[H, W, 3] the first games of a state, ``SHOWN`` at most, row by row in a square of pictures."""
+    games = min(games, SHOWN)
+    columns = math.ceil(math.sqrt(games))
+    size = 480 if games == 1 else max(96, SHEET // columns)
+    frames = [picture(draw, game, state, i, size=size) for i in range(games)]
+    gap, high = max(1, size // 40) if games > 1 else 0, frames[0].shape[0]
+    whole = np.zeros((math.ceil(games / columns) * (high + gap) - gap, columns * (size + gap) - gap, 3), np.uint8)
+    for i, frame in enumerate(frames):
+        top, left = i // columns * (high + gap), i % columns * (size + gap)
+        whole[top : top + high, left : left + size] = frame
+    return whole
 
 
 def in_window(draw: str | None, game: Game, state: State) -> bool:

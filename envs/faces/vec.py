@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from ...aliases import TERMINATED, TRUNCATED, Mask, Rewards
 from ...errors import UsageError
-from ..answers import whole_number
+from ..answers import known_name, whole_number
 from ..core import Game
 from ..state import Snapshot, rows_of
 from ..stepping.buffers import BLOCK, RAISE, need_room
 from ..stepping.drivers import drivers
 from ..stepping.rng import mix64
 from .actions import refuse_illegal, whole_numbers
+from .render import fps, picture, sheet
 from .rows import Rows
 
 __all__ = ["RolloutSums", "VecEnv"]
@@ -72,6 +73,8 @@ class VecEnv(Rows):
             such an action, else ``lose``. The action -1 is "no answer": illegal everywhere.
         illegal_reward: added to the reward of a player that acts illegally; None: -1 under ``lose``, else 0.
         max_cycles: truncate after that many turns (ticks).
+        render_mode: None or ``"rgb_array"``, for ``render``.
+        draw: ``"package.module:function"`` that draws a row of a state.
 
     Attributes:
         game: the rules.
@@ -92,12 +95,24 @@ class VecEnv(Rows):
         illegal: str | None = None,
         illegal_reward: float | None = None,
         max_cycles: int | None = None,
+        render_mode: str | None = None,
+        draw: str | None = None,
     ) -> None:
+        if render_mode is not None:
+            known_name("render_mode", render_mode, ["rgb_array"])
+            if draw is None:
+                raise UsageError(f"{game.info.id} has no pictures; leave render_mode out.")
+        self.render_mode, self.draw = render_mode, draw
         need_room(game, whole_number("num_envs", num_envs, 1))
         limits: Any = {"illegal": illegal, "illegal_reward": illegal_reward, "max_cycles": max_cycles}
         super().__init__(game, num_envs, seed=seed, autoreset_mode=autoreset_mode, **limits)
         self.num_threads = whole_number("num_threads", num_threads, 1)
-        self.metadata = {"name": game.info.id.replace("-", "_"), "autoreset_mode": self.autoreset_mode}
+        self.metadata = {
+            "name": game.info.id.replace("-", "_"),
+            "autoreset_mode": self.autoreset_mode,
+            "render_modes": ["rgb_array"] if draw else [],
+            "render_fps": fps(game),
+        }
         self._sampler, self._draws = np.uint64(0), 0
         self._join()
 
@@ -266,6 +281,31 @@ class VecEnv(Rows):
     def _stored(self) -> dict[str, Any]:
         left_out = ("_drivers", "_pool", "_obs", "_info", "_actions")
         return {name: value for name, value in super()._stored().items() if name not in left_out}
+
+    def render(self) -> NDArray[np.uint8]:
+        """[H, W, 3] uint8: a sheet of the games, the first 64 of them.
+
+        Raises:
+            UsageError: the environment was made without ``render_mode="rgb_array"``, or is not reset.
+            MissingExtra: the package that draws pictures is not installed.
+        """
+        return sheet(self._drawer(), self.game, self.state, self.num_envs)
+
+    def pictures(self, seats: Sequence[int] | None = None) -> tuple[NDArray[np.uint8], ...]:
+        """N pictures [H, W, 3] uint8, row i from the side of seat ``seats[i]``; without seats N * P, one of each seat.
+
+        Raises:
+            UsageError, MissingExtra: as ``render``.
+        """
+        draw, every = self._drawer(), range(self.num_players)
+        seen = [(i, p) for i in range(self.num_envs) for p in (every if seats is None else (int(seats[i]),))]
+        return tuple(picture(draw, self.game, self.state, i, player=p) for i, p in seen)
+
+    def _drawer(self) -> str:
+        if self.render_mode is None or self.draw is None:
+            raise UsageError('render() needs a render_mode; make the environment with render_mode="rgb_array".')
+        self._need_start()
+        return self.draw
 
     def close(self) -> None:
         """Stop the threads, if any."""

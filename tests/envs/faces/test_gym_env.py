@@ -257,8 +257,10 @@ def test_other_wrong_uses():
         gymnasium.make("coterie/kuhn_poker-v0", layout="channels_first")
     with pytest.raises(UsageError, match="texts"):
         gymnasium.make("coterie/word_chain-v0", layout="flat")
-    with pytest.raises(UsageError, match="do not render"):
-        gymnasium.make_vec("coterie/tictactoe-v0", render_mode="rgb_array")
+    with pytest.raises(UsageError, match="no pictures"):
+        gymnasium.make_vec("coterie/highest_number-v0", render_mode="rgb_array")
+    with pytest.raises(UsageError, match="needs a render_mode"):
+        gymnasium.make_vec("coterie/tictactoe-v0").render()
     with pytest.raises(UnknownName, match="SameStep"):
         gymnasium.make_vec("coterie/tictactoe-v0", autoreset_mode="samestp")
     env = gymnasium.make("coterie/tictactoe-v0", opponent=lambda seen, mask, rng: mask, seat=1)
