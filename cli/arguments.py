@@ -65,7 +65,8 @@ class Play:
             default is human against random (gridworld: human among foragers), or the players saved in the --from file.
             In a game of more than two seats, the last player named takes all remaining seats.
         games: number of games; with more than one, only results are shown.
-        seed: the same seed gives the same game.
+        seed: the same seed gives the same game. By default 0, and where people play a number that is drawn and printed.
+        hints: who gives people hints, any player; by default a search or a scripted player that knows the game.
         gif: write the first game to this file as an animated GIF.
         mp4: write the first game to this file as an MP4.
         follow: the agent that films and windows of worlds follow.
@@ -73,7 +74,7 @@ class Play:
         window: play in a window with the mouse; in worlds, watch, inspect agents and take one over (h lists all keys).
         save: add the games to this file: .json, or the game's own format (chess .pgn; go and hex .sgf).
         start: start the games from this position instead, e.g. fen="8/8/8/4k3/8/8/4P3/4K3 w - - 0 1".
-        from_: continue the last game in a file written by --save or by a closed window.
+        from_: continue the last game in a file: one that --save wrote or that you left, PGN (chess) or SGF (go, hex).
         replay: replay and check the games in such a file; with --window, --gif or --mp4, also show the last one.
         set: the game's own arguments, e.g. size=9 komi=6.5; `coterie envs GAME` lists them.
         preset: short for --set preset=..., in games that have presets; `coterie envs GAME --presets` lists them.
@@ -89,7 +90,8 @@ class Play:
     who: Positional[tuple[str, ...]] = ()
     players: tuple[str, ...] = ()
     games: int = 1
-    seed: int = 0
+    seed: int | None = None
+    hints: str = ""
     gif: Path | None = None
     mp4: Path | None = None
     follow: int | None = None

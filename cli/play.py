@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..agents.baselines import is_built_in
 from ..agents.core import Agent
+from ..agents.human.adviser import Adviser, advisers
 from ..agents.human.seating import PERSON, company, seated
 from ..agents.human.table import Match
 from ..agents.human.terminal import play_games
@@ -60,7 +62,7 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
 
     Raises:
         CoterieError: something cannot be played, rendered, read or written.
-        PlayerLeft: the person at the terminal left; with ``--save`` or ``--from`` the game so far is saved.
+        PlayerLeft: the person at the terminal left; the game so far is saved.
     """
     _check(asked)
     if asked.replay:
@@ -73,14 +75,18 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     named = asked.players or asked.who
     words = company(named or (_players_of(saved, asked) if saved else ()), game, asked.window)
     followed(asked, game)
-    kept, known = asked.save or asked.from_, saved.record if saved else None
+    own = asked.from_ if asked.from_ and asked.from_.suffix.lower() in JSON else None  # others' files stay as they are
+    kept, known = asked.save or own, saved.record if saved else None
     keeper = Keeper(kept, game, words, known, retyped=not all(map(_harmless, words)))
     agents: list[Agent | None] = []
+    adviser = Adviser([asked.hints] if asked.hints else advisers(game), player)
     try:
-        for agent in seated(words, game, player, asked.window):
+        for agent in seated(words, game, player, asked.window, adviser):
             agents.append(agent)
         names = [agent.name if agent and word != PERSON else PERSON for word, agent in zip(words, agents, strict=True)]
-        seed = saved.seed if saved and saved.seed is not None and not asked.seed else asked.seed
+        seed = asked.seed if asked.seed is not None or not saved else saved.seed
+        drawn = seed is None and PERSON in words and not saved
+        seed = secrets.randbelow(10**6) if drawn else seed or 0
         start = _start(game, asked)
 
         def begin(number: int) -> Match:
@@ -95,7 +101,9 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
             return match
 
         def left(match: Match) -> None:
-            if asked.save or asked.from_:
+            people = [seat for seat, word in enumerate(words) if word == PERSON]
+            touched = any(seat in people for ply in match.plies for seat in ply.seats)
+            if asked.save or asked.from_ or (touched and match.status == RUNNING and not asked.ticks):
                 keeper.keep(match.record(), match.seed)
 
         def ended(match: Match) -> None:
@@ -104,12 +112,14 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
 
         first = begin(0)  # a wrong number of players is reported before anything else
         keeper.check()
+        if drawn:
+            print(f"Seed {seed}: --seed {seed} begins the same game again.")
         if asked.window:
-            in_window(asked, begin, agents, words, keeper)
+            in_window(asked, begin, agents, words, keeper, adviser)
         else:
             play_games(begin, [agent for agent in agents if agent], asked.games, asked.ticks, left, ended)
     finally:
-        for close in {id(agent): getattr(agent, "close", None) for agent in agents}.values():
+        for close in {id(agent): getattr(agent, "close", None) for agent in (*agents, adviser)}.values():
             if close:  # engines run as separate processes
                 close()
     return 0
@@ -183,6 +193,4 @@ def _saved(asked: Play) -> SavedGame:
     if asked.set or asked.preset:
         flag = "--set" if asked.set else "--preset"
         raise UsageError(f"{flag} cannot go with --from: {asked.from_} already has its game's configuration.")
-    if asked.from_.suffix.lower() not in JSON:
-        raise UsageError(f"{asked.from_} cannot be resumed: --from reads the .json files that --save writes.")
     return last_game(asked, read_games(asked.from_), "from")

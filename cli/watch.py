@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..agents.core import Agent
+from ..agents.human.adviser import Adviser
 from ..agents.human.films import draw_film
 from ..agents.human.replayed import Again, Replayed
 from ..agents.human.seating import PERSON, company
@@ -29,7 +30,12 @@ __all__ = ["company", "draw_films", "followed", "in_window", "last_game", "show_
 
 
 def in_window(
-    asked: Play, begin: Callable[[int], Match], agents: Sequence[Agent | None], words: Sequence[str], keeper: Keeper
+    asked: Play,
+    begin: Callable[[int], Match],
+    agents: Sequence[Agent | None],
+    words: Sequence[str],
+    keeper: Keeper,
+    adviser: Adviser,
 ) -> None:
     """Play in the game's window.
 
@@ -38,7 +44,8 @@ def in_window(
     """
     game = keeper.game
     people = [seat for seat, word in enumerate(words) if word == PERSON]
-    own = {"own": people[0]} if is_packed(game) and people else {}
+    world = is_packed(game)
+    own: dict[str, Any] = ({"own": people[0]} if people else {}) if world else {"adviser": adviser}
     drawn: list[Match] = []
 
     def left(match: Match) -> None:
@@ -51,7 +58,7 @@ def in_window(
         if asked.save or (touched and (match.world or match.status == RUNNING or asked.from_)):
             keeper.keep(match.record(), match.seed)
 
-    if own and len(people) > 1:
+    if world and len(people) > 1:
         raise UsageError(
             f"{len(people)} people were named, but only one can use the window. Name human once; that person can take "
             "over any agent."
@@ -153,6 +160,7 @@ def last_game(asked: Play, games: Sequence[SavedGame], flag: str) -> SavedGame:
 def _told(saved: SavedGame) -> str:
     record, info = saved.record, saved.game.info
     turns = f"{len(record.actions):,} {'ticks' if info.simultaneous else 'turns'}"
-    begun = f"seed {saved.seed}" if saved.seed is not None else "its own start"
+    said = [" against ".join(name or "?" for name in record.players)] if info.players == 2 else []
+    said += [f"seed {saved.seed}"] if saved.seed is not None else []
     same = "; replayed, every state matches" if record.keys else "; replayed without fault"
-    return f"{info.id}, {begun}, {turns}{same}."
+    return ", ".join([info.id, *said, f"{turns}{same}."])

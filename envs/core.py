@@ -9,7 +9,7 @@ Letters: N games side by side, i a row among them, P players, A actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -175,6 +175,27 @@ class GameRecord:
 
 
 @dataclass(frozen=True)
+class Written:
+    """A game in the text of another program's file, not yet played; ``Game.reads`` gives it.
+
+    Attributes:
+        arguments: of the game, such as its size.
+        start: options of ``reset`` that lead to its start.
+        moves: (seat, or None where the text names none; the action in words).
+        players: their names.
+        comments: turn number -> comment on that turn.
+        returns: [P] the result that the text gives, for a game that ended before its last position; None: unknown.
+    """
+
+    arguments: Mapping[str, Any]
+    start: Mapping[str, Any]
+    moves: Sequence[tuple[Player | None, str]]
+    players: tuple[str, ...]
+    comments: Mapping[int, str] = field(default_factory=dict)
+    returns: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Curriculum:
     """Positions to start from instead of the start position.
 
@@ -215,6 +236,7 @@ class Game:
         options: what ``reset(options=...)`` takes besides ``"state"``: name -> ``(state, i, value) -> None``, which
             writes row i (already reset) from the user's value, e.g. ``{"fen": ...}``, or raises UsageError.
         formats: file formats for a saved game: suffix (``".pgn"``) -> writer of one game's text.
+        reads: the games in a text of such a format; None: no format can be read.
         curricula: sets of start positions by name.
         deals: for games of chance whose outcomes can be listed: ``() -> [(value, probability), ...]``, every outcome
             that a seed can produce, as a value of the reset option ``"deal"``. Exact analysis of hidden information
@@ -244,6 +266,7 @@ class Game:
     config: dict[str, Any] = field(default_factory=dict)
     options: Mapping[str, Callable[[State, int, Any], None]] = field(default_factory=dict)
     formats: Mapping[str, Callable[[GameRecord], str]] = field(default_factory=dict)
+    reads: Callable[[str], Iterator[Written]] | None = None
     curricula: Mapping[str, Curriculum] = field(default_factory=dict)
     deals: Callable[[], list[tuple[Any, float]]] | None = None
     verbs: tuple[tuple[str, tuple[Action, ...]], ...] = ()

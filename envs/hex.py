@@ -20,6 +20,7 @@ Left out: resigning, draws by agreement (there are none), boards with sides of d
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError
 from .answers import true_or_false, whole_number
-from .core import Game, GameInfo, GameRecord, Kernels
+from .core import Game, GameInfo, GameRecord, Kernels, Written
 from .replay.sgf import commented, sgf_text
 from .stepping.jit import kernel
 from .stepping.machine import store_word
@@ -364,6 +365,24 @@ def to_sgf(record: GameRecord) -> str:
     return sgf_text(11, root, moves)
 
 
+def written(text: str) -> Iterator[Written]:
+    """The game of an SGF text (GM[11]) that ``to_sgf`` could have written: the reader ``Game.reads``.
+
+    Raises:
+        NotationError: a start with stones, no size, or a node that is no move.
+    """
+    root, *nodes = re.sub(r"(?<!\\)\bC\[(?:[^\]\\]|\\.)*\]", "", text, flags=re.DOTALL).split(";")[1:]
+    tags = dict(re.findall(r"([A-Z]+)\[((?:[^\]\\]|\\.)*)\]", root))
+    if not re.fullmatch("[0-9]{1,3}", tags.get("SZ", "11")) or {"AB", "AW"} & tags.keys():
+        raise NotationError("this record of hex begins with stones on the board, or the size of its board is unknown.")
+    found = [re.match(r"\s*([BW])\[([\w-]+)\]", node) for node in nodes]
+    if not all(found):
+        raise NotationError(f"node {found.index(None) + 1} of this record of hex is no move, such as ;B[a1].")
+    moves = [("BW".index(move[1]), "swap" if "swap" in move[2] else move[2]) for move in found if move]
+    arguments = {"size": int(tags.get("SZ", "11")), "swap": any(move == "swap" for _, move in moves)}
+    yield Written(arguments, {}, moves, (tags.get("PB", ""), tags.get("PW", "")))
+
+
 def hex(size: int = 11, swap: bool = False) -> Game:
     """Hex.
 
@@ -421,4 +440,5 @@ def hex(size: int = 11, swap: bool = False) -> Game:
         config={"size": size, "swap": swap},
         options={"moves": play_moves},
         formats={".sgf": to_sgf},
+        reads=written,
     )

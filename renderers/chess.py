@@ -6,6 +6,7 @@ the bottom; White's for spectators.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -18,13 +19,16 @@ from ..envs.core import Game
 from .board import OVERSAMPLE, Canvas, Color, Frame, mixed
 from .chess_pieces import BLACK, KINDS, WHITE, draw_piece
 
-__all__ = ["ARROWS", "MARKS_LAST", "SEAT_COLORS", "boxes", "cells", "draw", "last_move"]
+__all__ = ["ARROWS", "MARKS_LAST", "SEAT_COLORS", "boxes", "cells", "draw", "last_move", "moved", "taken"]
 
 LIGHT: Final[Color] = (186, 195, 214)
 DARK: Final[Color] = (108, 123, 155)
 LAST: Final[Color] = (236, 196, 84)
 CHECK: Final[Color] = (240, 84, 72)
 SEAT_COLORS: Final = (WHITE.body, BLACK.body)
+WORTH: Final = {1: 1, 2: 3, 3: 3, 4: 5, 5: 9}
+"""Kind (``KINDS`` from 1) -> pawns."""
+
 MARKS_LAST: Final = True
 """The picture marks the last move, so the window does not have to."""
 ARROWS: Final = True
@@ -75,6 +79,29 @@ def cells(game: Game, state: State, i: int, action: Action) -> tuple[int, ...]:
     """The squares that the piece moves from and to; castling is the king's move."""
     move = int(move_of(state[i]["position"], action))
     return move & 63, move >> 6 & 63
+
+
+def moved(game: Game, state: State, i: int, action: Action, size: int, landed: bool = False) -> Any:
+    """The piece that an action moves (``landed``: what it becomes), as a sprite ``size`` pixels wide."""
+    move = int(move_of(state[i]["position"], action))
+    code = int(codes(state[i]["position"])[move & 63])
+    return _piece(move >> 12 if landed and move >> 12 else code & 7, code >= 8, size)
+
+
+def taken(game: Game, state: State, i: int, player: Player, size: int) -> tuple[list[tuple[Any, int]], int]:
+    """The pieces that a side has more of than the other, as (sprite, kind), and how many pawns all of it is worth."""
+    board = [int(code) for code in codes(state[i]["position"])]
+    other = 8 * (1 - player)
+    more = {kind: board.count(kind + 8 * player) - board.count(kind + other) for kind in WORTH}
+    pieces = [(_piece(kind, other > 0, size), kind) for kind, n in more.items() for _ in range(n)]
+    return pieces, sum(WORTH[kind] * n for kind, n in more.items())
+
+
+@lru_cache(64)
+def _piece(kind: int, black: bool, size: int) -> Any:
+    canvas = Canvas(size, background=None)
+    draw_piece(canvas, KINDS[kind - 1], black, size / 2, size / 2, size)
+    return canvas.sprite()
 
 
 def last_move(state: State, i: int) -> tuple[int, ...]:

@@ -39,6 +39,9 @@ class View:
         controls: name -> label of the buttons below.
         cover: a text that hides the board until a click (event "uncover"); "" shows the board.
         version: rises whenever the state changes, so that states need not be compared.
+        moves: what was played that the viewer knows, a list of (seat, text) for each turn.
+        clocks: seconds that each seat has thought; (): no clock.
+        hint: the cells of an action that was advised.
         said: what the viewer heard, in games with talk: (seat or ``talking.NOTE``, message), oldest first.
     """
 
@@ -54,6 +57,9 @@ class View:
     cover: str = ""
     version: int = 0
     said: tuple[tuple[Player, str], ...] = ()
+    moves: tuple[tuple[tuple[Player, str], ...], ...] = ()
+    clocks: tuple[int, ...] = ()
+    hint: tuple[int, ...] = ()
 
     def seen(self) -> tuple[Any, ...]:
         """All fields but the state, which its version stands for."""
@@ -144,17 +150,20 @@ class Panel:
 
 
 def chooser_frame(
-    width: int, height: int, title: str, choices: Sequence[tuple[Event, str]]
+    width: int, height: int, title: str, choices: Sequence[tuple[Event, str]], *, pictured: bool = False
 ) -> tuple[Frame, list[Spot]]:
-    """A card with a title and, below it, a button for each choice: its picture, and the buttons' places on it."""
+    """A card with a title and, below it, a button for each choice: its picture, and the buttons' places on it.
+
+    With ``pictured``, the buttons are blank and as high as there is room, for the caller to draw on.
+    """
     canvas = Canvas(max(width, 40), max(height, 40))
     width, height = canvas.width, canvas.height
     canvas.rectangle(0, 0, width, height, PALETTE.cell, radius=8)
     at = width / 2, height * (0.25 if choices else 0.5)
     canvas.text(*at, title, max(WORDS, 0.09 * height), room=0.9 * width)
-    high = min(0.4 * height, 60)
+    high = min(0.55 * height, 0.2 * width) if pictured else min(0.4 * height, 60)
     labels = [(event, label, 0) for event, label in choices]
     spots = beside(labels, 0.04 * width, 0.68 * height - high / 2, 0.92 * width, high, GAP)
     for spot in spots:
-        spot.draw(canvas, None, PALETTE.faint)
+        (spot._replace(label="") if pictured else spot).draw(canvas, None, PALETTE.faint)
     return canvas.frame(), spots

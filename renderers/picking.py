@@ -35,6 +35,10 @@ class Picker:
         """The cells with which an action can begin."""
         return {path[0] for path in self._paths.values()}
 
+    def first(self) -> Action:
+        """An action that continues the selection."""
+        return next(action for action, path in self._paths.items() if path[: len(self.chosen)] == self.chosen)
+
     @property
     def moving(self) -> bool:
         """Whether some action moves from cell to cell, rather than placing something on one."""

@@ -28,11 +28,12 @@ from .picking import Box, Picker, nearest
 from .screen import KEYS as SHARED
 from .screen import Interactive, Spot, hit
 from .sheet import draw_keys
+from .side import SIDE, draw_side
 from .talking import Entry, start_typing
 
 __all__ = ["KEYS", "View", "Window"]
 
-KEYS: Final = SHARED | {"u": "undo", "backspace": "undo", "left": "undo", "f": "flip"}
+KEYS: Final = SHARED | {"u": "undo", "backspace": "undo", "left": "undo", "f": "flip", "i": "hint"}
 """Keys for controls; a key works while its button is shown."""
 
 LISTED: Final = (
@@ -40,6 +41,7 @@ LISTED: Final = (
     ("", "drag", "move a piece"),
     ("", "right click, Escape", "drop the choice"),
     ("undo", "u, Backspace, Left", "take a move back"),
+    ("hint", "i", "what another player would play"),
     ("new", "n", "a new game"),
     ("flip", "f", "the board from the other side"),
     ("pause", "Space", "pause, play"),
@@ -64,13 +66,16 @@ class Window(Interactive):
         draw: the drawer that the game is registered with, ``"package.module:function"``; None shows text.
         title: the window's title; by default the game's id.
         entry: in games with talk, where a person types a message, which ``poll`` fills; the caller reads and clears it.
+        column: whether a column beside the board shows moves, times and what was taken.
 
     Raises:
         MissingExtra: pygame is not installed.
         UsageError: there is no display; or there is no drawer, and more actions than the window has room for buttons.
     """
 
-    def __init__(self, game: Game, draw: str | None, title: str = "", entry: Entry | None = None) -> None:
+    def __init__(
+        self, game: Game, draw: str | None, title: str = "", entry: Entry | None = None, column: bool = False
+    ) -> None:
         if draw is None and game.info.num_actions > MOST:
             raise UsageError(
                 f"{game.info.id} has {game.info.num_actions} actions and no picture to click on; a window has room for "
@@ -86,7 +91,9 @@ class Window(Interactive):
         self._aspect = height / width
         self.panel = Panel(_seat_colors(self.drawer, game.info.players), entry)
         side = min(START / self._aspect**0.5, WIDEST)
-        super().__init__((round(side), round(side * self._aspect) + self.panel.usual_height), title or game.info.id)
+        self._side = SIDE * column
+        height = round(side * self._aspect) + self.panel.usual_height
+        super().__init__((round(side) + self._side, height), title or game.info.id)
         self.entry = entry if entry is not None and entry.longest else None
         if self.entry is not None:
             start_typing(self.pygame)
@@ -94,6 +101,7 @@ class Window(Interactive):
         self.picker = Picker({})
         self.choices: list[Action] = []
         self._pressed: int | None = None  # the cell where the mouse button went down
+        self._dragging = False
         self._frame_key: tuple[Any, ...] = ()
         self._frame: Frame | None = None
         self._panel_room = (0, 0)  # width, height
@@ -106,17 +114,23 @@ class Window(Interactive):
             return
         if view.cells != self.view.cells or view.version != self.view.version or view.player != self.view.player:
             self.picker = Picker(view.cells)
-            self.choices, self._pressed = [], None
+            self.choices, self._pressed, self._dragging = [], None, False
         self.view, self._stale = view, True
 
     @property
     def board(self) -> tuple[int, int, int, int]:
         """x, y, w, h of the board in the window: centred, as large as fits, with its aspect kept."""
         width, height = self.screen.size
+        width -= self._column
         room = max(40, height - self._panel_height())
         size = max(40, int(min(width, room / self._aspect)))
         w, h = self._picture(size).shape[1::-1]
         return (width - w) // 2, max(0, (room - h) // 2), w, h
+
+    @property
+    def _column(self) -> int:
+        """The width of the column beside the board; a narrow window has none."""
+        return self._side if self.screen.size[0] >= 2.5 * self._side else 0
 
     def _panel_height(self) -> int:
         """The largest height needed so far at this width, so that the board does not move when buttons come and go."""
@@ -154,21 +168,37 @@ class Window(Interactive):
             screen.surface.blit(screen.as_surface(self._picture(w)), (x, y))
             self._mark_all()
         width, height = screen.size
+        if self._column:
+            box = (width - self._column, 0, self._column, height - self._panel_height())
+            draw_side(screen.surface, box, self.game, self.drawer, view, self.panel.colors)
         if self.helping:
             rows = [(keys, words) for control, keys, words in LISTED if not control or control in view.controls]
             draw_keys(screen.surface, (0, 0, width, height - self._panel_height()), self.game.goal, [("Keys", rows)])
         panel = self.panel.draw(width, view, self._buttons(), self._in_panel(self._hover))
         screen.surface.blit(screen.as_surface(panel), (0, height - self._panel_height()))
         if self.choices:
-            frame, _, corner = self._chooser()
+            frame, spots, corner = self._chooser()
             Brush(screen.surface).veil(x, y, w, h, 170)
             screen.surface.blit(screen.as_surface(frame), corner)
+            for spot in spots if hasattr(self.drawer, "moved") else ():
+                middle = (corner[0] + spot.x + spot.w / 2, corner[1] + spot.y + spot.h / 2)
+                self._blit_piece(spot.name, middle, round(min(spot.w, spot.h)), landed=True)
+        elif self._dragging and self._hover and hasattr(self.drawer, "moved"):
+            self._blit_piece(self.picker.first(), self._hover, round(self.boxes()[self.picker.chosen[-1]][2]))
         screen.flip()
         self._stale = False
+
+    def _blit_piece(self, action: Action, middle: tuple[float, float], size: int, *, landed: bool = False) -> None:
+        """Draw the piece that an action moves, wherever it is held."""
+        sprite = self.drawer.moved(self.game, self.view.state, 0, action, size, landed=landed)
+        corner = (round(middle[0] - size / 2), round(middle[1] - size / 2))
+        self.screen.surface.blit(sprite, corner, None, self.pygame.BLEND_PREMULTIPLIED)
 
     def _mark_all(self) -> None:
         view, picker = self.view, self.picker
         boxes = self.boxes()
+        for cell in view.hint:
+            self._mark("last", boxes[cell], PALETTE.second)
         for cell in set(view.last) if not getattr(self.drawer, "MARKS_LAST", False) else ():
             self._mark("last", boxes[cell], PALETTE.accent)
         for cell in picker.chosen:
@@ -207,8 +237,10 @@ class Window(Interactive):
             return ["quit"]
         if event.type == pygame.MOUSEBUTTONDOWN and event.button == 3:
             self._cancel()
+        elif event.type == pygame.MOUSEMOTION and self._pressed is not None:
+            self._dragging = self.picker.chosen[-1:] == (self._pressed,)
         elif event.type == pygame.MOUSEBUTTONUP and event.button == 1:
-            self._stale = True
+            self._stale, self._dragging = True, False
             return self._release(*event.pos)
         elif event.type == getattr(pygame, "WINDOWLEAVE", -1):
             self._hover, self._stale = None, True
@@ -241,7 +273,7 @@ class Window(Interactive):
         return []
 
     def _cancel(self) -> None:
-        self.choices, self.picker.chosen, self._stale = [], (), True
+        self.choices, self.picker.chosen, self._stale, self._dragging = [], (), True, False
 
     def _press(self, x: int, y: int) -> list[Event]:
         bx, by, bw, bh = self.board
@@ -283,7 +315,8 @@ class Window(Interactive):
         """The chooser's picture and buttons, and its corner in the window."""
         x, y, w, h = self.board
         choices = [(action, self.view.labels[action]) for action in self.choices]
-        frame, spots = chooser_frame(round(0.8 * w), round(0.5 * h), "Which?", choices)
+        pictured = hasattr(self.drawer, "moved")
+        frame, spots = chooser_frame(round(0.8 * w), round(0.4 * h), "Which?", choices, pictured=pictured)
         return frame, spots, (x + (w - frame.shape[1]) // 2, y + (h - frame.shape[0]) // 2)
 
     def _in_panel(self, point: tuple[int, int] | None) -> tuple[int, int] | None:

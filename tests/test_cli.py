@@ -304,6 +304,57 @@ def test_a_person_plays(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     assert "wins." in said or "A draw." in said
 
 
+def test_a_game_with_a_person_has_a_seed_that_repeats_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def played(*words: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.StringIO("check\nfold\n" * 3))
+        assert main(["play", "kuhn_poker", *words]) == 0
+        return capsys.readouterr().out
+
+    first = played()
+    seed = re.match(r"Seed (\d+): --seed \1 begins", first)[1]
+    assert played("--seed", seed) == first.partition("\n")[2]
+    assert len({played() for _ in range(3)}) > 1, "another number each time"
+
+
+def test_a_game_that_a_person_leaves_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("e4\nquit\n"))
+    assert main(["play", "chess"]) == 0
+    said = capsys.readouterr().out
+    (file,) = tmp_path.iterdir()
+    assert f"Saved: {file.name}\nContinue it: coterie play chess --from {file.name}\n" in said
+    monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
+    assert main(["play", "chess", "--from", file.name]) == 0
+    assert "Last moves: 1. e4" in capsys.readouterr().out
+    assert [*tmp_path.iterdir()] == [file], "nothing new was played"
+
+
+PGN = '[White "Ada"]\n[Black "Bo"]\n\n1. e4 e5 2. Nf3 1-0\n'
+
+
+def test_files_of_other_programs_are_replayed_and_continued(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "game.txt").write_text(PGN)  # what it holds decides, not its name
+    (tmp_path / "go.sgf").write_text("(;GM[1]SZ[5]KM[0.5]PB[Ada]PW[Bo];B[cc];W[dd])")
+    assert main(["play", "--replay", "game.txt"]) == 0
+    assert capsys.readouterr().out == "game.txt, game 1: chess-v0, Ada against Bo, 3 turns; replayed without fault.\n"
+    assert main(["play", "--replay", "go.sgf"]) == 0
+    assert "go-v0, Ada against Bo, 2 turns" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdin", io.StringIO("Nc6\nquit\n"))
+    assert main(["play", "chess", "random", "human", "--from", "game.txt"]) == 0
+    assert "player_1 (human): Nc6" in capsys.readouterr().out
+    assert (tmp_path / "game.txt").read_text() == PGN, "only a file of one's own is written"
+    assert len([*tmp_path.glob("chess-*.json")]) == 1
+    (tmp_path / "notes.txt").write_text("buy milk\n")
+    assert "notes.txt is no file of games, which are" in refused(["play", "--replay", "notes.txt"], capsys)
+    (tmp_path / "bad.pgn").write_text(PGN.replace("Nf3", "Nf4"))
+    assert "'Nf4' cannot be played" in refused(["play", "--replay", "bad.pgn"], capsys)
+
+
 @pytest.mark.parametrize("typed", ["quit\n", "", "4\nexit\n"])
 def test_a_person_leaves(typed: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))

@@ -252,7 +252,7 @@ def test_the_way_to_continue_names_players_that_a_file_may_not(
 
 
 def test_nothing_is_left_where_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    typed("4\nquit\n", monkeypatch)
+    typed("quit\n", monkeypatch)
     assert main(["play", "tictactoe"]) == 0
     assert main(["play", "tictactoe", "--players", "random", "random"]) == 0
     assert list(Path().iterdir()) == []
@@ -274,7 +274,7 @@ def test_moves_are_taken_back_at_the_terminal(
     ("words", "part"),
     [
         (["--from", "nowhere.json"], "nowhere.json cannot be read"),
-        (["--from", "g.pgn"], "--from reads the .json files"),
+        (["--from", "g.pgn"], "coterie play chess --from g.pgn"),
         (["--from", "empty.json"], "holds no game"),
         (["--from", "other.json"], "coterie play connect_four --from other.json"),
         (["--from", "bad.json"], "line 1: this is not JSON"),
@@ -283,6 +283,7 @@ def test_moves_are_taken_back_at_the_terminal(
 )
 def test_files_that_cannot_be_gone_on_with(words: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("empty.json").write_text("\n")
+    Path("g.pgn").write_text("1. e4 *\n")
     Path("bad.json").write_text("{\n")
     for game, file in (("connect_four", "other.json"), ("tictactoe", "good.json")):
         assert main(["play", game, "--players", "random", "random", "--save", file]) == 0
@@ -331,7 +332,20 @@ def test_the_window_saves_and_draws(capsys: pytest.CaptureFixture[str], monkeypa
     from PIL import Image
 
     clicks = Clicks(monkeypatch, 4, 0, 3, 1, 5, "New game", 8)
-    words = ["play", "tictactoe", "--window", "--players", "human", "human", "--save", "g.json", "--gif", "g.gif"]
+    words = [
+        "play",
+        "tictactoe",
+        "--window",
+        "--players",
+        "human",
+        "human",
+        "--save",
+        "g.json",
+        "--gif",
+        "g.gif",
+        "--seed",
+        "0",
+    ]
     assert main(words) == 0
     assert clicks.statuses[4] == "player_0 (human) wins."
     ended, begun = read_games(Path("g.json"))

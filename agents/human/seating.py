@@ -8,6 +8,7 @@ from typing import Final
 from ...envs.core import Game
 from ...envs.replay.packing import is_packed
 from ..core import Agent
+from .adviser import Adviser
 from .terminal import HumanAgent
 
 __all__ = ["PERSON", "company", "seated"]
@@ -33,20 +34,25 @@ def company(words: Sequence[str], game: Game, window: bool) -> tuple[str, ...]:
 
 
 def seated(
-    words: Sequence[str], game: Game, player: Callable[[str, Game], Agent], window: bool
+    words: Sequence[str],
+    game: Game,
+    player: Callable[[str, Game], Agent],
+    window: bool,
+    adviser: Adviser | None = None,
 ) -> Iterator[Agent | None]:
     """One agent per name; None is a person at a board game's window.
 
     In worlds, one agent plays all seats with the same name, and at the window a person's seat has a stand-in: the first
-    other name, or random.
+    other name, or random. ``adviser`` gives people at the terminal hints.
     """
     made: dict[str, Agent] = {}
     stand_in = next((word for word in words if word != PERSON), "random")
     for word in words:
         if word == PERSON and window and not is_packed(game):
             yield None
-        elif word == PERSON and not window:
-            yield HumanAgent(undo=True)
+        elif word == PERSON and not window:  # people share the terminal
+            made.setdefault(word, HumanAgent(undo=True, adviser=adviser, shared=[*words].count(PERSON) > 1))
+            yield made[word]
         else:
             word = stand_in if word == PERSON else word
             if word not in made or not is_packed(game):

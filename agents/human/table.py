@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ...renderers.board import Frame
 
 __all__ = [
+    "Ended",
     "Match",
     "Moment",
     "TakeBack",
@@ -51,6 +52,18 @@ __all__ = [
 
 class TakeBack(Exception):
     """Raised by an agent's ``act`` to take back its last move instead of moving; ``follow`` handles it."""
+
+
+class Ended(Exception):
+    """Raised by an agent's ``act`` to end the game instead of moving; ``follow`` handles it.
+
+    Args:
+        agreed: as a draw that both want; otherwise the agent resigns.
+    """
+
+    def __init__(self, agreed: bool) -> None:
+        super().__init__()
+        self.agreed = agreed
 
 
 @dataclass(frozen=True)
@@ -324,6 +337,9 @@ def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:
         except TakeBack:
             match.undo(seats)
             yield Moment(match.state, {}, {}, nothing, match.status)
+            continue
+        except Ended as ended:
+            match.agree() if ended.agreed else match.resign(seats[0])
             continue
         yield match.play(decisions)
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
+import shutil
+import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,28 +19,54 @@ from ...aliases import RUNNING
 from ...envs.core import Game
 from ...envs.words import TextGame
 from ...envs.words.talk import TalkGame
-from ...errors import ActionError, PlayerLeft
+from ...errors import ActionError, CoterieError, PlayerLeft
 from ..core import Agent, Decision, Turn
-from .table import Match, Moment, TakeBack, can_undo, follow, tell, winner
+from .adviser import Adviser
+from .table import Ended, Match, Moment, TakeBack, can_resign, can_undo, follow, tell, winner
 
 __all__ = ["HumanAgent", "play_games", "result"]
 
 LEAVE = ("quit", "exit", "q")
-HELP = ("help", "rules", "?")
+HELP = ("help", "rules", "?", "h")
 UNDO = ("undo", "takeback")
+
+COMMANDS = {"moves": "lists what you can do", "hint": "asks another player", "undo": "takes your last move back"} | {
+    "draw": "offers a draw",
+    "resign": "gives the game up",
+    "help": "shows the rules",
+    "quit": "leaves; what was played is kept",
+}
+LISTED = 100  # moves at a time
+SEATS, TROUBLE, BOLD = ("36", "35"), "33", "1"
+"""Colours of the terminal."""
+
+
+def painted(text: str, code: str) -> str:
+    """The text in a colour, where standard output is a terminal that wants colours (https://no-color.org)."""
+    wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return f"\x1b[{code}m{text}\x1b[0m" if wanted else text
+
+
+def _folded(text: str) -> str:
+    """The text, in lines that fit the terminal if there is one."""
+    width = shutil.get_terminal_size().columns
+    lines = text.splitlines() if sys.stdout.isatty() else []
+    return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in lines) or text
 
 
 class HumanAgent:
     """Shows each position and reads lines until one is a legal action, explaining what is wrong with the others.
 
-    ``help`` shows the rules. ``undo`` takes back the person's last move, if the caller handles ``TakeBack`` as
-    ``table.follow`` does. ``quit`` or the end of the input (EOFError from ``read``) leaves the game.
+    A line may be a command instead, see ``help``, unless it is an action; in games of words only ``quit``, ``help`` and
+    ``undo`` are commands. ``quit`` or the end of the input (EOFError from ``read``) leaves the game.
 
     Args:
         name: the player's name.
         read: reads a line, given a prompt.
         write: shows a text.
-        undo: the caller handles ``TakeBack``.
+        undo: the caller handles ``TakeBack`` and ``Ended``, as ``table.follow`` does.
+        adviser: gives hints, and judges the draws that are offered to agents; None: nobody does.
+        shared: the opponent is a person at the same terminal.
     """
 
     def __init__(
@@ -44,11 +75,13 @@ class HumanAgent:
         read: Callable[[str], str] = input,
         write: Callable[[str], None] = print,
         undo: bool = False,
+        adviser: Adviser | None = None,
+        shared: bool = False,
     ) -> None:
-        self.name = name
-        self._undo = undo
+        self.name, self.adviser = name, adviser
+        self._undo, self._shared = undo, shared
         self._read, self._write = read, write
-        self._welcomed = False
+        self._welcomed, self._shown = False, ""
 
     def act(self, turns: Sequence[Turn]) -> list[Decision]:
         """Ask for every turn, one after the other.
@@ -56,39 +89,93 @@ class HumanAgent:
         Raises:
             PlayerLeft: ``quit`` was typed or the input ended.
             TakeBack: ``undo`` was typed, and ``undo`` was True.
+            Ended: ``resign`` was typed, or ``draw`` and it was accepted, and ``undo`` was True.
         """
         return [self._ask(turn) for turn in turns]
 
     def _ask(self, turn: Turn) -> Decision:
+        known = self._commands(turn.game)
         if not self._welcomed:
-            undo = " 'undo' takes back your last move," if self._undo and can_undo(turn.game) else ""
             what = "a message" if isinstance(turn.game, TextGame) else "an action"
             goal = f"{turn.game.goal}\n" if turn.game.goal else ""
-            self._write(f"{goal}Type {what}; 'help' shows the rules,{undo} 'quit' leaves.")
+            self._write(f"{goal}Type {what}, or a command: {', '.join(map(repr, known))}.")
             self._welcomed = True
-        self._write(f"\n{turn.describe()}")
+        if (position := turn.describe()) != self._shown:
+            self._write(f"\n{position}")
+        self._shown = position
         while True:
-            try:
-                line = self._read("> ").strip()
-            except EOFError:
-                self._write("")  # ends the line of the prompt
-                raise PlayerLeft(f"{self.name} left the game.") from None
-            if line.lower() in LEAVE:
+            line = self._line()
+            word = line.lower()
+            if word in LEAVE:
                 raise PlayerLeft(f"{self.name} left the game.")
-            if line.lower() in HELP:
-                self._write(f"{turn.game.rules}\n\n{turn.describe()}")
-                continue
-            if line.lower() in UNDO and self._undo:
+            if word in HELP:
+                told = "\n".join(f"  {name:<8}{COMMANDS[name]}" for name in known)
+                self._write(f"{_folded(turn.game.rules)}\n\n{told}")
+            elif word in UNDO and self._undo:
                 if can_undo(turn.game):
+                    self._shown = ""
                     raise TakeBack
                 self._write("Nothing can be taken back in this game: it has hidden information or simultaneous moves.")
-                continue
-            if not line:
-                continue
-            try:
-                return Decision(turn.parse_action(line), line)
-            except ActionError as error:
-                self._write(str(error))
+            elif word in known and line not in map(turn.action_to_text, turn.legal_actions):
+                self._obey(word, turn)
+            elif line:
+                try:
+                    return Decision(turn.parse_action(line), line)
+                except ActionError as error:
+                    self._write(painted(str(error), TROUBLE))
+
+    def _commands(self, game: Game) -> list[str]:
+        """The commands that a game has here."""
+        words = isinstance(game, TextGame)
+        left_out = {
+            "moves": words,
+            "hint": words or self.adviser is None,
+            "undo": not (self._undo and can_undo(game)),
+            "draw": not (self._undo and can_resign(game)),
+            "resign": not (self._undo and can_resign(game)),
+        }
+        return [name for name in COMMANDS if not left_out.get(name)]
+
+    def _line(self, prompt: str = "> ") -> str:
+        """A line that was typed, with editing and history at a terminal."""
+        if self._read is input and sys.stdin.isatty():
+            with contextlib.suppress(ImportError):
+                import readline  # noqa: F401 its import is what gives ``input`` these
+        try:
+            return self._read(prompt).strip()
+        except EOFError:
+            self._write("")  # ends the line of the prompt
+            raise PlayerLeft(f"{self.name} left the game.") from None
+
+    def _obey(self, word: str, turn: Turn) -> None:
+        """Do what ``moves``, ``hint``, ``draw`` or ``resign`` asks for."""
+        if word == "resign":
+            raise Ended(agreed=False)
+        if word == "moves":
+            moves = [turn.action_to_text(action) for action in turn.legal_actions]
+            more = f" ... and {len(moves) - LISTED} more" if len(moves) > LISTED else ""
+            self._write(_folded((" | " if " " in "".join(moves) else "  ").join(moves[:LISTED]) + more))
+            return
+        shared = word == "draw" and self._shared
+        if shared and self._line("A draw is offered. Does the other player accept it (y, n)? ").lower() in ("y", "yes"):
+            raise Ended(agreed=True)
+        if shared or self.adviser is None:
+            self._write("The draw is declined.")
+            return
+        try:
+            decision = self.adviser.act([turn])[0]
+        except CoterieError as error:
+            self._write(painted(str(error), TROUBLE))
+            return
+        if word == "hint":
+            move = "nothing" if decision.action is None else turn.action_to_text(decision.action)
+            self._write(f"{self.adviser.name} would play {move}.")
+            return
+        worth = self.adviser.worth(turn, decision)
+        if worth is not None and worth >= 0:
+            raise Ended(agreed=True)
+        why = "cannot judge it" if worth is None else "finds you worse off"
+        self._write(f"The draw is declined: {self.adviser.name} {why}.")
 
 
 def play_games(
@@ -120,18 +207,24 @@ def play_games(
         try:
             for moment in itertools.islice(follow(match, agents), ticks + 1 if ticks else None):
                 if shown and not match.world:
-                    tell(_audible(moment, match.game, people), agents)
+                    tell(_audible(moment, match.game, people), agents, _tell)
         finally:
             left(match)
-        if people or (shown and not match.world):
+        if not match.ended and (people or (shown and not match.world)):
             # Show a person only what its seat may know: folded hands stay hidden.
             print(f"\n{match.game.describe(match.state, 0, people[0] if people else 0)}\n")
         if shown or match.world:
-            print(result(match))
+            print(painted(result(match), BOLD))
         ended(match)
         returns.append(match.returns)
     if games > 1:
         print("\n".join(_totals(match, returns)))
+
+
+def _tell(line: str) -> None:
+    """Print who did what, in the colour of the seat."""
+    who, colon, what = line.partition(":")
+    print(painted(who, SEATS[int(who[7]) % len(SEATS)]) + colon + what)
 
 
 def _audible(moment: Moment, game: Game, people: Sequence[int]) -> Moment:
@@ -161,8 +254,8 @@ def result(match: Match) -> str:
         return f"Unfinished after {len(match.plies)} turns."
     if match.game.info.players == 1:
         return f"player_0 ({match.names[0]}) gets {match.returns[0]:g}."
-    seat = winner(match.returns)
-    return "A draw." if seat is None else f"player_{seat} ({match.names[seat]}) wins."
+    seat, how = winner(match.returns), f"{match.ended}. " if match.ended else ""
+    return how + ("A draw." if seat is None else f"player_{seat} ({match.names[seat]}) wins.")
 
 
 def _totals(match: Match, returns: Sequence[NDArray[np.float64]]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from . import moves as _moves
 from . import outside, rules, text
 from .curricula import CURRICULA
 from .observation import observe
-from .pgn import record_to_pgn
+from .pgn import record_to_pgn, written
 from .position import META, WORDS, make
 from .san import parse_san, san
 
@@ -152,5 +152,6 @@ def chess(claim: str = "chess_v6") -> Game:
         config={"claim": claim},
         options={"fen": _from_fen},
         formats={".pgn": record_to_pgn},
+        reads=written,
         curricula=CURRICULA,
     )

@@ -24,13 +24,13 @@ from pathlib import Path
 
 from ...aliases import TERMINATED
 from ...errors import ActionError, NotationError, UsageError
-from ..core import GameRecord
+from ..core import GameRecord, Written
 from .fen import START
 from .line import Line
 from .pattern import is_move
 from .pgn_tokens import NAME, Word, words
 
-__all__ = ["PGNGame", "iter_pgn", "read_pgn", "record_to_pgn", "write_pgn"]
+__all__ = ["PGNGame", "iter_pgn", "read_pgn", "record_to_pgn", "write_pgn", "written"]
 
 ROSTER = {"Event": "?", "Site": "?", "Date": "????.??.??", "Round": "?", "White": "?", "Black": "?", "Result": "*"}
 """The seven tags of every game, in order, with their values if unknown."""
@@ -336,6 +336,16 @@ def record_to_pgn(record: GameRecord) -> str:
     game.comments = {min(turn + 1, len(game.moves)): text for turn, text in record.comments.items()}
     game.headers["Termination"] = _termination(record)
     return write_pgn(game)
+
+
+def written(text: str) -> Iterator[Written]:
+    """The games of a PGN text: the reader ``Game.reads``."""
+    ended = {"1-0": (1.0, -1.0), "0-1": (-1.0, 1.0), "1/2-1/2": (0.0, 0.0)}
+    for found in iter_pgn(text.encode()):
+        names = (found.headers.get("White", "?"), found.headers.get("Black", "?"))
+        comments = {max(0, number - 1): words for number, words in found.comments.items()}
+        moves = [(None, move) for move in found.moves]
+        yield Written({}, {"fen": found.fen}, moves, names, comments, ended.get(found.result))
 
 
 def _result(record: GameRecord) -> str:

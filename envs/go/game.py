@@ -10,7 +10,7 @@ from ..core import Game, GameInfo, Kernels
 from ..plain import told
 from . import text
 from .outside import CONDITIONS, sound
-from .record import start_from, to_sgf
+from .record import start_from, to_sgf, written
 from .rules import (
     CHAIN,
     FACTS,
@@ -107,6 +107,7 @@ def go(
         config={"size": side, "komi": points, "handicap": stones, "superko": superko, "max_moves": moves},
         options={"sgf": start_from},
         formats={".sgf": to_sgf},
+        reads=written,
     )
 
 

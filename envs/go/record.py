@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from ...aliases import RUNNING, TRUNCATED, Action, Player
 from ...errors import NotationError, UsageError
-from ..core import GameRecord
+from ..core import GameRecord, Written
 from ..replay.sgf import commented, sgf_text
 from ..state import take
 from .position import point, score, set_up, size_of, stones
 from .rules import FINE, ILLEGAL, Boards, cell_of, step, verdict
 from .sgf import SgfGame, SgfMove, read_sgf
 
-__all__ = ["start_from", "to_sgf", "write_sgf"]
+__all__ = ["start_from", "to_sgf", "write_sgf", "written"]
 
 
 def write_sgf(game: SgfGame) -> str:
@@ -78,6 +78,16 @@ def to_sgf(record: GameRecord) -> str:
     comment, comments = commented(record, len(moves))
     played = tuple(SgfMove(*move, said) for move, said in zip(moves, comments, strict=True))
     return write_sgf(replace(game, moves=played, comment=comment, result=_result(record, state)))
+
+
+def written(text: str) -> Iterator[Written]:
+    """The game of an SGF text: the reader ``Game.reads``."""
+    found = read_sgf(text.encode())
+    arguments = {"size": found.size} | ({} if found.komi is None else {"komi": found.komi})
+    moves = [(move.player, point(found.size, move.action)) for move in found.moves]
+    comments = {turn: move.comment for turn, move in enumerate(found.moves) if move.comment}
+    ended = {"B+": (1.0, -1.0), "W+": (-1.0, 1.0)}.get(found.result[:2])
+    yield Written(arguments, {"sgf": {"sgf": found, "move": 0}}, moves, found.players, comments, ended)
 
 
 def _result(record: GameRecord, state: Boards) -> str:

@@ -1,4 +1,4 @@
-"""Saved games of every kind: JSON lines, one game per line, written by ``write_json`` and read by ``read_games``.
+"""Saved games: JSON lines of any game, written by ``write_json``; ``read_games`` reads these, PGN and SGF.
 
 A line holds ``game`` (id), ``config``, the start (``seed``, or ``start`` where no seed leads there: the bytes of
 ``to_bytes``, zlib, base64), ``actions`` (one number per turn; a list of P in simultaneous games), ``players``,
@@ -33,18 +33,13 @@ from ..reading import parsed, read_text
 from ..registry import list_envs, make_game
 from ..state import bare, from_bytes, received, size, take, to_bytes
 from ..words import TextGame
+from .notation import kind_of, read_notation
 from .packing import LOW, checksum, is_packed, pack, unpack, unpacked
 
 __all__ = ["SavedGame", "as_played", "read_games", "replay", "write_json"]
 
 _STATUS = {RUNNING: "running", TERMINATED: "terminated", TRUNCATED: "truncated"}
 
-
-_OTHERS = {
-    ".pgn": "a game of chess in PGN; coterie.envs.chess.pgn.read_pgn reads it, and so do other chess programs",
-    ".sgf": "a game in SGF; coterie.envs.go.read_sgf reads those of go, and so do other programs",
-}
-"""Formats that games are saved in, and not read from by ``read_games``, by the ends of their names."""
 
 TURNS = 2_000_000
 """Most turns (ticks) of all games in a file together; a game counts 100 more. ``COTERIE_LIMITS`` raises it."""
@@ -214,27 +209,36 @@ def _until(game: Game, record: GameRecord, turn: int) -> GameRecord:
 
 
 def read_games(source: str | Path) -> list[SavedGame]:
-    """Read the games in JSON lines, given a text or a file (a Path); replays each one to check it.
+    """Read the games in JSON lines, PGN (chess) or SGF (go, hex), given a text or a file; replays each to check it.
 
     Raises:
-        UsageError: a file that cannot be read.
-        NotationError: a line that is not a game, is of a game that is not registered or has another version, or has
-            actions that are not legal; it names the line, and ``read`` holds the games before it.
+        UsageError: a file that cannot be read, or that holds none of these.
+        NotationError: a line that is not a game, is of a game that is not registered or has another version, or a game
+            with actions that are not legal; it names the line, and ``read`` holds the games before it.
     """
+    name = f"{source} is" if isinstance(source, Path) else "This is"
     if isinstance(source, Path):
-        suffix = source.suffix.lower()
-        if suffix in _OTHERS:
-            raise UsageError(f"{source} is {_OTHERS[suffix]}. Saved games that are read here are JSON lines, g.json.")
         try:
             source = read_text(source)
         except OSError as error:
             raise UsageError(f"{source} cannot be read: {error.strerror or error}.") from None
         except UnicodeDecodeError as error:
             packed = error.object.startswith(b"\x1f\x8b")
-            why = f"it is packed; type gunzip {source} first" if packed else "it is not text in UTF-8"
-            raise UsageError(f"{source} cannot be read: {why}.") from None
+            if packed or kind_of(text := error.object.decode("latin-1")) not in ("pgn", "sgf"):
+                why = f"it is packed; type gunzip {source} first" if packed else "it is not text in UTF-8"
+                raise UsageError(f"{source} cannot be read: {why}.") from None
+            source = text
+    kind, left = kind_of(source), limit(TURNS)
     games: list[SavedGame] = []
-    left = limit(TURNS)
+    if kind in ("pgn", "sgf"):
+        try:
+            for game, record in read_notation(source, kind):
+                _need_turns(len(record.actions) + 100, left)
+                left -= len(record.actions) + 100
+                games.append(SavedGame(game, replace(record, players=tuple(map(_printable, record.players)))))
+        except CoterieError as error:
+            raise NotationError(f"{kind.upper()}: {error}", getattr(error, "at", None), games) from error
+        return games
     for number, line in enumerate(source.splitlines(), 1):
         if not line.strip():
             continue
@@ -242,6 +246,9 @@ def read_games(source: str | Path) -> list[SavedGame]:
             games.append(_read(line, left))
             left -= len(games[-1].record.actions) + 100
         except CoterieError as error:
+            if number == 1 and not kind:
+                told = f"{name} no file of games, which are JSON lines, PGN (chess) or SGF (go, hex)."
+                raise UsageError(told) from None
             raise NotationError(f"line {number}: {error}", number, games) from error
     return games
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coterie.envs.registry import make_game
-from coterie.renderers.chess import CHECK, LAST, boxes, cells, draw, last_move
+from coterie.renderers.chess import CHECK, LAST, boxes, cells, draw, last_move, taken
 from coterie.renderers.chess_pieces import BLACK, KINDS, WHITE, draw_piece
 
 GAME = make_game("chess-v0")
@@ -132,3 +132,13 @@ def test_cells_are_from_and_to() -> None:
         state = position(fen)
         action = GAME.parse_action(state, 1, move)
         assert cells(GAME, state, 1, action) == tuple(square(name) for name in path.split())
+
+
+def test_what_a_side_has_taken_is_what_it_has_more_of() -> None:
+    game, state = make_game("chess"), make_game("chess").new_state(1)
+    game.options["fen"](state, 0, "4k3/8/8/8/8/8/PP6/Q2NK2r w - - 0 1")
+    pieces, lead = taken(game, state, 0, 0, 20)
+    assert ([kind for _, kind in pieces], lead) == ([1, 1, 2, 5], 2 + 3 + 9 - 5)
+    pieces, lead = taken(game, state, 0, 1, 20)
+    assert ([kind for _, kind in pieces], lead) == ([4], -9)
+    assert all(sprite.get_size() == (20, 20) for sprite, _ in pieces)

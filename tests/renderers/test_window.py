@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -13,12 +14,13 @@ import pytest
 from coterie.envs.registry import make_game, spec
 from coterie.errors import MissingExtra, UsageError
 from coterie.renderers.board import PALETTE
-from coterie.renderers.chess import draw
+from coterie.renderers.chess import SEAT_COLORS, draw
 from coterie.renderers.picking import Picker, nearest
 from coterie.renderers.window import View, Window
 
 pygame = pytest.importorskip("pygame")
 CHESS = make_game("chess-v0")
+CHESS_WHITE = SEAT_COLORS[0]
 
 
 # -- choosing, without a window ----------------------------------------------------------------------------------------
@@ -182,6 +184,66 @@ def test_the_pointer_is_followed(window: Window) -> None:
         window.poll()
         assert (not np.array_equal(part(window, square("e2")), plain[0])) == answers
         assert np.array_equal(part(window, square("e5")), plain[1])
+
+
+def test_a_piece_that_is_dragged_follows_the_pointer(window: Window) -> None:
+    plain = window.screen.picture()
+    post(pygame.MOUSEBUTTONDOWN, pos=middle(window, square("g1")), button=1)
+    x, y = middle(window, square("g5"))
+    for at in ((x, y), (x + 20, y - 20)):
+        post(pygame.MOUSEMOTION, pos=at, rel=(0, 0), buttons=(1, 0, 0))
+        window.poll()
+        held = window.screen.picture()[at[1] - 20 : at[1] + 20, at[0] - 20 : at[0] + 20]
+        assert like(held, CHESS_WHITE).mean() > 0.2, "the knight's body"
+        assert not like(plain[at[1] - 20 : at[1] + 20, at[0] - 20 : at[0] + 20], CHESS_WHITE).any()
+    post(pygame.MOUSEBUTTONUP, pos=(x, y), button=1)
+    window.poll()
+    dropped = window.screen.picture()[y - 20 : y + 20, x - 20 : x + 20]
+    assert not like(dropped, CHESS_WHITE).any(), "g5 is no square for it"
+
+
+def test_promotions_show_pieces(window: Window) -> None:
+    window.show(view_of(CHESS, chess("3k4/P7/8/8/8/8/8/4K3 w - - 0 1"), version=1))
+    window.poll()
+    click(window, "a7", "a8")
+    _, spots, (left, top) = window._chooser()
+    shown = window.screen.picture()
+    parts = [shown[round(top + s.y) :, round(left + s.x) :][: round(s.h), : round(s.w)] for s in spots]
+    assert all(like(part, CHESS_WHITE).mean() > 0.1 for part in parts)
+    assert len({like(part[:60, :60], CHESS_WHITE).tobytes() for part in parts}) == 4, "four pieces"
+
+
+def test_the_column_shows_moves_times_and_what_was_taken() -> None:
+    window = Window(CHESS, spec("chess-v0").draw, column=True)
+    try:
+        state = chess("4k3/8/8/8/8/8/PP6/Q3K3 w - - 0 1")
+        moves = tuple(((k % 2, text),) for k, text in enumerate(("e4", "e5", "Nf3")))
+        views = [
+            view_of(CHESS, chess(), clocks=(0, 0)),
+            view_of(CHESS, chess(), clocks=(61, 0)),
+            view_of(CHESS, chess(), clocks=(61, 0), moves=moves),
+            view_of(CHESS, state, clocks=(61, 0), moves=moves, version=1),
+        ]
+        shown = []
+        for view in views:
+            window.show(view)
+            window.poll()
+            x, y, w, h = window.board
+            assert x + w <= window.screen.size[0] - 200
+            shown.append(window.screen.picture()[:, x + w :])
+        assert [np.array_equal(a, b) for a, b in itertools.pairwise(shown)] == [False] * 3
+        assert like(shown[2], PALETTE.accent).sum() > like(shown[1], PALETTE.accent).sum(), "the last move shines"
+        window.screen._resize((400, 500))
+        assert window.board[2] == 400, "a narrow window has no column"
+    finally:
+        window.close()
+
+
+def test_hints_are_marked(window: Window) -> None:
+    plain = part(window, square("e4"))
+    window.show(view_of(CHESS, chess(), hint=(square("e2"), square("e4"))))
+    window.poll()
+    assert like(part(window, square("e4")), PALETTE.second, 60).sum() > 50 > like(plain, PALETTE.second, 60).sum()
 
 
 def test_promotions_are_chosen(window: Window) -> None:

@@ -472,3 +472,63 @@ print("left", end=" ")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == ("left finished" if torch else "left ")
+
+
+# -- moves, clocks and hints -------------------------------------------------------------------------------------------
+
+
+def test_moves_and_clocks_are_in_the_view() -> None:
+    table = Table(TICTACTOE, None, None)
+    assert table.session.view().moves == ()
+    table.session.choose(4)
+    table.rest()
+    table.session.choose(0)
+    table.rest()
+    assert table.session.view().moves == (((0, "4"),), ((1, "0"),))
+    table.session._spent = [61.5, 2.0]
+    assert table.session.view().clocks == (61, 2)
+    table.session._control("undo")
+    assert table.session.view().moves == (((0, "4"),),)
+    table.session._control("new")
+    assert (table.session.view().moves, table.session.view().clocks) == ((), (0, 0))
+    table.session.close()
+
+
+def test_only_the_thinking_side_s_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(TICTACTOE, None, None)
+    now = time.monotonic()
+    monkeypatch.setattr("coterie.agents.human.window.time.monotonic", lambda: now + 100)
+    table.session.step()
+    assert table.session.view().clocks == (100, 0)
+    table.session.close()
+
+
+def test_hints_come_from_the_adviser() -> None:
+    table = Table(TICTACTOE, None, None, adviser=Script(4, 5))
+    table.session._control("hint")
+    table.until(lambda: bool(table.session.view().hint))
+    shown = table.session.view()
+    assert (shown.hint, shown.status) == ((4,), "script would play 4")
+    table.session.choose(0)
+    table.rest()
+    assert table.session.view().hint == (), "it was for the position before"
+    table.session.close()
+
+
+def test_a_hint_that_cannot_be_had_says_why() -> None:
+    from coterie.agents.human.adviser import Adviser
+
+    table = Table(CHESS, None, None, adviser=Adviser(["minimax"]))
+    table.session._control("hint")
+    table.until(lambda: table.session.view().status.startswith("No hint: "))
+    assert "hint" in table.session.view().controls
+    table.session.close()
+
+
+def test_secret_moves_are_not_listed() -> None:
+    table = Table(make_game("phantom_tictactoe"), None, make_baseline("random", make_game("phantom_tictactoe")))
+    table.session.choose(table.session.match.turn(0).legal_actions[0])
+    table.until(lambda: len(table.match.plies) >= 2 and table.session.asked is not None)
+    seen = {seat for turn in table.session.view().moves for seat, _ in turn}
+    assert seen == {0}
+    table.session.close()

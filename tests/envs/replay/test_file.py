@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import zlib
 
 import numpy as np
@@ -105,12 +106,52 @@ def test_files_of_other_kinds(tmp_path) -> None:
         read_games(packed)
     with pytest.raises(UsageError, match="it is not text in UTF-8"):
         read_games(binary)
-    for name, told in (("g.sgf", "is a game in SGF; coterie.envs.go.read_sgf"), ("g.PGN", "chess in PGN")):
-        (tmp_path / name).write_text("(;FF[4])")
-        with pytest.raises(UsageError, match=told):
-            read_games(tmp_path / name)
-    with pytest.raises(NotationError, match=r"this is not JSON \(.*\)\.$"):
-        read_games("(;FF[4]GM[1])")
+    with pytest.raises(UsageError, match="no file of games, which are JSON lines, PGN"):
+        read_games("buy milk")
+
+
+PGN = '[White "Ada"]\n\n1. e4 {best} e5 2. Nf3 1-0\n\n[FEN "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4 *\n'
+
+
+def test_games_of_other_programs() -> None:
+    won, begun = read_games(PGN)
+    assert won.record.players == ("Ada", "?")
+    assert (won.record.status, won.record.returns, len(won.record.actions)) == (TERMINATED, (1.0, -1.0), 3)
+    assert won.record.comments == {0: "best"}
+    assert (begun.record.status, len(begun.record.actions), begun.seed) == (RUNNING, 1, None)
+    (go,) = read_games("(;GM[1]SZ[5]KM[0.5]AB[aa]PL[W]PB[Ada]RE[B+R];W[cc]C[so];B[];W[bb])")
+    assert (go.game.config["size"], go.game.config["komi"], go.record.players) == (5, 0.5, ("Ada", ""))
+    assert (go.record.returns, go.record.comments, len(go.record.actions)) == ((1.0, -1.0), {0: "so"}, 3)
+
+
+@pytest.mark.parametrize("name", ["chess", "go", "hex"])
+def test_what_is_written_is_read_back(name: str) -> None:
+    arguments = {"go": {"size": 5, "komi": 0.5}, "hex": {"size": 4, "swap": True}}.get(name, {})
+    game = make_game(name, **arguments)
+    for seed in range(5):
+        record = random_game(game, seed)[0]
+        ((_, write),) = game.formats.items()
+        (again,) = read_games(write(record))
+        assert again.record.actions == [[max(actions)] * 2 for actions in record.actions]
+        assert (again.record.returns, again.record.status) == (record.returns, record.status)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1. e4 e9", "PGN: Game 1, line 1"),
+        ("(;FF[4]GM[1]SZ[5];B[aa];W[aa])", "SGF: move 2, "),
+        ("(;GM[1]SZ[5];B[aa];B[bb])", "the other side is to move"),
+        ("(;GM[4])", "SGF: this SGF is of a game with the number 4"),
+        ("(;GM[11]SZ[4]AB[a1];B[a2])", "begins with stones"),
+        ("(;GM[11]SZ[4];B[a2];N[x])", "node 2 of this record of hex is no move"),
+        ("(;GM[11]SZ[4];B[a2];W[a2])", "move 2, a2"),
+        ("(;GM[11]SZ[900];B[a2])", "hex: size=900"),
+    ],
+)
+def test_games_of_other_programs_that_cannot_be_played(text: str, told: str) -> None:
+    with pytest.raises(NotationError, match=re.escape(told)):
+        read_games(text)
 
 
 def start(games: int) -> str:

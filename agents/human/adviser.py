@@ -1,0 +1,74 @@
+"""Who gives people hints, and judges the draws that they offer to agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...envs.core import Game
+from ...envs.words import TextGame
+from ...errors import CoterieError, UsageError
+from ..baselines import make_baseline
+from ..core import Agent, Decision, Turn
+
+__all__ = ["Adviser", "advisers"]
+
+
+SOON = 12
+"""The longest games, in turns, that are solved before a hint: it takes a second."""
+
+
+def advisers(game: Game) -> tuple[str, ...]:
+    """Players that may give hints in a game, the best first; some may turn out not to be able to play it."""
+    if isinstance(game, TextGame) and not hasattr(game, "inner"):
+        return ("scripted",)
+    own = {"chess": ("alphabeta:4",), "negotiation": ("bargainer",), "gridworld": ("forager",)}.get(game.info.name)
+    if own or game.info.hidden or game.info.simultaneous:
+        return own or ("equilibrium",)
+    return ("minimax", "mcts:1000") if game.info.max_cycles <= SOON else ("mcts:1000",)
+
+
+class Adviser:
+    """Gives hints: the first of some players that can play the game; it is made when it is first asked.
+
+    Args:
+        names: of players, the best first.
+        make: makes a player.
+    """
+
+    def __init__(self, names: Sequence[str], make: Callable[[str, Game], Agent] = make_baseline) -> None:
+        self.name = names[0]
+        self.agent: Agent | None = None
+        self._names, self._make = tuple(names), make
+
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
+        """The decisions of that player.
+
+        Raises:
+            CoterieError: none of them can play the game; why the first one cannot.
+        """
+        if self.agent is None:
+            refused: CoterieError | None = None
+            for name in self._names:
+                try:
+                    self.agent, self.name = self._make(name, turns[0].game), name
+                    break
+                except CoterieError as error:
+                    refused = refused or error
+            else:
+                raise UsageError(f"{refused} Name another player with --hints.")
+        return self.agent.act(turns)
+
+    def worth(self, turn: Turn, decision: Decision) -> float | None:
+        """What the position is worth to the player to move, in any unit, or None if the player cannot tell."""
+        solution: Any = getattr(self.agent, "solution", None)
+        if solution is not None:
+            return float(solution.value(turn.state, turn.row))
+        found = decision.info.get("value", decision.info.get("score"))
+        return float(found) if isinstance(found, int | float) else None
+
+    def close(self) -> None:
+        """End the program of a player that runs one."""
+        close = getattr(self.agent, "close", None)
+        if close is not None:
+            close()
