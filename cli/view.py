@@ -14,7 +14,7 @@ from ..envs.arguments import wanted
 from ..envs.core import Game, GameRecord
 from ..envs.registry import list_envs, make_game, spec
 from ..envs.replay.file import SavedGame, read_games
-from ..errors import UsageError, did_you_mean, needs
+from ..errors import NotationError, UsageError, did_you_mean, needs
 from .arguments import View, parse
 
 __all__ = ["run", "shown"]
@@ -81,11 +81,16 @@ def shown(asked: View, command: str = "") -> dict[str, Any]:
 
 def _from_file(asked: View, path: Path) -> SavedGame:
     """The game of a file that ``--number`` picks."""
-    games = read_games(path)
+    try:
+        games = read_games(path)
+    except NotationError as error:
+        raise NotationError(f"{path}, {error}", error.at, error.read) from None
     if not games:
         raise UsageError(f"{path} holds no game.")
     if not 0 <= asked.number <= len(games):
-        raise UsageError(f"--number is {asked.number}, but {path} holds {len(games)} games, numbered from 1.")
+        raise UsageError(
+            f"--number is {asked.number}, but {path} holds {len(games)} game{'s' * (len(games) > 1)}, numbered from 1."
+        )
     return games[asked.number - 1]
 
 

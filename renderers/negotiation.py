@@ -101,7 +101,7 @@ def _option(
     exists = option < state.options[i, issue]
     ground = PALETTE.cell if exists else PALETTE.background
     if now[PROPOSER] >= 0 and words.options(int(state.last[i, now[PROPOSER]]))[issue] == option:
-        ground = mixed(PALETTE.cell, SEAT_COLORS[int(now[PROPOSER])], 0.55)
+        ground = mixed(PALETTE.cell, SEAT_COLORS[int(now[PROPOSER])], 0.3)
     if state.held[i, issue] == option:
         canvas.rectangle(x, y, w, h, PALETTE.accent, radius)
         gap *= 1.6

@@ -10,6 +10,7 @@ import base64
 import struct
 import zlib
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -164,9 +165,8 @@ class _Recording(Canvas):
         return sum(_WIDE.get(c, 0.7 if c.isupper() else 0.57) for c in words) * height * _EM
 
     def stamp(self, paint: Callable[..., None], x: float, y: float, side: float, *what: Hashable) -> None:
-        alone = _Recording(_STAMP, background=None)
-        paint(alone, *what)
-        self._add("g", x - side / 2, y - side / 2, side / _STAMP, alone.shapes)
+        scale = round(side / _STAMP, 4)
+        self.shapes.append(["g", _plain(x - side / 2), _plain(y - side / 2), scale, _stamped(paint, *what)])
 
     def frame(self) -> Frame:
         drawn = np.zeros((0, 0, 3), np.uint8).view(_Drawn)
@@ -175,6 +175,14 @@ class _Recording(Canvas):
 
     def _add(self, *shape: Any) -> None:
         self.shapes.append([_plain(value) for value in shape])
+
+
+@lru_cache(maxsize=256)
+def _stamped(paint: Callable[..., None], *what: Hashable) -> list[Shape]:
+    """The shapes of a stamp; the same list each time."""
+    alone = _Recording(_STAMP, background=None)
+    paint(alone, *what)
+    return alone.shapes
 
 
 def _plain(value: Any) -> Any:

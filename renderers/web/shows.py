@@ -36,7 +36,7 @@ import numpy as np
 
 from ...aliases import RUNNING, TRUNCATED, Player, State
 from ...envs.core import Game, GameRecord
-from ...envs.registry import spec
+from ...envs.registry import list_envs, spec
 from ...envs.replay.file import replay
 from ...envs.words import TextGame
 from ...envs.words.talk import TalkGame
@@ -70,14 +70,13 @@ class Boards:
 
     def __init__(self, game: Game) -> None:
         self.game = game.inner if isinstance(game, TalkGame) else game
-        draw = spec(self.game.info.id).draw
-        self._draw = None if draw is None or isinstance(self.game, TextGame) else draw
+        self._draw = None if isinstance(self.game, TextGame) else _drawer(self.game)
         self._drawer: Any = importlib.import_module(self._draw.partition(":")[0]) if self._draw else None
         self.shapes: list[Any] = []
         self.stamps: list[Any] = []
         self.width = self.height = SIZE
         self._known: dict[str, int] = {}
-        self._stamped: dict[str, int] = {}
+        self._stamped: dict[int, int] = {}
 
     def picture(self, state: State, player: Player | None = None) -> list[int] | None:
         """Numbers of the shapes of row 0, in the order in which they are drawn; None for a game without pictures."""
@@ -111,17 +110,24 @@ class Boards:
 
     def _number(self, shape: list[Any]) -> int:
         if shape[0] == "g":
-            shape = [*shape[:4], _kept(shape[4], self._stamped, self.stamps)]
-        return _kept(shape, self._known, self.shapes)
+            shape = [*shape[:4], self._stamp(shape[4])]
+        key = json.dumps(shape)
+        if key not in self._known:
+            self._known[key] = len(self.shapes)
+            self.shapes.append(shape)
+        return self._known[key]
+
+    def _stamp(self, shapes: list[Any]) -> int:
+        """The number of a stamp, which a recording gives as the same list each time."""
+        if id(shapes) not in self._stamped:  # the list stays alive in ``stamps``, so no other one gets its id
+            self._stamped[id(shapes)] = len(self.stamps)
+            self.stamps.append(shapes)
+        return self._stamped[id(shapes)]
 
 
-def _kept(value: Any, known: dict[str, int], among: list[Any]) -> int:
-    """The number of a value in a list, which gets it if it is new."""
-    key = json.dumps(value)
-    if key not in known:
-        known[key] = len(among)
-        among.append(value)
-    return known[key]
+def _drawer(game: Game) -> str | None:
+    """The drawer that a game is registered with."""
+    return spec(game.info.id).draw if game.info.id in list_envs() else None
 
 
 def seats(game: Game, players: Sequence[str], colors: Sequence[str]) -> list[dict[str, str]]:
@@ -167,7 +173,7 @@ def show(
         MissingExtra: the game's drawer works on pixels, and pygame is not installed.
         NotationError: the record cannot be replayed.
     """
-    draw = spec(game.info.id).draw
+    draw = _drawer(game)
     own = getattr(importlib.import_module(draw.partition(":")[0]), "SHOW", None) if draw else None
     if own is not None:
         module, _, name = own.partition(":")

@@ -16,7 +16,7 @@ coterie.make = function (tag, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child != null));
+  element.append(...children.flat(Infinity).filter((child) => child != null));
   return element;
 };
 
@@ -131,7 +131,7 @@ coterie.start = function (element, show) {
 
   // Timeline
   const scrubber = make("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Timeline", oninput: () => { play(false); seek(Number(scrubber.value)); } });
-  const counter = make("output", { class: "counter" });
+  const counter = make("span", { class: "counter" });
   const starts = button("play", "Play or pause (space)", () => play());
   const pace = make("select", { "aria-label": "Speed", title: "Speed (+ and −)", onchange: () => setSpeed(Number(pace.value)) },
     SPEEDS.map((s) => make("option", { value: s }, `${s}×`)));
@@ -190,7 +190,7 @@ coterie.start = function (element, show) {
     scrubber.value = k;
     scrubber.setAttribute("aria-valuetext", `${k} of ${last}${frame.move ? `: ${frame.move}` : ""}`);
     counter.textContent = `${k} / ${last}`;
-    status.textContent = frame.status || frame.title || (frame.mover == null ? "" : `${api.seat(frame.mover)} to move`);
+    status.textContent = frame.status || frame.title || (frame.mover == null ? "Everybody chooses" : `${api.seat(frame.mover)} to move`);
     words.textContent = coterie.visible(frame.text || "");
     drawSeats(k);
     view.draw(k);
@@ -233,7 +233,7 @@ coterie.start = function (element, show) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = event.target;
     if (at.matches("textarea, select, input:not([type=range]), [contenteditable]") || document.querySelector("dialog[open]")) return;
-    if (at === scrubber && event.key !== " " && NAMES[event.key]) return; // it moves by itself
+    if (at.type === "range" && event.key !== " " && NAMES[event.key]) return; // it moves by itself
     if (event.key === " " && at.matches("button, summary, a")) return;
     const found = keys.find(([key]) => key === event.key || (key === "+" && event.key === "="));
     if (!found) return;
@@ -265,12 +265,12 @@ function listOfMoves(show, api) {
   const { make } = coterie;
   const element = make("ol", { class: "moves" });
   const buttons = [];
-  const two = show.seats.length === 2;
+  const two = show.seats.length === 2 && show.frames.every((frame) => (frame.move || "").length <= 14);
   function grow() {
     for (let k = buttons.length + 1; k < show.frames.length; k++) {
       const frame = show.frames[k];
       const said = (frame.said || []).length ? " “…”" : "";
-      const one = make("button", { type: "button", onclick: () => { api.play(false); api.seek(k); } },
+      const one = make("button", { type: "button", title: (frame.move || "").length > 14 ? coterie.visible(frame.move) : null, onclick: () => { api.play(false); api.seek(k); } },
         make("bdi", {}, coterie.visible(frame.move || "—")), said);
       buttons.push(one);
       if (two && frame.by === 1 && element.lastChild && element.lastChild.childElementCount === 2) element.lastChild.append(one);

@@ -80,7 +80,7 @@
         const named = past ? earlier[earlier.length - past].name : "now";
         const slider = make("input", { type: "range", min: 0, max: earlier.length, step: 1, value: earlier.length - past, "data-control": "past",
           "aria-label": "Checkpoint", "aria-valuetext": named, oninput: () => { past = earlier.length - Number(slider.value); api.redraw(); } });
-        parts.push(make("label", { class: "training" }, make("span", {}, "Training"), slider, make("output", {}, named)));
+        parts.push(make("label", { class: "training" }, make("span", {}, "Training"), slider, make("span", { "aria-hidden": "true" }, named)));
       }
       const next = thought.own.chosen ?? played(show.frames[k + 1], thought.seat);
       parts.push(facts(thought), bars(thought, next));

@@ -1,4 +1,4 @@
-"""Pages in a real browser: ``opened`` opens a file in headless Chromium, which must load nothing else and be quiet."""
+"""Random games, and pages in headless Chromium: ``opened`` opens a file, which must load nothing else and be quiet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from coterie.aliases import RUNNING, State
+from coterie.envs.core import Game, GameRecord
+from coterie.envs.state import take
+from coterie.envs.words import TextGame
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +49,33 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert faults == []
+
+
+@pytest.fixture(scope="session")
+def played() -> Callable[..., GameRecord]:
+    """``(game, seed=3, most=60)``: a random game, at most so many turns of it."""
+    return _played
+
+
+def _played(game: Game, seed: int = 3, most: int = 60) -> GameRecord:
+    """A random game, at most so many turns of it."""
+    rng = np.random.default_rng(seed)
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(seed))
+    start, actions, status = take(state), [], RUNNING
+    returns = np.zeros(game.info.players)
+    while status == RUNNING and len(actions) < most:
+        one = [_choice(game, state, p, rng) for p in range(game.info.players)]
+        rewards = np.zeros(game.info.players, np.float32)
+        told: Any = one if isinstance(game, TextGame) else np.array(one, np.int32)
+        status = game.kernels.step(state, 0, told, rewards)
+        actions.append(one)
+        returns += rewards
+    return GameRecord(start, actions, ("random",) * game.info.players, tuple(returns.tolist()), status)
+
+
+def _choice(game: Game, state: State, player: int, rng: np.random.Generator) -> Any:
+    if isinstance(game, TextGame):
+        return game.sample(state[0], player, rng) if player in game.asked(state[0]) else None
+    legal = game.legal_actions(state, 0, player)
+    return int(rng.choice(legal)) if legal else 0

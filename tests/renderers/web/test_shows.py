@@ -5,48 +5,30 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from coterie.aliases import RUNNING, State
+from coterie.aliases import State
+from coterie.cli import main
 from coterie.envs import list_envs, make_game
 from coterie.envs.core import Game, GameRecord
 from coterie.envs.registry import spec
-from coterie.envs.state import take
-from coterie.envs.words import TextGame
-from coterie.renderers.web.shows import show
+from coterie.envs.replay.file import write_json
+from coterie.errors import UsageError
+from coterie.renderers.board import PALETTE, Canvas, Frame, mixed
+from coterie.renderers.web import recording
+from coterie.renderers.web.page import as_data, page, write_page
+from coterie.renderers.web.shows import show, spoken
 
 GAMES = [id for id in list_envs() if id != "gridworld-v0"]
 
 
-def played(game: Game, seed: int = 3, most: int = 60) -> GameRecord:
-    """A random game, at most so many turns of it."""
-    rng = np.random.default_rng(seed)
-    state = game.new_state(1)
-    game.kernels.reset(state, 0, np.uint64(seed))
-    start, actions, status = take(state), [], RUNNING
-    returns = np.zeros(game.info.players)
-    while status == RUNNING and len(actions) < most:
-        one = [_choice(game, state, p, rng) for p in range(game.info.players)]
-        rewards = np.zeros(game.info.players, np.float32)
-        told: Any = one if isinstance(game, TextGame) else np.array(one, np.int32)
-        status = game.kernels.step(state, 0, told, rewards)
-        actions.append(one)
-        returns += rewards
-    return GameRecord(start, actions, ("random",) * game.info.players, tuple(returns.tolist()), status)
-
-
-def _choice(game: Game, state: State, player: int, rng: np.random.Generator) -> Any:
-    if isinstance(game, TextGame):
-        return game.sample(state[0], player, rng) if player in game.asked(state[0]) else None
-    legal = game.legal_actions(state, 0, player)
-    return int(rng.choice(legal)) if legal else 0
-
-
 @pytest.mark.parametrize("id", GAMES)
-def test_a_show_tells_the_game(id: str) -> None:
+def test_a_show_tells_the_game(id: str, played: Callable[..., GameRecord]) -> None:
     game = make_game(id)
     record = played(game)
     found = show(game, record)
@@ -68,3 +50,202 @@ def test_a_show_tells_the_game(id: str) -> None:
         assert all(before != after for before, after in itertools.pairwise(pictures))
         assert {n for picture in pictures for n in picture} == set(range(len(found["shapes"])))
         assert all(math.isfinite(v) for box in found["boxes"] for v in box)
+
+
+def test_a_game_with_talk_shows_the_board_and_what_was_said(played: Callable[..., GameRecord]) -> None:
+    game = make_game("negotiation", talk=40)
+    found = show(game, played(game))
+    assert found["kind"] == "board"
+    assert found["frames"][0]["picture"]
+    said = [(seat, text) for frame in found["frames"] for seat, text in frame.get("said", ())]
+    assert said
+    assert all(seat == frame["by"] for frame in found["frames"] for seat, _ in frame.get("said", ()))
+
+
+def test_an_illegal_answer_ends_the_show_with_a_frame_of_its_own(played: Callable[..., GameRecord]) -> None:
+    game = make_game("tictactoe")
+    record = played(game, most=3)
+    comments = {3: "I resign"}
+    found = show(game, replace(record, status=1, illegal=1, returns=(0.0, -1.0), comments=comments))
+    last = found["frames"][-1]
+    assert (last["by"], last["rewards"], last["comment"]) == (1, [0.0, -1.0], ["I resign"])
+    assert "player_1 (random) gave an answer that is no legal action" in last["status"]
+    assert not found["frames"][-2]["status"]
+    assert found["frames"][-2]["mover"] == 1
+
+
+def test_thoughts_before_an_answer_stand_apart_from_it() -> None:
+    assert spoken(0, "<think>two and two</think>\n four") == [0, "four", {"thinking": "two and two"}]
+    assert spoken(0, "<think></think> four")[1] == "<think></think> four"
+    assert spoken(1, "no <think>") == [1, "no <think>"]
+
+
+@pytest.mark.parametrize(
+    ("status", "returns", "words"),
+    [
+        (0, (0.0, 0.0), "left unfinished"),
+        (1, (1.0, -1.0), r"player_0 (a) wins; returns 1, -1."),
+        (1, (0.5, 0.5), "A draw: everybody got 0.5."),
+        (2, (0.0, 2.0), "The game was cut off. player_1 (b) wins"),
+    ],
+)
+def test_the_last_frame_says_how_the_game_ended(status: int, returns: tuple[float, float], words: str) -> None:
+    game = make_game("tictactoe")
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(0))
+    assert words in show(game, GameRecord(state, [], ("a", "b"), returns, status))["frames"][-1]["status"]
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+def by_pixels(game: Game, state: State, i: int, size: int = 480, player: int | None = None) -> Frame:
+    """A drawer of somebody else's that draws on pygame's surface itself."""
+    canvas = Canvas(8)
+    canvas.surface.fill((255, 0, 0))
+    return canvas.frame()
+
+
+def by_shapes(game: Game, state: State, i: int, size: int = 480, player: int | None = None) -> Frame:
+    """One that uses every method of a canvas."""
+    canvas = Canvas(size, size // 2)
+    canvas.rectangle(1, 2, 3, 4, PALETTE.cell, radius=9, line=1)
+    canvas.ring(5, 5, 3, 1, PALETTE.first, mixed(PALETTE.cell, PALETTE.second, 0.5))
+    canvas.stroke((0, 0), (1, 1), 0.5, (1, 2, 3))
+    canvas.polygon([(0, 0), (1, 0), (0, 1)], PALETTE.text)
+    canvas.veil(0, 0, 9, 9, 51)
+    canvas.text(3, 3, "wide words", 10, room=20)
+    canvas.text(3, 3, "wide words", 10, room=20, cut=True)
+    canvas.stamp(a_stamp, 5, 5, 50, "x")
+    return canvas.frame()
+
+
+def a_stamp(canvas: Canvas, what: str) -> None:
+    """A disc as wide as its canvas."""
+    canvas.disc(canvas.width / 2, canvas.width / 2, canvas.width / 2, PALETTE.accent)
+
+
+def test_what_a_drawer_draws_is_recorded_as_shapes() -> None:
+    game = make_game("tictactoe")
+    width, height, shapes = recording.record(f"{__name__}:by_shapes", game, game.new_state(1))
+    assert (width, height) == (480, 240)
+    assert shapes[0] == ["r", 1, 2, 3, 4, "var(--cell)", 1.5, 1]
+    assert shapes[1] == ["c", 5, 5, 3, "color-mix(in srgb, var(--cell) 50%, var(--second))", 1, "var(--first)"]
+    assert shapes[2] == ["l", [0, 0, 1, 1], 0.5, "#010203"]
+    assert shapes[4] == ["v", 0, 0, 9, 9, 0.2]
+    small, cut = shapes[5], shapes[6]
+    assert small[3] == "wide words"
+    assert small[4] < 10 * 0.5
+    assert "wide words".startswith(cut[3])
+    assert len(cut[3]) < 6
+    assert shapes[7] == ["g", -20, -20, 0.5, [["c", 50, 50, 50, "var(--accent)", 0, ""]]]
+
+
+def test_a_drawer_that_works_on_pixels_gives_a_bitmap() -> None:
+    pytest.importorskip("pygame")
+    game = make_game("tictactoe")
+    width, height, (shape,) = recording.record(f"{__name__}:by_pixels", game, game.new_state(1))
+    assert (width, height) == (8, 8)
+    assert shape[:5] == ["i", 0, 0, 8, 8]
+    assert shape[5].startswith("data:image/png;base64,")
+
+
+def test_recording_leaves_no_trace() -> None:
+    pytest.importorskip("pygame")
+    game = make_game("tictactoe")
+    state = game.new_state(1)
+    game.kernels.reset(state, 0, np.uint64(0))
+    recording.record(str(spec("tictactoe").draw), game, state)
+    assert Canvas(4).frame().shape == (4, 4, 3)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_game_of_chess_of_200_plies_takes_less_than_5_mb(played: Callable[..., GameRecord]) -> None:
+    game = make_game("chess")
+    record = next(found for seed in range(20) if len((found := played(game, seed, 200)).actions) == 200)
+    assert len(page(show(game, record))) < 1_000_000
+
+
+def test_data_cannot_leave_its_element_and_always_parses() -> None:
+    text = as_data({"a": "</script><!-- \u2028 \ud800", "b": [float("nan"), float("inf"), 1.5]})
+    assert "<" not in text
+    assert json.loads(text) == {"a": "</script><!-- \u2028 \ud800", "b": [None, None, 1.5]}
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, played: Callable[..., GameRecord]) -> None:
+    game = make_game("tictactoe")
+    made = show(game, played(game))
+    (tmp_path / "old.html").write_text("old")
+    write_page(made, tmp_path / "old.html")
+    assert (tmp_path / "old.html").read_text().startswith("<!doctype html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["old.html"]
+    (tmp_path / "folder").mkdir()
+    for path, why in (
+        (tmp_path / "folder", "folder"),
+        (tmp_path / "old.html" / "new.html", "File exists|Not a directory"),
+    ):
+        with pytest.raises(UsageError, match=f"Cannot write the page to .*({why}).*Name another file"):
+            write_page(made, path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "old.html"]
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_a_saved_game_becomes_a_page(tmp_path: Path, played: Callable[..., GameRecord]) -> None:
+    game = make_game("connect_four")
+    path, out = tmp_path / "games.json", tmp_path / "new" / "out.html"
+    path.write_text(write_json(game, played(game, 1), 1) + write_json(game, played(game, 2), 2))
+    assert main(["view", str(path), "--number", "1", "--html", str(out)]) == 0
+    first = out.read_text()
+    assert main(["view", str(path), "--ask", "mcts:10", "--html", str(out)]) == 0
+    assert "connect_four-v0" in first
+    assert '"thoughts":' not in first
+    assert '"who":"mcts' in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["tictactoo"], "neither a game nor a file nor a run's folder. Did you mean 'tictactoe'?"),
+        (["nowhere.json"], "There is no file or folder nowhere.json"),
+        (["{file}"], "file.json, line 1: this is not JSON"),
+        (["{empty}"], "holds no game"),
+        (["tictactoe", "--players", "nobody"], "Unknown player 'nobody'"),
+        (["tictactoe", "--players", "human"], "A person cannot play into a file"),
+        (["tictactoe", "--players", "random", "random", "random"], "has 2 players, but --players names 3"),
+        (["tictactoe", "--ticks", "-1"], "--ticks is -1"),
+        (["tictactoe", "--earlier", "-1"], "--earlier is -1"),
+        (["tictactoe", "--number", "2"], "--number picks a game of a file"),
+        (["{game}", "--number", "2"], "holds 1 game, numbered from 1"),
+        (["{game}", "--players", "random"], "--players is for a game that is played"),
+        (["chess", "--players", "minimax"], "too many to solve"),
+        (["chess", "--ask", "alphabeta", "--ticks", "1"], "does not say with which probabilities it acts"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_no_file(
+    words: list[str],
+    complaint: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    played: Callable[..., GameRecord],
+) -> None:
+    game = make_game("tictactoe")
+    texts = {"file": "no game", "empty": "\n", "game": write_json(game, played(game), 3)}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    given = [word.format(**{name: tmp_path / f"{name}.json" for name in texts}) for word in words]
+    out = tmp_path / "out.html"
+    assert main(["view", *given, "--html", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert len(said.strip().splitlines()) == 1
+    assert not out.exists()
+    assert len(list(tmp_path.iterdir())) == len(texts)
+
+
+def test_the_page_needs_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", "tictactoe"]) == 2
+    assert "coterie view tictactoe --html tictactoe.html" in capsys.readouterr().err
