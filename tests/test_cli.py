@@ -201,6 +201,7 @@ def test_envs_prints_a_world_that_can_be_edited_and_played(tmp_path: Path, capsy
     assert coterie.make("gridworld-v0", config="my.yaml").game.info.players == 5
 
 
+@pytest.mark.slow
 def test_negotiations_have_presets(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["envs", "negotiation", "--presets"]) == 0
     said = capsys.readouterr().out
@@ -214,6 +215,7 @@ def test_negotiations_have_presets(capsys: pytest.CaptureFixture[str]) -> None:
     assert "random" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_named_preset_takes_the_place_of_the_games_own_settings(mini: Path, tmp_path: Path) -> None:
     from coterie.training.runs.config import read_config
 
@@ -428,6 +430,7 @@ def test_a_trained_player_plays_and_is_measured(run: Path, capsys: pytest.Captur
 # -- tournament ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_tournament_prints_ratings_and_payoffs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["random", "minimax", "mcts:5", "--game", "tictactoe", "--games", "40"]
     assert main(["tournament", *words, "--out", "t"]) == 0, capsys.readouterr().err
@@ -445,6 +448,7 @@ def test_a_tournament_prints_ratings_and_payoffs(tmp_path: Path, capsys: pytest.
     assert found == {k: v for k, v in json.loads((tmp_path / "t" / "results.json").read_text()).items() if k in found}
 
 
+@pytest.mark.slow
 def test_a_league_trains_and_is_rated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = "--updates 3 --games 160 --snapshot-every 1 --threads 1 --eval-games 10 --report-to none"
     assert main(["league", "tictactoe", *small.split(), "--run", "r"]) == 0

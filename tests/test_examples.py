@@ -33,6 +33,7 @@ def test_short_and_documented(file: Path) -> None:
     assert '__name__ == "__main__"' in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [file.stem for file in EXAMPLES if file.stem != "train"])
 def test_runs_as_a_script(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
@@ -66,6 +67,7 @@ def test_own_agent_never_beats_perfect_play() -> None:
     assert results["random"][0] > 0.6
 
 
+@pytest.mark.slow
 def test_own_game_has_every_face() -> None:
     """Fifty lines suffice for all checks; twelve matches are lost for whoever begins: 12 is a multiple of 4."""
     import coterie
@@ -145,6 +147,7 @@ def test_contests_are_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert 0 <= row["surplus"] <= 1
 
 
+@pytest.mark.slow
 def test_maskable_ppo_learns() -> None:
     before, after = load("maskable_ppo").main(steps=6000, games=200)
     assert after > before + 0.1

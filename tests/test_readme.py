@@ -74,6 +74,7 @@ def small_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "train_task", few)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_blocks_run(
     page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -96,6 +97,7 @@ def test_shell_blocks_are_all_known(page: Path) -> None:
         assert line.split()[0] in ("coterie", "pip") or (ROOT / line.split()[0]).exists(), line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", SHELL_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_run_in_the_order_given(
     page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

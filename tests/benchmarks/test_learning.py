@@ -18,6 +18,7 @@ def test_words_are_settings() -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_look_is_exact_and_follows_from_the_seed(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--updates", "2", "--every", "1", "rollout.games=64", "credit.lam=1"]
     main(words)

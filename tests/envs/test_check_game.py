@@ -20,8 +20,13 @@ WORDS = sorted(set(list_envs()) - set(BOARDS))
 GOLDEN = Path(__file__).with_name("golden")
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("id", BOARDS)
+def _marks(id, check):
+    """The batched loops of a game take long to compile: of three games always, of the others among the slow tests."""
+    quick = check != "batched" or id in ("tictactoe-v0", "kuhn_poker-v0", "gridworld-v0")
+    return () if quick else (pytest.mark.slow, pytest.mark.bounds)
+
+
+@pytest.mark.parametrize(("id", "check"), [pytest.param(i, c, marks=_marks(i, c)) for i in BOARDS for c in CHECKS])
 def test_every_registered_game(id, check):
     CHECKS[check](make_game(id))
 

@@ -97,6 +97,8 @@ def scratch(monkeypatch):
     monkeypatch.setattr(registry, "_TOLD", [])
 
 
+@pytest.mark.slow
+@pytest.mark.bounds
 def test_a_game_is_named_and_configured_once(scratch):
     coterie.register("pennies-v3", f"{__name__}:pennies_of")
     game = make_game("pennies", rounds=np.int64(2))

@@ -212,6 +212,8 @@ def test_the_swap_moves_the_stone_to_its_mirror_image():
     assert (status, rewards) == (1, [-1, 1])
 
 
+@pytest.mark.slow
+@pytest.mark.bounds
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_swap_rule_passes_every_check(check):
     CHECKS[check](GAMES[4, True])

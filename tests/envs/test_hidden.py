@@ -272,6 +272,7 @@ def test_the_words_of_an_illegal_end(game):
         assert "Shown" not in env.observe("player_0")
 
 
+@pytest.mark.slow
 def test_gymnasium_learners_see_with_their_own_eyes(game):
     """Observations name the seat they are of: the learner's, in the last one of a game too."""
     view = SoloVector(VecEnv(game, 64, autoreset_mode="Disabled"))

@@ -19,6 +19,8 @@ from coterie.errors import ActionError, UsageError
 from coterie.training.evaluation.exact import nash_conv
 
 
+@pytest.mark.slow
+@pytest.mark.bounds
 @pytest.mark.parametrize("config", [{"dice": 2, "players": 3, "faces": 4}, {"dice": 5, "players": 6}])
 def test_every_configuration_passes(config):
     check_game(make_game("liars_dice", **config))

@@ -34,6 +34,8 @@ def play(game, rounds):
     return state, paid
 
 
+@pytest.mark.slow
+@pytest.mark.bounds
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(
     "config", [{"game": "rock_paper_scissors", "memory": 2}, {"payoffs": [[[1, 2], [3, 4], [5, 6]]] * 3, "rounds": 6}]

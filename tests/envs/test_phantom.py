@@ -30,6 +30,8 @@ VERSIONS = [
 LINES = [{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {0, 3, 6}, {1, 4, 7}, {2, 5, 8}, {0, 4, 8}, {2, 4, 6}]
 
 
+@pytest.mark.slow
+@pytest.mark.bounds
 @pytest.mark.parametrize(
     "config", [{"num_cols": 2, "num_rows": 2}, {"num_cols": 5, "num_rows": 3, "gameversion": "adh"}]
 )

@@ -134,6 +134,7 @@ def test_every_registered_game_is_in_the_corpus():
         assert make_game("gridworld", preset=preset).rules in shown
 
 
+@pytest.mark.slow
 def test_the_recipe_repeats_itself_to_the_bit_and_learns():
     recipe = Recipe(width=16, layers=1, heads=2, inner=24, steps=30, lines=16, warmup=3, described=0.0)
     a, b = train(recipe, log_every=0), train(recipe, log_every=0)

@@ -86,6 +86,7 @@ def test_positions_by_key_give_the_same_against_players_without_memory():
     assert values[0] > 0.5
 
 
+@pytest.mark.slow
 def test_it_plays():
     from coterie.training.data.rollout import Seating, rollout
 

@@ -280,7 +280,10 @@ def test_nested_arrays_and_structured_rows_give_the_same_search() -> None:
             np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", ["tictactoe", "connect_four", "hex", "go", "chess"])
+@pytest.mark.parametrize(
+    "name",
+    ["tictactoe", "connect_four", *(pytest.param(name, marks=pytest.mark.slow) for name in ("hex", "go", "chess"))],
+)
 def test_visits_sum_to_playouts_and_the_state_stays(name: str) -> None:
     game = make_game(name)
     turn = after(game, [])

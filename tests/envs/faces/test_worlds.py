@@ -123,6 +123,7 @@ def legal_for_the_dead(state, i, player, mask):
         mask[a] = a == 0 and state.clock[i, 0] < state.clock[i, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "wrong", "words"),
     [

@@ -278,6 +278,8 @@ def test_kin_share_what_an_altar_pays():
     assert paid("none", prestige_every=2) == [1, 0]
 
 
+@pytest.mark.slow
+@pytest.mark.bounds
 @pytest.mark.parametrize("number", [3, 12, 24])
 def test_the_batched_face_plays_the_same_worlds(number):
     _, config = varied_config(number)

@@ -185,6 +185,8 @@ def test_sums_are_conserved(data):
         assert lost(rewards, share(rewards, mode, alive)) <= 4 * EPS * sum(abs(Fraction(r)) for r in rewards)
 
 
+@pytest.mark.slow
+@pytest.mark.bounds
 @pytest.mark.parametrize("players", [1, 7, 1000, 100_000])
 @pytest.mark.parametrize("p", [0.1, 1.0])
 def test_sums_are_conserved_in_crowds(players, p):

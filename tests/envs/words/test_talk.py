@@ -41,6 +41,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tictactoe", "kuhn_poker", "hex"])
 def test_every_check_passes_with_a_channel(name):
     check_game(make_game(name, talk=30))

@@ -84,6 +84,7 @@ def plain(things):
     return 1 + min(max(plain(yes), plain(no)) for yes, no in parts if yes and no)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.sets(st.sampled_from(sorted(THINGS)), min_size=1, max_size=6))
 def test_the_search_is_exact(things):

@@ -291,6 +291,7 @@ def test_one_step_of_a_plain_trainer(tmp_path: Path, monkeypatch: pytest.MonkeyP
     torch.testing.assert_close(ours, seen["loss"], atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_simultaneous_games_cross_the_bridge_too(tmp_path: Path) -> None:
     bridge = GameBridge("highest_number", tokenizer=byte_tokenizer(), max_number=3)
     trainer = make_trainer(bridge, tmp_path)

@@ -57,6 +57,7 @@ def test_worlds():
     assert together == played(game, agents, 9, 1, seatings=seatings, max_plies=25)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("decode", "name", "config", "count"),
     [

@@ -297,6 +297,7 @@ def test_the_command_line_trains_and_measures(mini, mine, tmp_path, capsys):
     assert "Did you mean 'mate-in-1'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_remembers_how_its_game_was_configured(small, tmp_path, capsys):
     config = dataclasses.replace(
         small, game="hex", set=("size=3",), budget=dataclasses.replace(small.budget, updates=1, eval_every=5)
