@@ -38,7 +38,8 @@ Agents that learn by playing each other.
   coterie league tictactoe                          train a league of players, and rate them
   coterie play tictactoe --players human RUN        play against it
   coterie play pettingzoo:MODULE                    play an environment of PettingZoo; it can also be trained
-  coterie view RUN                                  read what was said in a run on a task
+  coterie view chess                                play in a browser
+  coterie view RUN                                  a run's curves, settings and samples in a browser, while it learns
   coterie bench envs                                measure how fast the games run on this machine
 
 A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), forager,

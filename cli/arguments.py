@@ -270,12 +270,21 @@ class Tournament:
 
 @dataclass(frozen=True)
 class View:
-    """Look at a game in a browser, or read what was said in a run on a task.
+    """Play in a browser, watch a game there, or look at a run while it learns.
+
+    It prints an address and serves the page there until Ctrl-C; with --html it writes the page to a file instead.
 
     Attributes:
-        what: a game, which is then played; a file of saved games (.json, .jsonl); or the folder of a run on a task.
+        what: a game; a file of saved games (.json, .jsonl); or the folder of a run or a tournament.
+        others: more runs, shown beside the first.
         html: write the page to this file; it holds everything and loads nothing.
-        players: who plays, one per seat, as in `coterie play`; random by default.
+        players: who plays, one per seat, as in `coterie play`. Without them you play against random, and with --html
+            random plays itself. Where no human is named, the game is played first, then shown.
+        hints: who gives hints while you play; by default the best built-in player of the game.
+        port: where the server listens; 0: a free port.
+        host: the address where it listens. Only this machine reaches the default; any other needs the token in the
+            address that is printed.
+        open: open the page in a browser.
         seed: the same seed gives the same game.
         number: which game of a file, from 1; the last one by default.
         ticks: stop the game after this many turns (ticks); 0 plays to the end.
@@ -285,22 +294,31 @@ class View:
         ask: also ask this player what it would do in every position of the game: a run, a model, mcts:400, minimax.
         thoughts: show with which probabilities players that are language models acted.
         earlier: ask this many earlier versions of them too, where the player is a run.
-        update: of a run: the update, from 0; by default the newest whose words are kept, with --chat and --trl all of
-            them.
-        episode: of a run: show this episode and those it started, e.g. 0 or 3.1; without it, the update's episodes are
+        text: of a run on a task: list what was said on the terminal instead.
+        update: of a run on a task: what was said in this update, from 0; by default the newest whose words are kept,
+            with --chat and --trl all of them. With --html as a page, else on the terminal, as are the next two.
+        episode: show this episode and those it started, e.g. 0 or 3.1; without it, the update's episodes are
             listed.
-        prompts: of a run: show what every role was shown, too.
-        chat: of a run: write every answer to this JSON lines file, in the chat format (messages).
+        prompts: show what every role was shown, too.
+        chat: of a run on a task: write every answer to this JSON lines file, in the chat format (messages).
         trl: the same with the columns of TRL's trainers (prompt, completion).
 
     Examples:
+        coterie view chess
+        coterie view chess --players human alphabeta:3
         coterie view tictactoe --players minimax mcts:400 --html game.html
-        coterie view game.json --html game.html
+        coterie view game.json
+        coterie view runs/a runs/b
     """
 
     what: Positional[str]
+    others: Positional[tuple[str, ...]] = ()
     html: Path | None = None
     players: tuple[str, ...] = ()
+    hints: str = ""
+    port: int = 0
+    host: str = "127.0.0.1"
+    open: bool = False
     seed: int = 0
     number: int = 0
     ticks: int = 0
@@ -310,6 +328,7 @@ class View:
     ask: str = ""
     thoughts: bool = True
     earlier: int = 4
+    text: bool = False
     update: int | None = None
     episode: str = ""
     prompts: bool = False

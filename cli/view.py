@@ -1,12 +1,13 @@
-"""``coterie view``: a game as a page for the browser; what was said in a run on a task, on the terminal."""
+"""``coterie view``: games and runs as pages for the browser, served or written; what was said in a run, as text."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..agents.core import Agent
 from ..aliases import RUNNING, Player
@@ -16,6 +17,10 @@ from ..envs.registry import list_envs, make_game, spec
 from ..envs.replay.file import SavedGame, read_games
 from ..errors import NotationError, UsageError, did_you_mean, needs
 from .arguments import View, parse
+
+if TYPE_CHECKING:
+    from ..training.view.rooms import Host
+    from ..training.view.run import RunPage
 
 __all__ = ["run", "shown"]
 
@@ -27,22 +32,78 @@ def run(words: list[str]) -> int:
         CoterieError: a bad argument, a game that cannot be played, read or written, or a run without transcripts.
     """
     asked: View = parse(View, "view", words)
-    if Path(asked.what).is_dir() and asked.html is None:
+    command = "coterie view " + shlex.join(words)
+    folder = Path(asked.what).is_dir()
+    episodes = asked.update is not None or bool(asked.episode)
+    said = asked.text or asked.prompts or asked.chat or asked.trl or (episodes and asked.html is None)
+    if asked.others and (said or not folder):
+        raise UsageError(f"{asked.what} and {asked.others[0]}: only the pages of runs stand side by side. Name one.")
+    if said:
         return _transcripts(asked)
-    if not Path(asked.what).exists():
+    if not folder and not Path(asked.what).is_file():
         _spec(asked.what)
     if asked.html is None:
-        raise UsageError(f"Where to? Name the file of the page: coterie view {asked.what} --html {_stem(asked)}.html")
+        return _serve(asked, command)
     from ..renderers.web.page import need_writable, write_page
 
     need_writable(asked.html)
-    show = shown(asked, "coterie view " + shlex.join(words))
+    show = shown(asked, command) if episodes or not _is_run(asked) else _runs(asked, command, live=False)[0]
     print(f"Wrote {write_page(show, asked.html)} ({asked.html.stat().st_size / 1e6:.2f} MB): open it in a browser.")
     return 0
 
 
-def _stem(asked: View) -> str:
-    return Path(asked.what).stem or "game"
+def _is_run(asked: View) -> bool:
+    from ..training.view.run import is_run
+
+    return is_run(Path(asked.what))
+
+
+def _runs(asked: View, command: str, *, live: bool) -> tuple[dict[str, Any], list[RunPage]]:
+    """The page of the runs that were named, and what follows them."""
+    from ..training.view.run import RunPage, show
+
+    pages = [RunPage(Path(name)) for name in (asked.what, *asked.others)]
+    return show(pages, live=live, command=command), pages
+
+
+def _serve(asked: View, command: str) -> int:
+    """Serve what was named until Ctrl-C."""
+    with needs("Serving pages", "view"):
+        import starlette  # noqa: F401
+    from ..training.view.app import serve
+
+    more: dict[str, Any] = {}
+    if _is_run(asked):
+        show, more["runs"] = _runs(asked, command, live=True)
+    elif not Path(asked.what).exists() and ("human" in asked.players or not asked.players):
+        show, more["host"] = _people(asked)
+    else:
+        show = shown(asked, command)
+    serve(show, address=asked.host, port=asked.port, open_page=asked.open, **more)
+    return 0
+
+
+def _people(asked: View) -> tuple[dict[str, Any], Host]:
+    """The page of a game that people play, and who holds the games."""
+    from ..agents.human.seating import company
+    from ..training.runs.players import make_player
+    from ..training.view.rooms import Host
+    from .play import read_run
+
+    found = _spec(asked.what)
+    game = make_game(found.id, **wanted(found.id, asked.set, asked.preset))
+    if game.info.is_world:
+        raise UsageError(
+            f"{found.name} is played in a window: coterie play {found.name} --window. "
+            f"To watch it in a browser, name players: coterie view {found.name} --players forager"
+        )
+    words = company(asked.players, game, window=False)
+    if len(words) != game.info.players:
+        raise UsageError(f"{found.id} has {game.info.players} players, but --players names {len(words)}.")
+    host = Host(game, words, partial(make_player, read=read_run), seed=asked.seed, hints=asked.hints)
+    host.seat(words).close()  # whoever cannot play is told of before a page opens
+    title = found.name.replace("_", " ").capitalize()
+    return {"format": 1, "kind": "play", "game": found.id, "title": title, "goal": game.goal}, host
 
 
 def shown(asked: View, command: str = "") -> dict[str, Any]:

@@ -7,6 +7,7 @@ answer is discarded.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import queue
 import sys
 import threading
@@ -15,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from ...aliases import Player
@@ -33,10 +35,15 @@ LAST_THOUGHT = 30.0
 
 
 class Thinker:
-    """Runs agents in a separate thread, one question at a time."""
+    """Runs agents in a separate thread, one question at a time.
 
-    def __init__(self, agents: Sequence[Agent | None]) -> None:
-        self._agents = agents
+    Args:
+        agents: of seats 0..P-1.
+        lock: held while they think, where several threads share agents.
+    """
+
+    def __init__(self, agents: Sequence[Agent | None], lock: AbstractContextManager[Any] | None = None) -> None:
+        self._agents, self._lock = agents, lock or contextlib.nullcontext()
         self._asked: queue.SimpleQueue[tuple[Answer, dict[Player, Turn]] | None] = queue.SimpleQueue()
         self._answer: Answer | None = None
         self._thread: threading.Thread | None = None  # starts with the first question
@@ -86,7 +93,9 @@ class Thinker:
             answer, turns = question
             if answer.set_running_or_notify_cancel():
                 try:
-                    answer.set_result(answers(self._agents, turns))
+                    with self._lock:
+                        said = answers(self._agents, turns)
+                    answer.set_result(said)
                 except BaseException as error:
                     answer.set_exception(error)
 

@@ -17,10 +17,13 @@ from typing import Any, Final
 
 from ...errors import UsageError
 
-__all__ = ["SCRIPTS", "STYLES", "as_data", "need_writable", "page", "static", "write_page"]
+__all__ = ["SCRIPTS", "STYLES", "as_data", "need_writable", "page", "scripts_of", "served", "static", "write_page"]
 
 SCRIPTS: Final = ("shell.js", "board.js", "words.js", "thought.js", "world.js")
 """The scripts of a page, in the order in which they run."""
+
+WHOLE: Final = {"play": "play.js", "run": "run.js"}
+"""Kinds of pages that have no timeline: the script that shows them."""
 
 STYLES: Final = ("base.css", "world.css")
 
@@ -62,26 +65,45 @@ def page(show: Mapping[str, Any], title: str = "") -> str:
         show: what it shows, plain JSON data (``shows``).
         title: of the window; by default the show's.
     """
-    scripts, styles = [static(name) for name in SCRIPTS], [static(name) for name in STYLES]
+    scripts, styles = [static(name) for name in scripts_of(show)], [static(name) for name in STYLES]
     policy = (
         f"default-src 'none'; img-src data:; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
         "base-uri 'none'; form-action 'none'"
     )
+    head = [
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        *(f"<style>{one}</style>" for one in styles),
+    ]
+    return _document(show, title, head, [f"<script>{one}</script>" for one in scripts])
+
+
+def served(show: Mapping[str, Any], title: str = "") -> str:
+    """The same document for a server, whose answers bring the policy: it loads ``/static/NAME`` for each file."""
+    head = [f'<link rel="stylesheet" href="/static/{name}">' for name in STYLES]
+    return _document(show, title, head, [f'<script src="/static/{name}"></script>' for name in scripts_of(show)])
+
+
+def scripts_of(show: Mapping[str, Any]) -> list[str]:
+    """The scripts that show it, in the order in which they run."""
+    return [*SCRIPTS, *(script for kind, script in WHOLE.items() if kind == show.get("kind"))]
+
+
+def _document(show: Mapping[str, Any], title: str, head: list[str], scripts: list[str]) -> str:
     parts = [
         "<!doctype html>",
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="dark light">',
+        '<link rel="icon" href="data:,">',
         f"<title>{html.escape(title or str(show.get('title', 'coterie')))}</title>",
-        *(f"<style>{style}</style>" for style in styles),
+        *head,
         "</head>",
         "<body>",
         '<div id="app"><noscript>This page needs JavaScript; it loads nothing from the network.</noscript></div>',
         f'<script type="application/json" id="coterie-show">{as_data(show)}</script>',
-        *(f"<script>{script}</script>" for script in scripts),
+        *scripts,
         "</body>",
         "</html>",
     ]

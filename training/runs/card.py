@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .config import PolicyConfig, TaskConfig, TrainConfig, to_dict, write_text
+from .config import AnyConfig, NetConfig, PolicyConfig, TaskConfig, TrainConfig, to_dict, write_text
 from .curves import title
 from .presets import starting
 
@@ -26,9 +26,12 @@ def base_name(id: str) -> str:
     return HUB.get(id) or (Path(id).name if Path(id).is_absolute() else id)
 
 
-def command(config: TrainConfig | TaskConfig) -> str:
+def command(config: AnyConfig) -> str:
     """The command line that starts a run with this configuration: its game or task, and what differs from a preset."""
-    if isinstance(config, TaskConfig):
+    if isinstance(config, NetConfig):
+        words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game, "--policy", "net"]
+        start = to_dict(NetConfig.preset(config.game))
+    elif isinstance(config, TaskConfig):
         words, start = ["coterie", "train", config.task], to_dict(TaskConfig(task=config.task))
     else:
         words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game]

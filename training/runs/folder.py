@@ -3,6 +3,7 @@
 ::
 
     RUN/config.yaml               its configuration
+    RUN/environment.json          the versions and the machine that it began with
     RUN/metrics.jsonl             one JSON object per update
     RUN/checkpoints/000120/       *.pt state.json SHA256SUMS: exact, the newest two
     RUN/players/main/v000120/     players, one folder per version: adapters in peft's format, or net.safetensors
@@ -32,6 +33,7 @@ from ...agents.sums import check_finite, check_sums, file_sum, write_sums
 from ...envs.reading import parsed, read_text
 from ...errors import CoterieError, RunError
 from .config import AnyConfig, from_tagged, read_config, save_config, to_dict, write_text
+from .environment import environment
 from .metrics import Metrics
 
 LOCK = ".lock"
@@ -61,6 +63,8 @@ class Run:
             if run._used():  # by another process, a moment ago
                 raise run._not_empty()
             run.write_config()
+            with run._unwritable_told():
+                write_text(folder / "environment.json", json.dumps(environment(), indent=1) + "\n")
         return run
 
     def _used(self) -> bool:
@@ -123,9 +127,14 @@ class Run:
         Raises:
             RunError: it can't be written.
         """
-        try:
+        with self._unwritable_told():
             self.folder.mkdir(parents=True, exist_ok=True)
             save_config(self.config, self.folder / "config.yaml")
+
+    @contextlib.contextmanager
+    def _unwritable_told(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise self._unwritable(error) from None
 

@@ -60,6 +60,17 @@
     });
   }
 
+  // The shapes of one picture for other pages: data with picture, shapes and stamps.
+  coterie.shapes = function (data) {
+    const before = show;
+    show = data;
+    try {
+      return data.picture.map((n) => MAKERS[data.shapes[n][0]](data.shapes[n]));
+    } finally {
+      show = before;
+    }
+  };
+
   function middle(cell) {
     const [x, y, w, h] = show.boxes[cell];
     return [x + w / 2, y + h / 2, Math.min(w, h)];

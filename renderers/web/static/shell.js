@@ -1,12 +1,13 @@
 // The page around every show: header, timeline, keyboard, themes, list of moves. Views and panels register themselves.
 //
 //   coterie.views.KIND = {mount(element, show, api), draw(k), keys: [[key, words, run]]}   one per kind of show
+//   coterie.pages.KIND = (element, show) => {...}          a kind that fills the whole page by itself
 //   coterie.panels.push({title, wanted(show), mount(element, show, api), draw(k)})         in the column at the side
 //
 // api: {show, k, frame(k), seek(k), redraw(), append(frames), play(on), announce(words), seat(p)}
 "use strict";
 
-const coterie = { views: {}, panels: [] };
+const coterie = { views: {}, panels: [], pages: {} };
 
 // An element with attributes and children. Texts become text nodes, so nothing in them is read as HTML.
 coterie.make = function (tag, attributes = {}, ...children) {
@@ -77,6 +78,8 @@ coterie.theme = function (name) {
   return document.documentElement.dataset.theme;
 };
 
+coterie.themeButton = () => button("light", "Dark or light (d)", () => coterie.theme(coterie.theme() === "dark" ? "light" : "dark"));
+
 function firstTheme() {
   try {
     const kept = localStorage.getItem("coterie-theme");
@@ -88,7 +91,6 @@ function firstTheme() {
 // Show a show in an element; returns the api.
 coterie.start = function (element, show) {
   const { make } = coterie;
-  document.documentElement.dataset.theme = firstTheme();
   const view = coterie.views[show.kind];
   if (!view) {
     element.replaceChildren(make("p", { class: "failure", role: "alert" },
@@ -114,7 +116,7 @@ coterie.start = function (element, show) {
   };
 
   // Header
-  const themes = button("light", "Dark or light (d)", () => coterie.theme(coterie.theme() === "dark" ? "light" : "dark"));
+  const themes = coterie.themeButton();
   const asks = make("button", { type: "button", class: "icon", "aria-label": "Keys and help (?)", title: "Keys and help (?)", onclick: help }, "?");
   const seats = make("ul", { class: "seats", "aria-label": "Players" });
   const header = make("header", {},
@@ -297,5 +299,8 @@ function listOfMoves(show, api) {
 
 document.addEventListener("DOMContentLoaded", () => {
   const data = document.getElementById("coterie-show");
-  if (data) coterie.api = coterie.start(document.getElementById("app"), JSON.parse(data.textContent));
+  if (!data) return;
+  const show = JSON.parse(data.textContent);
+  document.documentElement.dataset.theme = firstTheme();
+  coterie.api = (coterie.pages[show.kind] || coterie.start)(document.getElementById("app"), show);
 });

@@ -190,7 +190,7 @@ def test_an_episode_is_found_by_its_place(results):
 def test_the_command(results, tmp_path, capsys):
     for update in (0, 1):
         write_transcript(tmp_path, update, results, most=2)
-    assert main(["view", str(tmp_path)]) == 0
+    assert main(["view", str(tmp_path), "--text"]) == 0
     assert "update 1 of 0 to 1" in capsys.readouterr().out
     assert main(["view", str(tmp_path), "--update", "0", "--episode", "1.1"]) == 0
     assert "Answerer" in capsys.readouterr().out

@@ -1,0 +1,382 @@
+"""People and agents at a board game's page: what one tab of a browser plays; a server carries the messages.
+
+The page sends a ``Request`` and shows the plain data of ``PageGame.data``, which holds only what the person in front of
+the screen may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from ...aliases import RUNNING, Action, Player
+from ...envs.core import Game
+from ...envs.replay.file import write_json
+from ...envs.typed import STRICT, Whole
+from ...envs.words import TextGame
+from ...errors import ActionError, CoterieError, UsageError
+from ...renderers.web.shows import Boards
+from ..baselines import make_baseline
+from ..core import Agent, Decision, Turn
+from .board import BoardGame
+from .session import Thinker
+from .table import Match, Ply, can_resign
+
+__all__ = ["Adviser", "PageGame", "Request", "advisers"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a page asks for.
+
+    Attributes:
+        do: ``act``, ``say``, the name of a control, ``new`` (with ``players``: in other seats), ``save``, ``load``.
+        version: of the data that the page showed; an action for another position is ignored.
+        action: act: the action.
+        text: act: the message that goes with it; say: the message; load: the file.
+        name: save: the format, such as ``.pgn``; load: the file's name.
+        players: new: who sits where.
+    """
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    # fmt: off
+    do: Literal[
+        "act", "say", "undo", "flip", "new", "pause", "step", "slower", "faster", "uncover",
+        "hint", "resign", "offer", "accept", "decline", "retry", "save", "load",
+    ]
+    # fmt: on
+    version: Whole = -1
+    action: Whole = -1
+    text: str = ""
+    name: str = ""
+    players: tuple[str, ...] = field(default=())
+
+
+def advisers(game: Game) -> tuple[str, ...]:
+    """Players that may give hints in a game, the best first; some may turn out not to be able to play it."""
+    if isinstance(game, TextGame) and not hasattr(game, "inner"):
+        return ("scripted",)
+    if game.info.name == "chess":
+        return ("alphabeta:4",)
+    if game.info.name == "negotiation":
+        return ("bargainer",)
+    return ("equilibrium",) if game.info.hidden or game.info.simultaneous else ("minimax", "mcts:1000")
+
+
+class Adviser:
+    """Gives hints: the first of some players that can play the game; it is made when it is first asked.
+
+    Args:
+        names: of players, the best first.
+        make: makes a player.
+    """
+
+    def __init__(self, names: Sequence[str], make: Callable[[str, Game], Agent] = make_baseline) -> None:
+        self.name = names[0]
+        self.agent: Agent | None = None
+        self._names, self._make = tuple(names), make
+
+    def act(self, turns: Sequence[Turn]) -> list[Decision]:
+        """The decisions of that player.
+
+        Raises:
+            CoterieError: none of them can play the game; why the first one cannot.
+        """
+        if self.agent is None:
+            refused: CoterieError | None = None
+            for name in self._names:
+                try:
+                    self.agent, self.name = self._make(name, turns[0].game), name
+                    break
+                except CoterieError as error:
+                    refused = refused or error
+            else:
+                raise UsageError(f"{refused} Name another player with --hints.")
+        return self.agent.act(turns)
+
+    def worth(self, turn: Turn, decision: Decision) -> float | None:
+        """What the position is worth to the player to move, in any unit, or None if the player cannot tell."""
+        solution: Any = getattr(self.agent, "solution", None)
+        if solution is not None:
+            return float(solution.value(turn.state, turn.row))
+        found = decision.info.get("value", decision.info.get("score"))
+        return float(found) if isinstance(found, int | float) else None
+
+
+class PageGame(BoardGame):
+    """A board game on a page; with several people, they share the page.
+
+    Args:
+        begin, agents, draw, seconds: see ``board.BoardGame``.
+        adviser: gives hints, and judges the draws that people offer to agents; None: no hints.
+        lock: held while agents think, since games on other pages may share them.
+
+    Attributes:
+        failed: why an agent could not move; it is asked again after ``retry``, a new game or an undo.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[int], Match],
+        agents: Sequence[Agent | None],
+        draw: str | None,
+        *,
+        adviser: Adviser | None = None,
+        lock: AbstractContextManager[Any] | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        super().__init__(begin, agents, draw, seconds=seconds)
+        self.thinker = Thinker(self.agents, lock)
+        self.adviser = adviser
+        self.failed = ""
+        self.offered: Player | None = None
+        self._advice = Thinker([adviser] * self.game.info.players, lock)
+        self._asked_for = ""  # "hint" or "offer"
+        self._hint: tuple[int, Decision] | None = None  # version, advice
+        self._turns: list[tuple[Ply, list[tuple[Player, str]]]] = []
+        self._changes = 0
+
+    def follows(self, earlier: PageGame) -> None:
+        """Take the place of an earlier game: versions go on, so that clicks for that one are late ones here."""
+        self._version = earlier._version + 1
+
+    # -- what happens --------------------------------------------------------------------------------------------------
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing happens before a person does something."""
+        waiting = self.asked is not None or self.paused or self.failed or not self.match.seats()
+        return bool(waiting) and not self.thinker.busy and not self._advice.busy and not self._single
+
+    def step(self, wait: float = 0.0) -> bool:
+        """Play what is due; whether anything has changed. An agent's failure becomes the text ``failed``."""
+        before = self._stamp()
+        if not self.failed:
+            try:
+                self._play()
+            except Exception as error:  # whatever an agent raises
+                self.failed = _told(error)
+        self._take_advice()
+        return self._stamp() != before
+
+    def _stamp(self) -> tuple[object, ...]:
+        return self._version, self.failed, self._note, self._hint, self.offered, self._asked_for, self.thinker.busy
+
+    def do(self, asked: Request) -> None:
+        """Do what a person asks for; a note tells why it cannot be done."""
+        self._note = ""
+        if asked.do in ("act", "say") and asked.version != self._version:
+            return  # a click that came too late
+        if asked.do == "act":
+            self.choose(asked.action, asked.text)
+        elif asked.do == "say":
+            self.say(asked.text)
+        elif asked.do in self._controls() or (asked.do == "uncover" and self._covered):
+            self._control(asked.do)
+
+    def choose(self, action: Action, message: str = "") -> None:
+        """Play this action, with talk after a message; not while the screen is covered."""
+        if not self._covered:
+            super().choose(action, message)
+
+    def say(self, words: str) -> None:
+        """Say this in a game of words; not while the screen is covered."""
+        if not self._covered:
+            super().say(words)
+
+    def _control(self, name: str) -> None:
+        people = self.people
+        if name in ("hint", "offer"):
+            seat = self.asked
+            assert seat is not None
+            self.offered = seat if name == "offer" else self.offered
+            if name == "hint" or len(people) == 1:
+                self._asked_for = name
+                self._advice.ask(self.match.turns([seat]))
+        elif name == "accept":
+            self._end(self.match.agree)
+        elif name == "decline":
+            self.offered = None
+        elif name == "resign":
+            seat = people[0] if len(people) == 1 else self.asked
+            if seat is not None:
+                self._end(lambda: self.match.resign(seat))
+        elif name == "retry":
+            self.failed = ""
+        else:
+            super()._control(name)
+
+    def _end(self, how: Callable[[], None]) -> None:
+        how()
+        self.thinker.forget()
+        self._turned()
+
+    def _take_advice(self) -> None:
+        seat = self.asked
+        try:
+            found = self._advice.answer()
+        except Exception as error:
+            why = _told(error)
+            self._note = f"No hint: {why}" if self._asked_for == "hint" else f"The draw is declined: {why}"
+            self._asked_for, self.offered = "", None
+            return
+        if found is None or seat not in found:
+            return
+        asked, self._asked_for = self._asked_for, ""
+        if asked == "hint":
+            self._hint = self._version, found[seat]
+            return
+        assert self.adviser is not None
+        worth = self.adviser.worth(self.match.turn(seat), found[seat])
+        if worth is not None and worth >= 0:
+            self._end(self.match.agree)
+            return
+        why = f"{self.adviser.name} cannot judge it" if worth is None else f"{self.adviser.name} finds you worse off"
+        self._note, self.offered = f"The draw is declined: {why}.", None
+
+    def _turned(self) -> None:
+        super()._turned()
+        self._advice.forget()
+        self.failed, self.offered, self._asked_for, self._note = "", None, "", ""
+
+    @property
+    def note(self) -> str:
+        """What the person is told; ``""``: nothing."""
+        return self._note
+
+    def close(self) -> None:
+        """Stop the agents' threads, and the programs of agents that run one."""
+        self.thinker.stop()
+        self._advice.stop()
+        advising = self.adviser.agent if self.adviser else None
+        for close in {id(agent): getattr(agent, "close", None) for agent in (*self.agents, advising)}.values():
+            if close:
+                close()
+
+    # -- what is shown -------------------------------------------------------------------------------------------------
+
+    def _controls(self) -> dict[str, str]:
+        controls = super()._controls()
+        if self.failed:
+            controls = {"retry": "Try again", **controls}
+        seat = self.asked
+        if seat is not None and not self._covered and not self._asked_for and self.adviser is not None:
+            controls["hint"] = "Hint"
+        if can_resign(self.game) and self.people and self.match.status == RUNNING:
+            if self.offered is not None and len(self.people) > 1:
+                controls = {"accept": "Accept the draw", "decline": "Decline", **controls}
+            elif seat is not None and not self._asked_for and (len(self.people) > 1 or self.adviser is not None):
+                controls["offer"] = "Offer a draw"
+            controls["resign"] = "Resign"
+        return controls
+
+    def data(self) -> dict[str, Any]:
+        """What the page shows, as plain data: of the position, only what the person at the screen may see."""
+        self._view_key = ()  # what a page has besides a window is in no key
+        view, game, match = self.view(), self.game, self.match
+        shown, state = self._shown(match.state)
+        words = isinstance(shown, TextGame)
+        boards = Boards(game)  # a new one each time, which knows no earlier picture
+        told: dict[str, Any] = {
+            "version": self._version,
+            "game": game.info.id,
+            "seats": [
+                {"name": f"player_{p}", "player": name, "color": color, "human": p in self.people}
+                for p, (name, color) in enumerate(zip(match.names, boards.colors(), strict=True))
+            ],
+            "returns": match.returns.tolist(),
+            "seat": self.asked,
+            "active": view.active,
+            "status": view.status,
+            "over": match.status != RUNNING,
+            "controls": [[name, label] for name, label in view.controls.items()],
+            "cover": view.cover,
+            "note": self._note,
+            "failed": self.failed,
+            "offered": self.offered,
+            "busy": self.thinker.busy or self._advice.busy,
+            "talk": self.talk.length if self.talk else 0,
+            "words": words,
+            "formats": [".json", *sorted(game.formats)],
+        }
+        if view.cover:
+            return told
+        eyes = view.player
+        seat = eyes if eyes is not None else max(0, game.mover(match.state, 0)) if not words else 0
+        return told | {
+            "text": game.describe(match.state, 0, self.asked if words and self.asked is not None else seat),
+            "picture": boards.picture(state, eyes),
+            **boards.facts(eyes),
+            "cells": {} if match.status != RUNNING else {str(a): cells for a, cells in view.cells.items()},
+            "labels": {str(a): label for a, label in view.labels.items()},
+            "last": view.last,
+            "said": [[p, text] for p, text in view.said if p >= 0],
+            "moves": self._moves(eyes),
+            "hint": self._hinted(),
+        }
+
+    def _hinted(self) -> dict[str, Any] | None:
+        if self._hint is None or self._hint[0] != self._version or self.adviser is None or self.asked is None:
+            return None
+        game, state = self._shown(self.match.state)
+        decision = self._hint[1]
+        if isinstance(game, TextGame):
+            return {"text": decision.text, "cells": [], "by": self.adviser.name}
+        try:
+            action = self.talk.split(self.match.state, 0, decision.text).action if self.talk else decision.action
+        except ActionError:
+            return None
+        if action is None:
+            return None
+        cells = list(self.drawer.cells(game, state, 0, action))
+        return {"text": game.action_to_text(state, 0, action), "cells": cells, "by": self.adviser.name}
+
+    def _moves(self, eyes: Player | None) -> list[dict[str, Any]]:
+        """The actions so far, of seats whose actions the viewer may know."""
+        if isinstance(self._shown(self.match.state)[0], TextGame):
+            return []
+        plies = self.match.plies
+        del self._turns[len(plies) :]
+        for k, ply in enumerate(plies):
+            if k == len(self._turns) or self._turns[k][0] is not ply:
+                self._turns[k:] = [(ply, self._told_of(ply))]
+        secret = self.game.info.secret and eyes is not None
+        return [
+            {"seat": p, "text": "..." if secret and p != eyes else text} for _, done in self._turns for p, text in done
+        ]
+
+    def _told_of(self, ply: Ply) -> list[tuple[Player, str]]:
+        if ply.actions is None or ply.before is None:
+            return [(p, "an illegal answer") for p in ply.seats]
+        game, before = self._shown(ply.before)
+        done = {p: ply.actions[p] for p in ply.seats}
+        if self.talk:
+            done = {p: self.talk.split(ply.before, 0, text).action for p, text in done.items()}
+        return [(p, game.action_to_text(before, 0, int(a))) for p, a in done.items()]
+
+    def saved(self, format: str) -> str:
+        """The game so far as the text of a file.
+
+        Args:
+            format: ``.json``, or one of the game's own, such as ``.pgn``.
+
+        Raises:
+            UsageError: there is no such format; or the game is hidden and not over: the file would tell of cards.
+        """
+        record = self.match.record()
+        if self.game.info.hidden and self.match.status == RUNNING and len(self.people) < self.game.info.players:
+            raise UsageError("A game with hidden information can be saved when it is over: its file tells everything.")
+        if format == ".json":
+            return write_json(self.game, record, self.match.seed)
+        if format not in self.game.formats:
+            raise UsageError(f"A game of {self.game.info.name} cannot be saved as {format[:20]!r}.")
+        return self.game.formats[format](record)
+
+
+def _told(error: Exception) -> str:
+    """An exception as a sentence."""
+    said = str(error).strip() or type(error).__name__
+    return said if isinstance(error, CoterieError) else f"{type(error).__name__}: {said}"[:500]

@@ -1,0 +1,254 @@
+"""The games that tabs of a browser play: one room each, bounded in number, dropped when nobody comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from ...agents.baselines import is_built_in
+from ...agents.core import Agent
+from ...agents.human.browser import Adviser, PageGame, Request, advisers
+from ...agents.human.opened import opened
+from ...agents.human.seating import PERSON
+from ...agents.human.table import Match
+from ...envs.core import Game, GameRecord
+from ...envs.reading import parsed
+from ...envs.registry import spec
+from ...envs.typed import read
+from ...errors import CoterieError, UsageError
+from .guard import Tokens
+
+__all__ = ["LONGEST", "Host", "Room", "Rooms"]
+
+LONGEST: Final = 2**20
+"""Bytes of the longest message: a file that is uploaded."""
+
+RATE, BURST = 30.0, 60.0  # messages a second of one page
+
+TICK: Final = 0.04
+"""Seconds between looks at agents that think."""
+
+_PLAYERS: Final = ("random", "greedy", "minimax", "mcts:400", "alphabeta:3", "equilibrium", "bargainer", "scripted")
+
+
+class Host:
+    """What all rooms share: the game, who may be invited, and the lock that agents think under.
+
+    Args:
+        game: the game.
+        words: who sits where at first.
+        player: makes a player of a name and a game.
+        seed: of the first game.
+        hints: who gives hints; ``""``: the best built-in player for the game.
+        start: the start position, as options of ``reset``.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        words: Sequence[str],
+        player: Callable[[str, Game], Agent],
+        *,
+        seed: int = 0,
+        hints: str = "",
+        start: dict[str, Any] | None = None,
+    ) -> None:
+        self.game, self.words, self.seed = game, tuple(words), seed
+        self._player, self._hints, self._start = player, hints, start
+        self._lock = threading.Lock()
+
+    def seat(self, words: Sequence[str], record: GameRecord | None = None, seed: int | None = None) -> PageGame:
+        """A game with these players in seats 0..P-1.
+
+        Raises:
+            CoterieError: a player that cannot play it; or one that only the command line may name.
+        """
+        for word in words:
+            if word != PERSON and not is_built_in(word) and word not in self.words:
+                raise UsageError(
+                    f"A page cannot invite {word[:80]!r}: runs, models and programs sit only where the command line "
+                    "named them."
+                )
+        seed = self.seed if seed is None else seed
+        agents = [None if word == PERSON else self._player(word, self.game) for word in words]
+        names = [PERSON if agent is None else agent.name for agent in agents]
+
+        def begin(number: int) -> Match:
+            if record is not None and not number:
+                return Match(self.game, names, seed, record=record)
+            return Match(self.game, names, seed + number, start=self._start)
+
+        adviser = Adviser((self._hints,) if self._hints else advisers(self.game), self._player)
+        return PageGame(begin, agents, spec(self.game.info.id).draw, adviser=adviser, lock=self._lock)
+
+    def guests(self) -> list[str]:
+        """Names to suggest for a seat."""
+        return list(dict.fromkeys([PERSON, *self.words, *advisers(self.game), *_PLAYERS[:4]]))
+
+
+class Room:
+    """One tab's game, with the socket that shows it, if one is connected."""
+
+    def __init__(self, host: Host) -> None:
+        self.id = secrets.token_urlsafe(16)
+        self.host, self.words = host, host.words
+        self.game = host.seat(host.words)
+        self.seen = time.monotonic()
+        self.socket: Any = None
+        self._awake = asyncio.Event()
+        self._working = asyncio.Lock()  # a thread works on the game
+
+    async def serve(self, socket: Any) -> None:
+        """Show the game on this socket, until it is closed or another tab takes over."""
+        earlier, self.socket = self.socket, socket
+        if earlier is not None:
+            with contextlib.suppress(Exception):
+                await earlier.close(4001, "This game is shown in another tab.")
+        await self._show(first=True)
+        playing = asyncio.create_task(self._play())
+        limit = Tokens(RATE, BURST)
+        try:
+            while True:
+                message = await socket.receive()
+                if message["type"] == "websocket.disconnect":
+                    return
+                text = message.get("text") or ""
+                if not limit.take(time.monotonic()) or len(text) > LONGEST:
+                    await socket.close(1008, "Too many messages, or one that is too long.")
+                    return
+                self.seen = time.monotonic()
+                await self._answer(text)
+                self._awake.set()
+        finally:
+            playing.cancel()
+            if self.socket is socket:
+                self.socket = None
+            self.seen = time.monotonic()
+
+    async def _play(self) -> None:
+        """Play what is due, and show what has changed."""
+        while True:
+            self._awake.clear()
+            async with self._working:
+                changed = await asyncio.to_thread(self.game.step)
+            if changed:
+                await self._show()
+            if self.game.idle:
+                await self._awake.wait()
+            else:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._awake.wait(), TICK)
+
+    async def _answer(self, text: str) -> None:
+        try:
+            asked = read(Request, _object(text), "a message")
+            async with self._working:
+                sent = await asyncio.to_thread(self._do, asked)
+        except CoterieError as error:
+            await self._send({"kind": "refused", "why": str(error)})
+            return
+        if sent:
+            await self._send(sent)
+        else:
+            await self._show()
+
+    def _do(self, asked: Request) -> dict[str, Any] | None:
+        """Do what the page asks for; a file to send, if it asked for one."""
+        game = self.game
+        if asked.do == "save":
+            name = f"{game.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{asked.name}"
+            return {"kind": "file", "text": game.saved(asked.name), "name": name}
+        if asked.do == "load":
+            self._begin(self.words, opened(self.host.game, asked.name, asked.text))
+        elif asked.do == "new" and asked.players and asked.players != self.words:
+            if len(asked.players) != len(self.words):
+                raise UsageError(f"{len(self.words)} seats need {len(self.words)} players, not {len(asked.players)}.")
+            self._begin(asked.players)
+        else:
+            game.do(asked)
+        return None
+
+    def _begin(self, words: Sequence[str], record: GameRecord | None = None) -> None:
+        begun = self.host.seat(words, record, self.game.match.seed)
+        begun.follows(self.game)
+        self.game.close()
+        self.game, self.words = begun, tuple(words)
+
+    async def _show(self, first: bool = False) -> None:
+        async with self._working:
+            data = await asyncio.to_thread(self.game.data)
+        more = {"session": self.id, "guests": self.host.guests(), "rules": self.host.game.rules} if first else {}
+        await self._send({"kind": "game", "players": self.words, **data, **more})
+
+    async def _send(self, data: dict[str, Any]) -> None:
+        if self.socket is not None:
+            with contextlib.suppress(RuntimeError):  # it has just gone
+                await self.socket.send_text(json.dumps(data))
+
+
+def _object(text: str) -> dict[str, Any]:
+    """The message's object.
+
+    Raises:
+        UsageError: it is no JSON object.
+    """
+    try:
+        found = parsed(text)
+    except ValueError as error:
+        raise UsageError(f"The message is not JSON: {error}.") from None
+    if not isinstance(found, dict):
+        raise UsageError("The message is not a JSON object.")
+    return found
+
+
+class Rooms:
+    """All rooms.
+
+    Args:
+        host: what they share.
+        most: how many there may be.
+        patience: seconds after which a room without a page is closed.
+    """
+
+    def __init__(self, host: Host, most: int = 12, patience: float = 3600.0) -> None:
+        self._host, self._most, self._patience = host, most, patience
+        self._rooms: dict[str, Room] = {}
+
+    async def room(self, id: str) -> Room:
+        """The room of this id, or a new one.
+
+        Raises:
+            CoterieError: all rooms are taken; or the game cannot be begun.
+        """
+        self.sweep()
+        if id in self._rooms:
+            return self._rooms[id]
+        if len(self._rooms) >= self._most:
+            left = [room for room in self._rooms.values() if room.socket is None]
+            if not left:
+                raise UsageError(f"{self._most} pages play here already; close one of them, then reload this one.")
+            self._drop(min(left, key=lambda room: room.seen))
+        room = await asyncio.to_thread(Room, self._host)
+        self._rooms[room.id] = room
+        return room
+
+    def sweep(self) -> None:
+        """Close the rooms to which nobody has come back."""
+        now = time.monotonic()
+        for room in [r for r in self._rooms.values() if r.socket is None and now - r.seen > self._patience]:
+            self._drop(room)
+
+    def close(self) -> None:
+        """Close all rooms."""
+        for room in list(self._rooms.values()):
+            self._drop(room)
+
+    def _drop(self, room: Room) -> None:
+        del self._rooms[room.id]
+        room.game.close()

@@ -1,0 +1,192 @@
+"""The curves of a run: metrics.jsonl, read as it grows, thinned for a page.
+
+A page needs no more points than it has pixels, so each point is the mean of as many updates as it takes. The file is
+followed by its size and time of change, as on network file systems nobody tells of changes. A line that cannot be read
+is skipped and counted; the last one may be still being written.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from array import array
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from pydantic_core import from_json
+
+__all__ = ["POINTS", "Series"]
+
+POINTS: Final = 1000
+"""Most points of a curve."""
+
+LOOKS: Final = 400
+"""Most points of the curve of an evaluation."""
+
+COLUMNS: Final = 400
+"""Most curves of a run."""
+
+LINE: Final = 2**24
+"""Bytes of the longest line."""
+
+OWN: Final = ("update", "elapsed", "eval", "before", "players", "task")
+
+
+class Series:
+    """All that metrics.jsonl holds, in columns.
+
+    Args:
+        path: of the file; it need not exist.
+
+    Attributes:
+        rows: lines read.
+        skipped: the number of the first lines that could not be read.
+        damaged: how many could not be read.
+        looks: evaluations: (title, player) -> rows with ``update``, ``minutes`` and the figures.
+        last: rows of the newest evaluation.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._begin()
+
+    def _begin(self) -> None:
+        self.rows = self.lines = self.damaged = 0
+        self.skipped: list[int] = []
+        self.full = False
+        self.looks: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self.last: dict[str, Any] = {}
+        self._columns: dict[str, array[float]] = {"update": array("d"), "minutes": array("d")}
+        self._at = 0
+        self._known: tuple[int, int] = (0, 0)  # inode, size
+
+    def catch_up(self) -> None:
+        """Read what was appended since; a file that was cut or replaced is read anew."""
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            if self._at:
+                self._begin()
+            return
+        if now.st_ino != self._known[0] or now.st_size < self._known[1]:
+            self._begin()
+        if now.st_size > self._at:
+            for line in self._lines():
+                self._take(line)
+        self._known = now.st_ino, now.st_size
+
+    def _lines(self) -> Iterator[bytes]:
+        """Whole lines from where we are."""
+        with self.path.open("rb") as file:
+            file.seek(self._at)
+            while (line := file.readline(LINE)) and line.endswith(b"\n"):
+                self._at += len(line)
+                yield line
+
+    def _take(self, line: bytes) -> None:
+        self.lines += 1
+        try:
+            row = from_json(line)
+            update, minutes = float(row["update"]), float(row["elapsed"]) / 60
+            if not (math.isfinite(update) and math.isfinite(minutes)):
+                raise ValueError("not finite")
+            looked = [(e, dict(e)) for e in row.get("eval", ())]
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            self.damaged += 1
+            if len(self.skipped) < 5:
+                self.skipped.append(self.lines)
+            return
+        self._put("update", update)
+        self._put("minutes", minutes)
+        for name, value in _numbers(row):
+            self._put(name, value)
+        self.rows += 1
+        if looked:
+            self.last = {"update": update, "rows": [e for _, e in looked]}
+        for _, e in looked:
+            key = (_title(e), str(e.get("player", "")))
+            if len(self.looks) < COLUMNS or key in self.looks:
+                figures = {k: v for k, v in e.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+                self.looks.setdefault(key, []).append({"update": update, "minutes": minutes, **figures})
+
+    def _put(self, name: str, value: float) -> None:
+        column = self._columns.get(name)
+        if column is None:
+            if len(self._columns) >= COLUMNS:
+                self.full = True
+                return
+            column = self._columns[name] = array("d")
+        if len(column) < self.rows:
+            column.extend([math.nan] * (self.rows - len(column)))
+        if len(column) == self.rows:
+            column.append(value)
+
+    def stride(self) -> int:
+        """How many updates one point stands for: a power of two."""
+        return 1 << max(0, math.ceil(math.log2(max(1, self.rows) / POINTS)))
+
+    def points(self, first: int = 0) -> dict[str, list[float | None]]:
+        """The curves from point ``first`` on: name -> a mean per point, None where there is none."""
+        stride = self.stride()
+        found = {}
+        for name, column in self._columns.items():
+            values = np.frombuffer(column, np.float64, count=len(column))[first * stride :]
+            missing = self.rows - first * stride - len(values)
+            found[name] = _means(np.concatenate([values, np.full(max(0, missing), np.nan)]), stride)
+        return found
+
+    def evaluations(self) -> list[dict[str, Any]]:
+        """The curves of evaluations, thinned: title, player, and columns."""
+        found = []
+        for (title, player), rows in self.looks.items():
+            every = max(1, math.ceil(len(rows) / LOOKS))
+            kept = rows[::-1][::every][::-1]  # the last one always
+            names = dict.fromkeys(name for row in kept for name in row)
+            columns = {name: [_short(row.get(name, math.nan)) for row in kept] for name in names}
+            found.append({"title": title, "player": player, "columns": columns})
+        return found
+
+
+def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Names and numbers of a row: its own, those of its task, and those of each learner where there are several."""
+    parts: list[tuple[str, Any]] = [("", {k: v for k, v in row.items() if k not in OWN})]
+    parts.append(("task/", row.get("task")))
+    players = row.get("players")
+    if isinstance(players, dict) and len(players) > 1:
+        parts += [(f"{name}/", figures) for name, figures in players.items()]
+    for prefix, figures in parts:
+        if isinstance(figures, dict):
+            for name, value in figures.items():
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    yield f"{prefix}{name}", float(value) if abs(value) < 1e300 else math.nan
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    """The subject of a row of an evaluation, whatever it holds."""
+    from ..runs.curves import title
+
+    try:
+        return title(row)
+    except (LookupError, TypeError):
+        return "evaluation"
+
+
+def _means(values: Any, stride: int) -> list[float | None]:
+    """Means of each ``stride`` values, which may be missing; the last ones may be fewer."""
+    whole = len(values) // stride * stride
+    blocks = values[:whole].reshape(-1, stride)
+    there = np.isfinite(blocks)
+    counts = there.sum(1)
+    sums = np.where(there, blocks, 0.0).sum(1)
+    means = [float(s / c) if c else math.nan for s, c in zip(sums, counts, strict=True)]
+    rest = values[whole:][np.isfinite(values[whole:])]
+    if len(values) > whole:
+        means.append(float(rest.mean()) if len(rest) else math.nan)
+    return [_short(mean) for mean in means]
+
+
+def _short(value: float) -> float | None:
+    """A number for JSON, with seven digits; None if it is none."""
+    return float(f"{value:.7g}") if math.isfinite(value) else None
