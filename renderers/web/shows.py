@@ -206,9 +206,12 @@ def show(
             frame["comment"] = spoken(None, record.comments[turn - 1])[1:]
         frames.append(frame)
         before = state
-    if record.illegal is not None:
+    # What no turn paid: an illegal answer's penalty, or the result of a game that was given up.
+    paid = [round(float(r), 6) for r in np.array(record.returns) - np.sum([f["rewards"] for f in frames], 0)]
+    if record.illegal is None:
+        frames[-1]["rewards"] = [own + rest for own, rest in zip(frames[-1]["rewards"], paid, strict=True)]
+    else:
         last = dict(frames[-1])
-        paid = [float(r) for r in np.array(record.returns) - np.sum([f["rewards"] for f in frames], 0)]
         frames[-1] |= {"status": "", "mover": record.illegal}
         last |= {"by": record.illegal, "move": "an illegal answer", "cells": [], "said": [], "mover": None}
         frames.append(

@@ -289,7 +289,7 @@ function listOfMoves(show, api) {
     now = buttons[k - 1] || null;
     if (now) {
       now.setAttribute("aria-current", "true");
-      const top = now.offsetTop - element.offsetTop;
+      const top = now.offsetTop;
       if (top < element.scrollTop || top > element.scrollTop + element.clientHeight - 30) element.scrollTop = top - element.clientHeight / 2;
     } else element.scrollTop = 0;
   }

@@ -66,15 +66,16 @@
     },
   });
 
-  // Beside a board: what else a player wrote with its last action.
+  // Beside a board: what else a player wrote with its last action, or what a file says about it.
   let written;
   coterie.panels.push({
-    title: "What it wrote",
-    wanted: (theShow) => theShow.frames.some((frame) => frame.comment && frame.comment[0] !== undefined && (frame.comment[0] || frame.comment[1])),
+    title: "Comment",
+    wanted: (theShow) => theShow.frames.some((frame) => frame.comment && (frame.comment[0] || frame.comment[1])),
     mount(element, theShow, theApi) { [show, written] = [theShow, element]; },
     draw(k) {
       const [text, more = {}] = show.frames[k].comment || [""];
-      written.replaceChildren(...[text ? make("div", { class: "text folded" }, coterie.long(text)) : make("p", { class: "fact" }, "Nothing here."), fold("Thinking", more.thinking)].filter(Boolean));
+      written.parentElement.hidden = !text && !more.thinking;
+      written.replaceChildren(...[make("div", { class: "text folded" }, coterie.long(text)), fold("Thinking", more.thinking)].filter(Boolean));
     },
   });
 

@@ -74,6 +74,22 @@ def test_an_illegal_answer_ends_the_show_with_a_frame_of_its_own(played: Callabl
     assert found["frames"][-2]["mover"] == 1
 
 
+def test_the_result_of_a_game_that_was_given_up_is_paid_in_the_last_frame(played: Callable[..., GameRecord]) -> None:
+    game = make_game("tictactoe")
+    found = show(game, replace(played(game, most=3), status=1, returns=(-1.0, 1.0)))
+    assert [frame["rewards"] for frame in found["frames"]] == [[0.0, 0.0]] * 3 + [[-1.0, 1.0]]
+
+
+def test_games_of_other_programs_become_pages(tmp_path: Path) -> None:
+    for name, text, move in (
+        ("game.pgn", '[White "Ada"]\n\n1. e4 e5 {a comment} 2. Nf3 1-0\n', "Nf3"),
+        ("game.sgf", "(;GM[1]SZ[9];B[ee];W[gc])", "G7"),
+    ):
+        (tmp_path / name).write_text(text)
+        assert main(["view", str(tmp_path / name), "--html", str(tmp_path / "out.html")]) == 0
+        assert f'"move":"{move}"' in (tmp_path / "out.html").read_text()
+
+
 def test_thoughts_before_an_answer_stand_apart_from_it() -> None:
     assert spoken(0, "<think>two and two</think>\n four") == [0, "four", {"thinking": "two and two"}]
     assert spoken(0, "<think></think> four")[1] == "<think></think> four"
@@ -211,7 +227,7 @@ def test_a_saved_game_becomes_a_page(tmp_path: Path, played: Callable[..., GameR
     [
         (["tictactoo"], "neither a game nor a file nor a run's folder. Did you mean 'tictactoe'?"),
         (["nowhere.json"], "There is no file or folder nowhere.json"),
-        (["{file}"], "file.json, line 1: this is not JSON"),
+        (["{file}"], "file.json is no file of games"),
         (["{empty}"], "holds no game"),
         (["tictactoe", "--players", "nobody"], "Unknown player 'nobody'"),
         (["tictactoe", "--players", "human"], "A person cannot play into a file"),
