@@ -130,6 +130,7 @@ def test_versions_agree() -> None:
 
     assert coterie.__version__ == PROJECT["project"]["version"]
     assert f"## [{coterie.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {coterie.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_tested_versions_are_pinned() -> None:
@@ -183,7 +184,7 @@ def test_no_conftest_at_the_root() -> None:
     assert (ROOT / "tests" / "conftest.py").exists()
 
 
-@pytest.mark.parametrize("name", ["demo", "test", "check", "lock", "_setup", "../.ci/run"])
+@pytest.mark.parametrize("name", ["demo", "test", "check", "docs", "lock", "_setup", "../.ci/run"])
 def test_scripts_can_be_run(name: str) -> None:
     script = ROOT / "scripts" / name
     assert script.stat().st_mode & 0o111, f"{script} is not executable"
