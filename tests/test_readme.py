@@ -28,7 +28,17 @@ def blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
 
 
 PRINTED = (
-    *("dark_hex", "go", "gridworld", "gridworld-maps", "kuhn_poker", "leduc_poker", "matrix", "negotiation"),
+    *(
+        "dark_hex",
+        "go",
+        "gridworld",
+        "gridworld-fields",
+        "gridworld-maps",
+        "kuhn_poker",
+        "leduc_poker",
+        "matrix",
+        "negotiation",
+    ),
     *("phantom_tictactoe", "tictactoe"),
 )
 """Pages of games that show what their blocks print."""

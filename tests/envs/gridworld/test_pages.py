@@ -1,4 +1,4 @@
-"""What docs/games/gridworld.md says of fields, defaults, presets and planes is so."""
+"""What docs/games/gridworld.md and its parts say of fields, defaults, presets and planes is so."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from coterie.envs.gridworld.config.world import plane_names
 from coterie.envs.registry import make_game
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGE = (DOCS / "games" / "gridworld.md").read_text()
+PAGE = "\n".join((DOCS / "games" / f"gridworld{part}.md").read_text() for part in ("", "-fields", "-agents"))
 SECTIONS = ["agent", "actions", "death", "observation", "map", "kinship"]
 
 
