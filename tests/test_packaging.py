@@ -105,6 +105,7 @@ def test_nothing_else_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
                 or parts[1:3] == ("agents", "weights")
                 or parts[1:4] in (("envs", "chess", "data"), ("envs", "gridworld", "data"))
                 or parts[1:5] == ("envs", "words", "debate", "data")
+                or parts[1:4] == ("renderers", "web", "static")
             ), name
 
 
