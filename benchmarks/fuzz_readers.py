@@ -338,6 +338,9 @@ def _readers() -> Iterator[Reader]:
     yield Reader("SGF as a start", ".sgf", part(_option, "go", "sgf"), _SGF.encode)
     yield Reader("SGF", ".sgf", _sgf, _SGF.encode)
     yield Reader("PGN", ".pgn", _pgn, _PGN.encode)
+    hex = "(;GM[11]SZ[4]PB[a];B[a1];W[swap-pieces];B[b2]C[x])"
+    for kind, text in (("chess.pgn", _PGN), ("go.sgf", _SGF), ("hex.sgf", hex)):
+        yield Reader(f"saved game {kind}", kind[-4:], _saved, text.encode)
     yield Reader("curriculum", ".txt", _positions, f"{_FEN}\n# told\n{_FEN}\n".encode)
     yield Reader("zipped curriculum", ".txt.gz", _positions, part(_zipped, f"{_FEN}\n"))
     yield Reader("problems in JSONL", ".jsonl", _problems, b'{"question": "1 + 1?", "answer": "#### 2"}'.strip)
