@@ -187,8 +187,10 @@ class Room:
         await self._send({"kind": "game", "players": self.words, **data, **more})
 
     async def _send(self, data: dict[str, Any]) -> None:
+        from starlette.websockets import WebSocketDisconnect
+
         if self.socket is not None:
-            with contextlib.suppress(RuntimeError):  # it has just gone
+            with contextlib.suppress(RuntimeError, WebSocketDisconnect):  # it has just gone
                 await self.socket.send_text(json.dumps(data))
 
 
