@@ -1,30 +1,35 @@
-"""Who plays whom where self-play runs in circles: distance from the equilibrium of rock-paper-scissors over updates.
+"""Who plays whom: exact exploitability over games played, for several schemes that begin with the same player.
 
-    python -m coterie.benchmarks.schemes                          all of them, seed 0, about eleven minutes
-    python -m coterie.benchmarks.schemes --updates 20 --schemes psro --results /tmp/schemes.jsonl
+    python -m coterie.benchmarks.schemes kuhn_poker --seeds 0 1 2 --results kuhn.jsonl --picture kuhn.png
+    python -m coterie.benchmarks.schemes matrix --updates 20 --schemes psro --results /tmp/schemes.jsonl
 
-The rock that breaks the scissors is paid 2 here: the equilibrium is 1/4 rock, 1/2 paper, 1/4 scissors, and not the
-uniform choice that an entropy bonus pulls to. ``distance`` is what a best response wins against a player on average: 0
-at the equilibrium, 1/3 for the uniform choice, at most 2. The player is the learner in ``self_play`` and ``mmd``, the
-main agent in ``league``, the average of all past selves in ``fictitious``, the mixture of the population in ``psro``.
-Nothing else differs: game, model, credit, optimizer and games an update are the same, and a scheme's learners share
-the games. ``mmd`` is self-play with a KL to the policy that played and one to the uniform choice. Runs that the file
-of results holds are not repeated.
+Measured is what a scheme finds: the learner in ``self_play`` and ``mmd``, the main agent in ``league``, the average of
+all past selves in ``fictitious``, the mixture of the population in ``psro``. An average or a mixture draws one player
+before each game, and the measure is exact for that. ``newest`` is the learner alone, ``average`` what it was at the
+measurements of the second half of the run so far.
+
+Nothing else differs between the schemes of a game: model, credit, optimizer, updates and games an update are the same,
+and a scheme's learners share the games. ``mmd`` is self-play with a KL to the policy that played and one to the uniform
+choice. ``matrix`` is rock-paper-scissors with a rock that is paid 2 for scissors: its equilibrium is 1/4 rock, 1/2
+paper, 1/4 scissors, and not the uniform choice that an entropy bonus pulls to. In tic-tac-toe the measured players take
+their likeliest move. Runs that the file of results holds are not repeated.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..agents.core import Turn
 from ..agents.llm.policy import LLMAgent
-from ..envs.words.vec import vec_of
+from ..training.evaluation.exact import exploitability_of_mixture, tabulate
 from ..training.loop import Trainer
 from ..training.runs.config import (
     BudgetConfig,
@@ -38,23 +43,78 @@ from ..training.runs.config import (
 )
 from .sweep import save_picture, sweep
 
-__all__ = ["PAYOFFS", "SCHEMES", "distance", "draw", "main", "train"]
+__all__ = ["GAMES", "SCHEMES", "Setting", "draw", "main", "train"]
 
-PAYOFFS = np.array([[0.0, -1.0, 2.0], [1.0, 0.0, -1.0], [-2.0, 1.0, 0.0]])
-MMD = {"magnet_coef": 1.0, "entropy_coef": 0.3, "entropy_final": 0.1, "entropy_decay_updates": 240}
-SCHEMES: dict[str, tuple[SchemeConfig, dict[str, Any]]] = {
-    "self_play": (SchemeConfig("self_play"), {}),
-    "fictitious": (SchemeConfig("fictitious", snapshot_every=5, max_past=100), {}),
-    "league": (SchemeConfig("league", snapshot_every=10), {}),
-    "psro": (SchemeConfig("psro", snapshot_every=10, fresh=True), {}),
-    "mmd": (SchemeConfig("self_play"), MMD),
-    "league_mmd": (SchemeConfig("league", snapshot_every=10), MMD),
+
+@dataclass(frozen=True)
+class Setting:
+    """How schemes are compared on a game.
+
+    Attributes:
+        set: what is set of the game.
+        updates, games: of a run, and of an update.
+        rate: learning rate at the beginning; it falls to a tenth over all updates.
+        every: updates between two past selves: fictitious, league, psro.
+        mmd: what magnetic mirror descent changes in the loss.
+        settled: the share of a run after which its entropy bonus no longer falls.
+        loss: the loss of all schemes.
+        credit: of all schemes.
+        limit: decisions of the game, see ``exploitability``.
+        greedy: measure the players' likeliest moves.
+        bar: a line in the picture.
+    """
+
+    set: tuple[str, ...] = ()
+    updates: int = 240
+    games: int = 512
+    rate: float = 3e-4
+    every: tuple[int, int, int] = (5, 10, 10)
+    mmd: Mapping[str, float] = field(
+        default_factory=lambda: {"magnet_coef": 1.0, "entropy_coef": 0.3, "entropy_final": 0.1}
+    )
+    settled: float = 1.0
+    loss: LossConfig = field(default_factory=lambda: LossConfig(num_iterations=4))
+    credit: CreditConfig = field(default_factory=lambda: CreditConfig(credit="state"))
+    limit: int = 20_000
+    greedy: bool = False
+    bar: float = 0.05
+
+
+GAMES = {
+    "matrix": Setting(set=("rounds=1", "payoffs=[[0, -1, 2], [1, 0, -1], [-2, 1, 0]]")),
+    "kuhn_poker": Setting(
+        updates=240,
+        games=1024,
+        rate=6e-4,
+        every=(6, 12, 12),
+        mmd={"entropy_coef": 0.2, "entropy_final": 0.06},
+        settled=0.6,
+        loss=LossConfig(num_iterations=1),
+        credit=CreditConfig(credit="state", lam=0.0),
+        bar=0.02,
+    ),
+    "leduc_poker": Setting(
+        updates=120,
+        games=1024,
+        rate=1e-3,
+        mmd={"entropy_coef": 0.5, "entropy_final": 0.2},
+        settled=0.6,
+        loss=LossConfig(num_iterations=2),
+        credit=CreditConfig(credit="state", lam=0.0),
+        bar=0.3,
+    ),
+    "tictactoe": Setting(greedy=True, bar=0.0),
+    "liars_dice": Setting(set=("faces=3",)),
 }
-"""Name -> scheme, and what differs in the loss."""
+"""Game -> its setting."""
+
+SCHEMES = ("self_play", "fictitious", "league", "psro", "mmd", "league_mmd")
 
 
-def train(name: str, seed: int, *, model: str, updates: int, every: int, games: int) -> Iterator[dict[str, Any]]:
-    """One run; yields its distance every so many updates, the first before any.
+def train(
+    name: str, seed: int, *, model: str, updates: int, every: int, games: int, game: str
+) -> Iterator[dict[str, Any]]:
+    """One run; yields its exploitability every so many updates, the first before any.
 
     Args:
         name: one of ``SCHEMES``.
@@ -63,56 +123,74 @@ def train(name: str, seed: int, *, model: str, updates: int, every: int, games: 
         updates: of the learners.
         every: so many updates lie between two measurements.
         games: of an update.
+        game: one of ``GAMES``.
     """
-    scheme, terms = SCHEMES[name]
+    at = GAMES[game]
+    schemes = {
+        "self_play": SchemeConfig("self_play"),
+        "fictitious": SchemeConfig("fictitious", snapshot_every=at.every[0], max_past=updates),
+        "league": SchemeConfig("league", snapshot_every=at.every[1]),
+        "psro": SchemeConfig("psro", snapshot_every=at.every[2], fresh=True),
+    }
+    base = "self_play" if name == "mmd" else name.removesuffix("_mmd")
+    terms: dict[str, Any] = {} if base == name else {**at.mmd, "entropy_decay_updates": int(at.settled * updates)}
     config = TrainConfig(
-        game="matrix",
+        game=game,
         seed=seed,
-        set=("rounds=1", f"payoffs={PAYOFFS.tolist()}"),
+        set=at.set,
         policy=PolicyConfig(model=model),
         rollout=RolloutConfig(games=games, num_generations=1, opening_plies=0),
-        credit=CreditConfig(credit="state"),
-        loss=LossConfig(num_iterations=4, **terms),
-        optimizer=OptimizerConfig(learning_rate=3e-4, decay_updates=updates, beta1=0.0),
-        scheme=scheme,
+        credit=at.credit,
+        loss=replace(at.loss, **terms),
+        optimizer=OptimizerConfig(learning_rate=at.rate, decay_updates=updates, beta1=0.0),
+        scheme=schemes[base],
         budget=BudgetConfig(eval_vs="", min_entropy=-1.0, max_kl=1e9),
     )
-    trainer, started = Trainer(config), time.monotonic()
+    trainer, learning = Trainer(config), 0.0
+    tables: dict[str, NDArray[np.float64]] = {}  # past selves do not change: each is asked once
+    selves: list[NDArray[np.float64]] = []
     row: dict[str, Any] = {}
     for update in range(updates + 1):
-        if update % every == 0:
-            past = trainer.pool.past("main") if name == "fictitious" else []
-            played = _played(trainer, row.get("mixture") or dict.fromkeys(past or ["main"], 1 / max(1, len(past))))
+        if update % every == 0 or update == updates:
+            past = trainer.pool.past("main") if base == "fictitious" else []
+            shares = row.get("mixture") or dict.fromkeys(past or ["main"], 1.0)
+            found = _measured(trainer, {who: share for who, share in shares.items() if share > 0}, at, tables)
+            alone = found if "main" in shares else _measured(trainer, {"main": 1.0}, at, tables)
+            selves.append(tables["main"])
+            late = selves[len(selves) // 2 :]
             yield {
                 "scheme": name,
                 "seed": seed,
                 "model": trainer.policy.loaded.id,
                 "update": update,
-                "distance": distance(played),
-                "chances": [round(float(p), 4) for p in played],
-                "seconds": round(time.monotonic() - started, 1),
+                "games": update * games,
+                "exploitability": found,
+                "newest": alone,
+                "average": exploitability_of_mixture(trainer.game, late, [1.0] * len(late), at.limit).value,
+                "seconds": round(learning, 1),
             }
-        row = trainer.step()
+        if update < updates:
+            began = time.monotonic()
+            row = trainer.step()
+            learning += time.monotonic() - began
 
 
-def distance(chances: NDArray[np.float64]) -> float:
-    """What a best response wins against the choices [3] on average; the game is symmetric, and worth 0."""
-    return float((PAYOFFS @ chances).max())
+def _measured(
+    trainer: Trainer, shares: Mapping[str, float], at: Setting, tables: dict[str, NDArray[np.float64]]
+) -> float:
+    """The exploitability of whoever draws one of the players by these shares before each game."""
+    tables.pop("main", None)
+    for name in shares:
+        if name not in tables:
+            agent = LLMAgent(trainer.policy, name, greedy=at.greedy)
+            tables[name] = tabulate(trainer.game, agent, at.limit)
+    return exploitability_of_mixture(
+        trainer.game, [tables[name] for name in shares], list(shares.values()), at.limit
+    ).value
 
 
-def _played(trainer: Trainer, mixture: Mapping[str, float]) -> NDArray[np.float64]:
-    """[3] how often a mixture of players makes each choice, mean over both seats."""
-    vec: Any = vec_of(trainer.game, 1)
-    vec.reset(seed=0)
-    turns = [Turn(vec.game, vec.state, 0, seat, vec.action_mask[0, seat], seat) for seat in range(2)]
-    chances = np.zeros(3)
-    for name, share in mixture.items():
-        chances += share * np.mean(LLMAgent(trainer.policy, name).policy(turns), 0)
-    return chances
-
-
-def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """A panel for each scheme: a line for each seed."""
+def draw(rows: Sequence[dict[str, Any]], path: Path, bar: float) -> None:
+    """A panel for each scheme, a line for each seed; ``bar`` is a line across."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -125,28 +203,34 @@ def draw(rows: Sequence[dict[str, Any]], path: Path) -> None:
     for axis, name in zip(axes[0], names, strict=True):
         for seed in sorted({row["seed"] for row in rows if row["scheme"] == name}):
             run = [row for row in rows if (row["scheme"], row["seed"]) == (name, seed)]
-            axis.plot([row["update"] for row in run], [row["distance"] for row in run], label=f"seed {seed}")
-        axis.axhline(0.05, color="gray", linewidth=0.8, linestyle=":")
+            axis.plot(
+                [row["games"] / 1000 for row in run], [row["exploitability"] for row in run], label=f"seed {seed}"
+            )
+        axis.axhline(bar, color="gray", linewidth=0.8, linestyle=":")
         axis.set_title(name, fontsize=10)
-        axis.set_xlabel("update")
+        axis.set_xlabel("thousand games")
         axis.set_ylim(bottom=0)
-    axes[0, 0].set_ylabel("distance from the equilibrium")
+    axes[0, 0].set_ylabel("exploitability")
     save_picture(figure, path)
 
 
-def main(argv: list[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("game", nargs="?", choices=list(GAMES), default="matrix")
+    asked, rest = parser.parse_known_args(argv)
+    at = GAMES[asked.game]
     sweep(
-        argv,
+        rest,
         name="schemes",
-        about=__doc__,
+        about=f"{__doc__}\nGames: {', '.join(GAMES)}.",
         kind="scheme",
         kinds=list(SCHEMES),
-        train=train,
-        draw=draw,
+        train=partial(train, game=asked.game),
+        draw=partial(draw, bar=at.bar),
         seeds=(0,),
-        updates=240,
-        games=512,
+        updates=at.updates,
+        games=at.games,
         group=16,
     )
 

@@ -49,7 +49,8 @@ class Trainer:
         self.run, self.updates, self.foreseen = run, 0, 0.0
         self.games = Games(config)
         self.game = self.games.game
-        self.scheme = make_scheme(config.scheme, self.game.info.players)
+        groups = config.rollout.games // config.rollout.num_generations
+        self.scheme = make_scheme(config.scheme, self.game.info.players, groups)
         self.exam = Exam(config, self.games)
         opponents = {name: make_player(name, self.game, device=config.policy.device) for name in self.scheme.opponents}
         self.policy = build_policy(config.policy, players=self.scheme.learners, seed=config.seed)
@@ -124,9 +125,10 @@ class Trainer:
         self.pool.renewed.clear()
 
     def evaluate(self) -> list[dict[str, Any]]:
-        """Evaluate the learners, in a league the main agents; see ``Exam.rows``."""
+        """Evaluate the learners, in a league the main agents, and a scheme's mixture; see ``Exam.rows``."""
         exploiters = set(self.config.scheme.names) - set(self.config.scheme.roles["main"])
-        return self.exam.rows(self.policy, [name for name in self.pool.live if name not in exploiters])
+        mixture = self.scheme.mixture(self.pool) if isinstance(self.scheme, Mixing) and self.updates else None
+        return self.exam.rows(self.policy, [name for name in self.pool.live if name not in exploiters], mixture)
 
 
 def train(

@@ -10,6 +10,7 @@ Source: Lanctot et al., "A unified game-theoretic approach to multiagent reinfor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = [
     "expected_returns",
     "game_key",
     "information_tree",
+    "mixture",
     "nash_conv",
     "policy_table",
 ]
@@ -60,6 +62,21 @@ def policy_table(tree: InformationTree, agent: HasPolicy, *, batch: int = 4096) 
             f"answers differ where the player can see no difference ({peeking.size} such nodes)."
         )
     return table
+
+
+def mixture(
+    tree: InformationTree, tables: Sequence[NDArray[np.float64]], shares: Sequence[float]
+) -> NDArray[np.float64]:
+    """[K, A] one table that plays as if each seat drew one of the ``tables`` before the game, by its share.
+
+    In an information set a table counts as much as its own earlier decisions lead there; where none ever arrives, by
+    its share.
+
+    Source: Kuhn 1953, Extensive games and the problem of information (theorem 4).
+    """
+    own = np.array([tree.reach(table)[tree.first, tree.owners] for table in tables])  # [M, K]
+    weights = np.array(shares)[:, None] * np.where(own.any(0), own, 1.0)
+    return np.asarray(np.einsum("mk,mka->ka", weights / weights.sum(0), np.array(tables)))
 
 
 def expected_returns(tree: InformationTree, table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,33 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
-from coterie.benchmarks.schemes import SCHEMES, distance, main
+from coterie.benchmarks.schemes import SCHEMES, main
 
 SHORT = ["--updates", "1", "--every", "1", "--games", "16"]
 
 
-@pytest.mark.parametrize(
-    ("chances", "wins"),
-    [
-        ((1 / 4, 1 / 2, 1 / 4), 0.0),
-        ((1 / 3, 1 / 3, 1 / 3), 1 / 3),
-        ((0, 0, 1), 2.0),
-        ((1, 0, 0), 1.0),
-        ((0, 1, 0), 1.0),
-    ],
-)
-def test_the_distance_is_what_a_best_response_wins(chances: tuple[float, ...], wins: float) -> None:
-    assert distance(np.array(chances)) == pytest.approx(wins)
-
-
 def test_runs_are_added_and_not_repeated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results, picture = tmp_path / "schemes.jsonl", tmp_path / "schemes.png"
-    main([*SHORT, "--schemes", "psro", "--results", str(results)])
+    main([*SHORT, "--schemes", "psro", "--results", str(results)])  # rock, paper and scissors
     first = results.read_text()
     capsys.readouterr()
     main([*SHORT, "--results", str(results), "--picture", str(picture)])
@@ -40,8 +25,17 @@ def test_runs_are_added_and_not_repeated(tmp_path: Path, capsys: pytest.CaptureF
     assert {(row["scheme"], row["update"]) for row in rows} == {(name, update) for name in SCHEMES for update in (0, 1)}
     assert len(capsys.readouterr().out.splitlines()) == len(rows) - 2  # the first run was only read
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert len({row["distance"] for row in rows if row["update"] == 0}) == 1  # all begin with the same player
-    assert all(sum(row["chances"]) == pytest.approx(1.0, abs=1e-3) for row in rows)
+    assert len({row["exploitability"] for row in rows if row["update"] == 0}) == 1  # all begin with the same player
+
+
+@pytest.mark.parametrize(("game", "scheme"), [("kuhn_poker", "fictitious"), ("tictactoe", "psro")])
+def test_averages_and_mixtures_are_measured_in_every_game(
+    game: str, scheme: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([game, *SHORT, "--updates", "2", "--schemes", scheme, "--results", str(tmp_path / "results.jsonl")])
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["scheme"], row["games"]) for row in rows] == [(scheme, 0), (scheme, 16), (scheme, 32)]
+    assert all(0 < row[name] <= 2 for row in rows for name in ("exploitability", "newest"))
 
 
 def test_no_measurement_at_all_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,12 +18,15 @@ torch = pytest.importorskip("torch")
 
 from coterie.agents.baselines import RandomAgent  # noqa: E402
 from coterie.agents.engines.mock import MockEngine  # noqa: E402
+from coterie.agents.llm.policy import LLMAgent  # noqa: E402
+from coterie.agents.search.information_sets import information_tree, nash_conv, policy_table  # noqa: E402
 from coterie.cli import main  # noqa: E402
 from coterie.errors import CollapseError  # noqa: E402
 from coterie.training.data.rollout import Seating  # noqa: E402
+from coterie.training.evaluation.rows import in_words  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
 from coterie.training.population.health import Guards  # noqa: E402
-from coterie.training.runs.config import load_config, save_config  # noqa: E402
+from coterie.training.runs.config import CreditConfig, load_config, save_config  # noqa: E402
 from coterie.training.runs.state import put_back, taken  # noqa: E402
 
 
@@ -425,6 +428,23 @@ def test_past_selves_are_players_of_the_run(two, tmp_path):
 def test_a_league_evaluates_its_main_agents_alone(two):
     trainer = Trainer(change(two, scheme={"scheme": "league", "learners": 2}, budget={"eval_games": 4}))
     assert [row["player"] for row in trainer.evaluate()] == ["main", "main-2"]
+
+
+def test_what_a_mixture_of_players_is_worth_is_measured_instead_of_the_newest(two):
+    config = dataclasses.replace(two, game="matrix", set=("rounds=1",), credit=CreditConfig("constant"))
+    trainer = Trainer(change(config, scheme={"scheme": "psro", "learners": 1}, budget={"eval_games": 4, "exact": True}))
+    trainer.step()
+    trainer.scheme.mixture = lambda pool: {"main": 0.75, "main@0": 0.25, "main@9": 0.0}
+    for layer in trainer.policy.bank.layers:  # the player no longer is what it was
+        layer.B[trainer.policy.bank.slot("main")] += 0.05
+    *_, row = trainer.evaluate()
+    tree = information_tree(trainer.game)
+    tables = [policy_table(tree, LLMAgent(trainer.policy, name)) for name in ("main", "main@0")]
+    worth = [nash_conv(trainer.game, table).value for table in tables]
+    assert row["policy"] == "mixture"
+    assert row["exploitability"] == pytest.approx(nash_conv(trainer.game, 0.75 * tables[0] + 0.25 * tables[1]).value)
+    assert abs(row["exploitability"] - worth[0]) > 1e-3
+    assert in_words(row).startswith("the mixture: exploitability ")
 
 
 def test_a_goal_is_reached_when_all_learners_reach_it(two):

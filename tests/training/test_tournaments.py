@@ -219,9 +219,8 @@ def test_schemes_say_what_they_need(name, players, learners, complaint):
 def test_unknown_solvers_and_too_few_groups_are_refused():
     with pytest.raises(UnknownName, match=r"Unknown meta-solver 'nahs'\. Did you mean 'nash'"):
         begun("psro", meta_solver="nahs")
-    scheme, pool = begun("swiss", learners=8)
-    with pytest.raises(UsageError, match=r"4 pairs and 3 groups of games.*--games to at least 4 times"):
-        scheme.seats(0, 3, pool, np.random.default_rng(0))
+    with pytest.raises(UsageError, match=r"swiss scheme needs at least 4 groups.*has 3: raise --games to at least 4 "):
+        make_scheme(SchemeConfig(scheme="swiss", learners=8), 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +228,10 @@ def test_unknown_solvers_and_too_few_groups_are_refused():
     [
         (["--scheme", "pairs"], "needs an even number of learners, not 1"),
         (["--scheme", "swiss"], "needs two learners or more"),
+        (
+            ["--scheme", "swiss", "--learners", "8", "--games", "3"],
+            "needs at least 4 groups of games an update and has 3",
+        ),
         (["--scheme", "psro", "--meta-solver", "nahs"], "Did you mean 'nash'"),
         (["--scheme", "pfsp", "--curve", "square"], "Did you mean 'squared'"),
         (["--scheme", "fixed", "--opponents", ""], "opponents is empty"),

@@ -5,16 +5,18 @@ Letters: S positions of a solved game, A actions, P seats, K information sets.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...agents.core import HasPolicy, Turn
+from ...agents.search import information_sets
 from ...agents.search.information_sets import Exploitability, nash_conv
-from ...agents.search.information_tree import LIMIT
+from ...agents.search.information_tree import LIMIT, information_tree
 from ...agents.search.rows import asked
-from ...agents.search.solver import END, Decide, Graph, solve
+from ...agents.search.solver import END, Decide, Graph, Solution, explore, solve
 from ...envs.core import Game
 from ...errors import UsageError
 
@@ -24,8 +26,10 @@ __all__ = [
     "Optimality",
     "exact_match",
     "exploitability",
+    "exploitability_of_mixture",
     "optimal_share",
     "policy_table",
+    "tabulate",
 ]
 
 
@@ -60,9 +64,60 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64], limit: i
     solution = solve(game)
     graph = solution.graph
     table = policy if isinstance(policy, np.ndarray) else policy_table(graph, policy)
-    responses = [_best_response(graph, table, seat) for seat in range(game.info.players)]
+    return _worse_than_perfect(solution, [_best_response(graph, table, seat) for seat in range(game.info.players)])
+
+
+def tabulate(game: Game, agent: HasPolicy, limit: int = LIMIT) -> NDArray[np.float64]:
+    """An agent's table as ``exploitability`` takes it.
+
+    Raises:
+        UsageError: as ``exploitability``.
+    """
+    if game.info.hidden or game.info.simultaneous:
+        return information_sets.policy_table(information_tree(game, limit), agent)
+    return policy_table(explore(game), agent)
+
+
+def exploitability_of_mixture(
+    game: Game, tables: Sequence[NDArray[np.float64]], shares: Sequence[float], limit: int = LIMIT
+) -> Exploitability:
+    """``exploitability`` of a player that draws one of several tables before each game, by its share, unseen.
+
+    Raises:
+        UsageError: as ``exploitability``.
+    """
+    if game.info.hidden or game.info.simultaneous:
+        return nash_conv(game, information_sets.mixture(information_tree(game, limit), tables, shares), limit)
+    solution = solve(game)
+    drawn = np.array(shares), np.array(tables)
+    return _worse_than_perfect(solution, [_against_mixture(solution.graph, *drawn, seat) for seat in (0, 1)])
+
+
+def _worse_than_perfect(solution: Solution, responses: Sequence[float]) -> Exploitability:
     gains = [response - float(value) for response, value in zip(responses, solution.game_values, strict=True)]
     return Exploitability(sum(gains) / len(gains), sum(gains), tuple(responses))
+
+
+def _against_mixture(graph: Graph, shares: NDArray[np.float64], tables: NDArray[np.float64], seat: int) -> float:
+    """The return of a best response: over histories, since what was played before tells which tables were drawn.
+
+    ``shares`` [M] and ``tables`` [M, S, A]; the work grows with the number of histories that some table allows.
+    """
+    at, weights = np.zeros(1, np.int64), shares[None] / shares.sum()  # [n] positions, [n, M] joint chance of each table
+    steps = []
+    while at.size:
+        own = graph.movers[at] == seat
+        chances = np.where(own[:, None, None], graph.legal[at][:, None], tables[:, at].swapaxes(0, 1))  # [n, M, A]
+        ahead = (weights[:, :, None] * chances).swapaxes(1, 2)  # [n, A, M]
+        child, gain = graph.children[at], graph.rewards[at, :, seat] * ahead.sum(2)
+        onward = (child >= 0) & ahead.any(2)
+        steps.append((own, graph.legal[at], gain, onward))
+        at, weights = child[onward], ahead[onward]
+    value = np.zeros(0)
+    for own, legal, gain, onward in reversed(steps):
+        gain[onward] += value
+        value = np.where(own, np.where(legal, gain, -np.inf).max(1), np.where(legal, gain, 0.0).sum(1))
+    return float(value[0])
 
 
 def _follow(table: NDArray[np.float64]) -> Decide:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...agents.core import Agent
@@ -13,7 +13,7 @@ from ..runs.config import TrainConfig
 from ..runs.players import make_player
 from .goal import Goal
 from .held_out import HeldOut
-from .match import evaluate
+from .match import evaluate, mixture_row, policy_row
 from .worlds import compare_worlds
 
 __all__ = ["Exam"]
@@ -43,28 +43,34 @@ class Exam:
         self.held_out = HeldOut(self.game, games.held_out, games.max_plies) if games.held_out else None
         self.looks_first = self.held_out is not None or self.game.info.is_world
 
-    def rows(self, policy: LoraPolicy, learners: Sequence[str]) -> list[dict[str, Any]]:
+    def rows(
+        self, policy: LoraPolicy, learners: Sequence[str], mixture: Mapping[str, float] | None = None
+    ) -> list[dict[str, Any]]:
         """Rows of greedy play: on the curriculum's held-out positions, or in games against the evaluation opponents.
 
         In simultaneous worlds the rows compare the sampling policy with those opponents; each player fills all seats
-        of its worlds. ``budget.exact`` adds a row for the policy itself, as training samples it. With several learners
-        every row has its ``player``.
+        of its worlds. ``budget.exact`` adds a row for the policy itself, as training samples it; if the scheme's result
+        is a ``mixture`` of players, for that instead. With several learners every row has its ``player``.
         """
         number, seed = self.config.budget.eval_games, self.config.seed + 1
         if self.game.info.is_world and not self.curriculum:
             sampled = {name: LLMAgent(policy, name, name=name) for name in learners}
             return compare_worlds(self.game, {**sampled, **self.judges}, number, seed)
-        rows = []
-        for name in learners:
-            found = self._of_one(policy, name, number, seed)
-            rows += [{"player": name, **row} for row in found] if len(learners) > 1 else found
-        return rows
+        found = {name: self._of_one(policy, name, number, seed) for name in learners}
+        if self.config.budget.exact and not self.curriculum:
+            if mixture is None:
+                for name in learners:
+                    found[name].append(policy_row(self.game, LLMAgent(policy, name)))
+            else:
+                drawn = [name for name, share in mixture.items() if share > 0]
+                agents, shares = [LLMAgent(policy, name) for name in drawn], [mixture[name] for name in drawn]
+                found["mixture"] = [mixture_row(self.game, agents, shares)]
+        if len(learners) == 1:
+            return [row for rows in found.values() for row in rows]
+        return [{"player": name, **row} for name, rows in found.items() for row in rows]
 
     def _of_one(self, policy: LoraPolicy, name: str, number: int, seed: int) -> list[dict[str, Any]]:
         agent = LLMAgent(policy, name, greedy=True)
         if self.curriculum:
             return self.held_out.measure(agent, self.judges, seed) if self.held_out else []
-        rows = evaluate(self.game, agent, self.judges, number, seed, exact=False)
-        if self.config.budget.exact:
-            rows += evaluate(self.game, LLMAgent(policy, name), {}, 0, seed)
-        return rows
+        return evaluate(self.game, agent, self.judges, number, seed, exact=False)

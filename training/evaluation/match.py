@@ -6,7 +6,7 @@ begin after random openings, each played from every seat. Letters: n games, P se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +30,10 @@ from .exact import (
     Optimality,
     exact_match,
     exploitability,
+    exploitability_of_mixture,
     optimal_share,
     policy_table,
+    tabulate,
 )
 from .intervals import Interval, mean_interval, share_interval, wilson
 
@@ -43,6 +45,7 @@ __all__ = [
     "evaluate",
     "exact_match",
     "exploitability",
+    "mixture_row",
     "optimal_share",
     "play_match",
     "policy_row",
@@ -302,6 +305,10 @@ def _openings(game: Game, count: int, plies: int, seed: int) -> tuple[Any, NDArr
     return take(states, first), played[first]
 
 
+_EXACT = ("exploitability", "nash_conv", "optimal_share", "optimal_share_on_path", "optimal_mass", "positions")
+"""Columns of a policy's row."""
+
+
 def evaluate(
     game: Game,
     agent: Agent,
@@ -337,19 +344,29 @@ def evaluate(
     return rows
 
 
+def mixture_row(game: Game, agents: Sequence[HasPolicy], shares: Sequence[float]) -> dict[str, Any]:
+    """As ``policy_row``, for a player that draws one of the agents before each game, by its share."""
+    row: dict[str, Any] = {"opponent": None, "policy": "mixture"} | dict.fromkeys(_EXACT)
+    try:
+        tables = [tabulate(game, agent) for agent in agents]
+        worst = exploitability_of_mixture(game, tables, shares)
+    except UsageError as error:
+        return row | {"why": str(error)}
+    return row | {"exploitability": worst.value, "nash_conv": worst.nash_conv, "positions": len(tables[0])}
+
+
 def policy_row(game: Game, agent: Any, limit: int = LIMIT) -> dict[str, Any]:
     """The policy's row of ``evaluate``, for an agent that has a method ``policy``; ``limit``: see ``nash_conv``."""
-    names = ("exploitability", "nash_conv", "optimal_share", "optimal_share_on_path", "optimal_mass", "positions")
     row: dict[str, Any] = {"opponent": None, "policy": str(agent.name)}
     try:
         if game.info.hidden or game.info.simultaneous:
             hidden = nash_conv(game, agent, limit)
             return row | dict(
-                zip(names, (hidden.value, hidden.nash_conv, None, None, None, hidden.information_sets), strict=True)
+                zip(_EXACT, (hidden.value, hidden.nash_conv, None, None, None, hidden.information_sets), strict=True)
             )
         table = policy_table(explore(game), agent)
     except UsageError as error:  # too large, or a policy that can only be sampled
-        return row | dict.fromkeys(names) | {"why": str(error)}
+        return row | dict.fromkeys(_EXACT) | {"why": str(error)}
     worst, known = exploitability(game, table), optimal_share(game, table)
     values = (worst.value, worst.nash_conv, known.share, known.on_path, known.mass, known.positions)
-    return row | dict(zip(names, values, strict=True))
+    return row | dict(zip(_EXACT, values, strict=True))

@@ -27,11 +27,12 @@ def in_words(row: Mapping[str, Any]) -> str:
             parts.append(f"when it samples {row['sampled']:.1%}  entropy {row['entropy']:.1%} of a uniform choice's")
         return "  ".join([*parts, f"illegal {row['illegal']:.1%}"])
     if row["opponent"] is None:
+        who = "the mixture" if row.get("policy") == "mixture" else "the policy itself"
         if row["exploitability"] is None:
-            return f"the policy itself: {row['why']}"
+            return f"{who}: {row['why']}"
         if row["optimal_share"] is None:
             return (
-                f"the policy itself: exploitability {row['exploitability']:.4f} (0 is perfect play) over all "
+                f"{who}: exploitability {row['exploitability']:.4f} (0 is perfect play) over all "
                 f"{row['positions']} information sets"
             )
         return (

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from ...errors import UnknownName
+from ...errors import UnknownName, UsageError
 from ..data.records import Episode
 from ..data.rollout import Seating
 from ..population.pool import Pool
@@ -82,11 +82,14 @@ SCHEMES: dict[str, str | Factory] = {
 }
 
 
-def make_scheme(config: SchemeConfig, players: int) -> Scheme:
-    """Build the scheme that a configuration names.
+def make_scheme(config: SchemeConfig, players: int, groups: int = 0) -> Scheme:
+    """Build the scheme that a configuration names, for games of so many players.
+
+    ``groups`` of games an update, if given, are compared with the scheme's ``least_groups``, if it has such a number.
 
     Raises:
         UnknownName: no such scheme.
+        UsageError: the scheme can't be used like this, or needs more groups.
     """
     name = config.scheme.replace("-", "_")
     if name not in SCHEMES:
@@ -96,4 +99,11 @@ def make_scheme(config: SchemeConfig, players: int) -> Scheme:
         module, factory = found.split(":")
         found = getattr(import_module(f".{module}", __name__), factory)
     assert callable(found)
-    return found(config, players)
+    scheme = found(config, players)
+    least = getattr(scheme, "least_groups", 1)
+    if groups and groups < least:
+        raise UsageError(
+            f"The {name} scheme needs at least {least} groups of games an update and has {groups}: raise --games to at "
+            f"least {least} times --num-generations."
+        )
+    return scheme

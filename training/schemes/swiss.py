@@ -40,18 +40,14 @@ class Swiss:
     met: list[list[str]] = field(default_factory=list)
     rounds: int = 0
 
-    def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
-        """Each pair plays equally many groups, give or take one, from either seat in turn.
+    @property
+    def least_groups(self) -> int:
+        """The number of pairs."""
+        return (len(self.learners) + 1) // 2
 
-        Raises:
-            UsageError: fewer groups than pairs.
-        """
+    def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
+        """Each pair plays equally many groups, give or take one, from either seat in turn."""
         pairs = self.pairs(rng)
-        if groups < len(pairs):
-            raise UsageError(
-                f"The swiss scheme has {len(pairs)} pairs and {groups} groups of games for them: raise --games to at "
-                f"least {len(pairs)} times --num-generations."
-            )
         return [
             Seating(pairs[g % len(pairs)][:: -1 if g // len(pairs) % 2 else 1], (True, True)) for g in range(groups)
         ]

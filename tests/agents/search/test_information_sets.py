@@ -15,6 +15,7 @@ from coterie.agents.search.information_sets import (
     best_response,
     expected_returns,
     information_tree,
+    mixture,
     nash_conv,
     policy_table,
 )
@@ -102,6 +103,21 @@ def test_values_and_best_responses_of_kuhn_poker_against_brute_force(seed):
         played = table.copy()
         played[choice >= 0] = np.eye(2)[choice[choice >= 0]]
         assert expected_returns(tree, played)[player] == pytest.approx(best)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mixture_is_as_good_as_drawing_a_player_before_each_game(seed):
+    rng, tree = np.random.default_rng(seed), information_tree(KUHN)
+    drawn = [{s: float(rng.integers(3)) / 2 for p in (0, 1) for s in kuhn_sets(p)} for _ in range(3)]
+    shares = [0.5, 0.3, 0.2]
+    table = mixture(tree, [as_table(strategy) for strategy in drawn], shares)
+    pure = {p: [dict(zip(kuhn_sets(p), bets, strict=True)) for bets in product((0, 1), repeat=6)] for p in (0, 1)}
+    for player, sign in ((0, 1), (1, -1)):
+        answers = [
+            sign * sum(share * kuhn_value(one | answer) for share, one in zip(shares, drawn, strict=True))
+            for answer in pure[player]
+        ]
+        assert best_response(tree, table, player)[0] == pytest.approx(max(answers))
 
 
 @pytest.mark.parametrize("alpha", [0, 0.2, 1 / 3])

@@ -14,6 +14,7 @@ from coterie.agents.search.solver import Graph, explore, solve
 from coterie.envs.core import Game
 from coterie.envs.registry import make_game
 from coterie.errors import UsageError
+from coterie.training.evaluation.exact import exploitability_of_mixture
 from coterie.training.evaluation.intervals import wilson
 from coterie.training.evaluation.match import (
     evaluate,
@@ -119,6 +120,34 @@ def test_random_play_against_a_slow_tree_walk(game: Game, graph: Graph, uniform:
     known = optimal_share(game, uniform)
     legal, optimal = graph.legal.sum(1), solve(game).optimal.sum(1)
     assert known.share == pytest.approx(known.mass) == pytest.approx((optimal / legal).mean())
+
+
+def test_a_mixture_of_players_against_a_slow_walk_over_histories(game: Game, graph: Graph) -> None:
+    rng, shares = np.random.default_rng(0), (0.6, 0.4)
+    tables = [_one_move(graph, rng) for _ in shares]
+    for seat in (0, 1):
+        found = exploitability_of_mixture(game, tables, shares).best_responses[seat]
+        assert found == pytest.approx(_against(graph, tables, shares, seat, 0))
+    alone = [exploitability(game, table).best_responses[0] for table in tables]
+    assert exploitability_of_mixture(game, tables, (1, 0)).best_responses[0] == pytest.approx(alone[0])
+
+
+def _one_move(graph: Graph, rng: np.random.Generator) -> np.ndarray:
+    """Each position has one move."""
+    table = np.zeros(graph.legal.shape)
+    table[np.arange(len(graph)), np.where(graph.legal, rng.random(table.shape), -1.0).argmax(1)] = 1.0
+    return table
+
+
+def _against(graph: Graph, tables: list[np.ndarray], chances: Sequence[float], seat: int, s: int) -> float:
+    """What a best response wins from here on, times the chance to get here."""
+    values = []
+    for a in np.flatnonzero(graph.legal[s]):
+        own, child = graph.movers[s] == seat, int(graph.children[s, a])
+        there = [p * (1.0 if own else table[s, a]) for p, table in zip(chances, tables, strict=True)]
+        onward = _against(graph, tables, there, seat, child) if child >= 0 and any(there) else 0.0
+        values.append(sum(there) * graph.rewards[s, a, seat] + onward)
+    return float(max(values) if own else sum(values))
 
 
 def _response(graph: Graph, table: np.ndarray, seat: int) -> float:
