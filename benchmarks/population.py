@@ -1,7 +1,8 @@
 """Many players in one run: memory a player, time of decisions, and learning together compared with learning apart.
 
 Times are seconds of the processor in one thread, so other programs disturb them little. ``coterie bench population``
-takes the built-in model; ``python -m coterie.benchmarks.population smollm2`` asks that one, in fewer positions.
+takes the built-in model; ``python -m coterie.benchmarks.population smollm2`` asks that one, in fewer positions, and
+``python -m coterie.benchmarks.population strength`` compares what 16 learners of Kuhn poker reach together and apart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from . import Measurement
 
-__all__ = ["decisions", "learning", "measurements"]
+__all__ = ["decisions", "learning", "measurements", "strength"]
 
 GAMES = 64
 """Games a step of one learner."""
@@ -87,6 +88,55 @@ def learning(learners: int, games: int = GAMES, steps: int = 5) -> Measurement:
     )
 
 
+def strength(learners: int = 16, games: int = 256, updates: int = 60) -> Iterator[Measurement]:
+    """Self-play on Kuhn poker, ``games`` an update for each learner: exploitability after learning together and apart.
+
+    Yields the speed of both, then the mean exploitability of the learners of each, with 95 % intervals.
+    """
+    from ..training.loop import Trainer
+    from ..training.runs.config import preset
+
+    start, reached, seconds = preset("kuhn_poker"), [], []
+    for count in (learners, 1):
+        began, found = time.process_time(), []
+        for seed in range(learners // count):
+            trainer = Trainer(
+                replace(
+                    start,
+                    seed=seed,
+                    rollout=replace(start.rollout, games=games * count),
+                    scheme=replace(start.scheme, scheme="mixed", opponents="self=1", learners=count),
+                    optimizer=replace(start.optimizer, learning_rate=1e-3, decay_updates=updates),
+                )
+            )
+            for _ in range(updates):
+                trainer.step()
+            found += [_exploitability(trainer, name) for name in trainer.pool.live]
+        seconds.append(time.process_time() - began)
+        reached.append(found)
+    apart, sizes = f"{learners} runs of one", {"games": games, "updates": updates}
+    together = f"{learners} learners in one run"
+    rates = [games * updates * learners / taken for taken in seconds]
+    yield Measurement(together, rates[0], "games/s", 1, apart, rates[1], sizes)
+    (mean, width), (other, wide) = (_mean(found) for found in reached)
+    widths = {"+-": round(width, 3), f"{apart} +-": round(wide, 3)}
+    yield Measurement(together, mean, "exploitable", 1, apart, other, widths)
+
+
+def _exploitability(trainer: Any, name: str) -> float:
+    from ..agents.llm.policy import LLMAgent
+    from ..training.evaluation.exact import exploitability
+
+    return exploitability(trainer.game, LLMAgent(trainer.policy, name)).value
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float]:
+    """The mean, and half the width of its 95 % interval."""
+    from ..training.evaluation.intervals import student
+
+    return statistics.mean(values), student(len(values) - 1) * statistics.stdev(values) / len(values) ** 0.5
+
+
 def _positions(count: int) -> list[Any]:
     """Turns in different positions of random games of tic-tac-toe."""
     from .. import make_vec
@@ -117,5 +167,6 @@ def _processor_seconds(works: Sequence[Callable[[], object]], repeats: int) -> l
 
 
 if __name__ == "__main__":
-    for measured in decisions(sys.argv[1] if sys.argv[1:] else "tiny", (1, 8, 32), 64):
+    asked = sys.argv[1] if sys.argv[1:] else "tiny"
+    for measured in strength() if asked == "strength" else decisions(asked, (1, 8, 32), 64):
         print(measured, flush=True)

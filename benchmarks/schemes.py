@@ -9,10 +9,12 @@ before each game, and the measure is exact for that. ``newest`` is the learner a
 measurements of the second half of the run so far.
 
 Nothing else differs between the schemes of a game: model, credit, optimizer, updates and games an update are the same,
-and a scheme's learners share the games. ``mmd`` is self-play with a KL to the policy that played and one to the uniform
-choice. ``matrix`` is rock-paper-scissors with a rock that is paid 2 for scissors: its equilibrium is 1/4 rock, 1/2
-paper, 1/4 scissors, and not the uniform choice that an entropy bonus pulls to. In tic-tac-toe the measured players take
-their likeliest move. Runs that the file of results holds are not repeated.
+and a scheme's learners share the games. ``mmd`` is self-play with a KL to the uniform choice, in ``matrix`` also one to
+the policy that played; ``fictitious_mmd``, ``league_mmd`` and ``psro_mmd`` are the others with these terms.
+
+``matrix`` is rock-paper-scissors with a rock that is paid 2 for scissors: its equilibrium is 1/4 rock, 1/2 paper, 1/4
+scissors, and not the uniform choice that an entropy bonus pulls to. In tic-tac-toe the measured players take their
+likeliest move. Runs that the file of results holds are not repeated.
 """
 
 from __future__ import annotations
@@ -94,12 +96,12 @@ GAMES = {
         bar=0.02,
     ),
     "leduc_poker": Setting(
-        updates=120,
+        updates=400,
         games=1024,
-        rate=1e-3,
+        rate=6e-4,
         mmd={"entropy_coef": 0.5, "entropy_final": 0.2},
         settled=0.6,
-        loss=LossConfig(num_iterations=2),
+        loss=LossConfig(num_iterations=1),
         credit=CreditConfig(credit="state", lam=0.0),
         bar=0.3,
     ),
@@ -108,7 +110,7 @@ GAMES = {
 }
 """Game -> its setting."""
 
-SCHEMES = ("self_play", "fictitious", "league", "psro", "mmd", "league_mmd")
+SCHEMES = ("self_play", "fictitious", "league", "psro", "mmd", "fictitious_mmd", "league_mmd", "psro_mmd")
 
 
 def train(
@@ -190,7 +192,7 @@ def _measured(
 
 
 def draw(rows: Sequence[dict[str, Any]], path: Path, bar: float) -> None:
-    """A panel for each scheme, a line for each seed; ``bar`` is a line across."""
+    """A panel for each scheme, a line for each seed, dashed for its ``average``; ``bar`` is a line across."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -64,6 +64,13 @@ class Trainer:
             self.pool.add(name)
         for name, agent in opponents.items():
             self.pool.add(name, agent)
+        for role, names in config.scheme.roles.items():
+            for name in names:
+                if name in self.pool.live:
+                    self.pool.describe(name, role=role)
+        for name, persona in config.scheme.persona.items():
+            self.pool.describe(name, persona=persona)
+        self.policy.personas = self.pool.personas
         # The next versions will change what "tictactoe" and "tiny" mean, so a run stores the full ids.
         policy = dataclasses.replace(config.policy, model=self.policy.loaded.id)
         self.config = dataclasses.replace(config, game=self.game.info.id, policy=policy)

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LLMAgent", "LoraPolicy"]
 
-_Key: TypeAlias = tuple[int, str, bytes | tuple[str, ...]]
-"""Identifies the question of a turn: the game's id(), the text, the mask (in games of words the messages allowed)."""
+_Key: TypeAlias = tuple[int, str, str, bytes | tuple[str, ...]]
+"""Identifies the question of a turn: the game's id(), the player's persona, the text, the mask (in games of words the
+messages allowed)."""
 
 _CACHE = 200_000  # the size at which the cache of prompts is emptied
 
@@ -71,6 +72,9 @@ class LoraPolicy:
         gradient_checkpointing: learn with less memory and more time, see ``LocalEngine``.
         engine: answers instead of the local model, but with the tokens of its tokenizer.
 
+    Attributes:
+        personas: player -> a text that stands before the rules, or the position, in whatever that player is asked.
+
     Raises:
         UnknownName: an unknown decoding or template.
         UsageError: a temperature that isn't positive.
@@ -101,6 +105,7 @@ class LoraPolicy:
         self.template = make_template(template, loaded.tokenizer, think=think and free, free=free)
         self.temperature = temperature
         self.stop = stop_token(loaded.tokenizer)
+        self.personas: dict[str, str] = {}
         self._free = Free(max_new_tokens, (self.stop,))
         self._asked: dict[_Key, _Asked] = {}
 
@@ -109,7 +114,7 @@ class LoraPolicy:
 
         If one legal answer is a prefix of another, every answer ends with the stop token to make them distinct.
         """
-        (known,) = self._ask_all([turn])
+        (known,) = self._ask_all([turn], [None])
         return Question(slot, known.context.ids, _candidates(known.form))
 
     def _form(self, texts: Sequence[str]) -> Form:
@@ -118,34 +123,35 @@ class LoraPolicy:
         answers = told_apart([self.template.answer(text) for text in texts], (self.stop,))
         return Choice(answers) if self.decode == "choice" else Trie(answers)
 
-    def _ask_all(self, turns: Sequence[Turn]) -> list[_Asked]:
+    def _ask_all(self, turns: Sequence[Turn], players: Sequence[str | None]) -> list[_Asked]:
         """The prompt and answers of every turn, computed once for rows with the same bytes.
 
         A group of games starts as copies of one position, whose texts would otherwise cost more than the model.
         """
         if len(self._asked) >= _CACHE:
             self._asked.clear()
-        seen: dict[tuple[int, int, bytes], _Key] = {}
+        seen: dict[tuple[int, str, int, bytes], _Key] = {}
         keys: list[_Key] = []
         fresh: dict[_Key, Turn] = {}
-        for turn in turns:
-            alike = None
+        for turn, player in zip(turns, players, strict=True):
+            persona, alike = self.personas.get(player or "", ""), None
             if isinstance(turn.state, np.ndarray):
-                alike = (id(turn.game), turn.player, _bytes(turn.state[turn.row]))
+                alike = (id(turn.game), persona, turn.player, _bytes(turn.state[turn.row]))
                 if alike in seen:
                     keys.append(seen[alike])
                     continue
             listed = isinstance(turn.game, TextGame) and self.decode != "free"
             allowed = tuple(_answers(turn)) if listed else turn.mask.tobytes()
-            key = (id(turn.game), self.template.text(turn), allowed)  # two games may have the same texts
+            key = (id(turn.game), persona, self.template.text(turn), allowed)  # two games may have the same texts
             if alike is not None:
                 seen[alike] = key
             if key not in self._asked:
                 fresh[key] = turn
             keys.append(key)
-        prompts = self.template.encode_all(list(fresh.values()), [text for _, text, _ in fresh])
+        told = [text for _, _, text, _ in fresh], [persona for _, persona, _, _ in fresh]
+        prompts = self.template.encode_all(list(fresh.values()), *told)
         for (key, turn), ids in zip(fresh.items(), prompts, strict=True):
-            texts = [] if self.decode == "free" else list(key[2]) if isinstance(key[2], tuple) else _answers(turn)
+            texts = [] if self.decode == "free" else list(key[3]) if isinstance(key[3], tuple) else _answers(turn)
             actions = [SAY] * len(texts) if isinstance(turn.game, TextGame) else turn.legal_actions
             self._asked[key] = _Asked(Context(ids), self._form(texts), actions, texts, turn.game)
         return [self._asked[key] for key in keys]
@@ -171,7 +177,7 @@ class LoraPolicy:
             explore: choice decoding: for each turn the probability of an answer sampled uniformly from the legal ones;
                 empty: 0.
         """
-        known = self._ask_all(turns)
+        known = self._ask_all(turns, players)
         asks = self._asks(turns, known, players, greedy)
         spoken = self._speak(turns, asks)
         for k, words in spoken.items():
@@ -222,7 +228,7 @@ class LoraPolicy:
             raise UsageError("A message comes before the action: its distribution is not exact; sample games instead.")
         if self.decode == "free":
             raise UsageError("Free decoding has no exact distribution over actions; sample games instead.")
-        known = self._ask_all(turns)
+        known = self._ask_all(turns, [player] * len(turns))
         out = []
         for turn, what, answer in zip(
             turns,

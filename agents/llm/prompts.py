@@ -135,16 +135,23 @@ class Template:
         """Token ids of the whole prompt."""
         return self.encode_all([turn], [text])[0]
 
-    def encode_all(self, turns: Sequence[Turn], texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """``encode`` for many turns in one call of the tokenizer; a call costs as much as a dozen short texts."""
+    def encode_all(
+        self, turns: Sequence[Turn], texts: Sequence[str], personas: Sequence[str] = ()
+    ) -> list[tuple[int, ...]]:
+        """``encode`` for many turns in one call of the tokenizer; a call costs as much as a dozen short texts.
+
+        ``personas`` stand before all else, one for each turn; empty: none.
+        """
+        personas = personas or [""] * len(texts)
         if self.name == "compact" and texts:
+            texts = [f"{persona}\n{text}" if persona else text for persona, text in zip(personas, texts, strict=True)]
             start = self.tokenizer.bos_token_id
             begin = (start,) if isinstance(start, int) else ()
             found = self.tokenizer(list(texts), add_special_tokens=False, split_special_tokens=True)["input_ids"]
             return [(*begin, *ids) for ids in found]
-        return [self._instructed(turn, text) for turn, text in zip(turns, texts, strict=True)]
+        return [self._instructed(*told) for told in zip(turns, texts, personas, strict=True)]
 
-    def _instructed(self, turn: Turn, text: str) -> tuple[int, ...]:
+    def _instructed(self, turn: Turn, text: str, persona: str) -> tuple[int, ...]:
         if self.think:
             ask = "Think briefly, then end with one line: Answer: <action>."
         elif isinstance(turn.game, TalkGame):
@@ -152,6 +159,7 @@ class Template:
         else:
             ask = "Answer with one legal action and nothing else."
         rules, question = turn.game.rules, f"{text}\n{ask}"
+        rules = f"{persona}\n\n{rules}" if persona else rules
         if self.tokenizer.chat_template:
             return tuple(self._chat(rules, question))
         return tuple(self.tokenizer.encode(f"{rules}\n\n{question}\n", split_special_tokens=True))

@@ -18,3 +18,12 @@ def test_populations_are_measured() -> None:
     assert two["adapter KiB"] == one["adapter KiB"] > 0
     assert together["peer"] == "2 runs of one"
     assert together["ratio"] > 0
+
+
+def test_what_learners_reach_together_and_apart_is_compared() -> None:
+    speed, reached = [m.as_dict() for m in population.strength(learners=2, games=16, updates=1)]
+    assert speed["unit"] == "games/s"
+    assert speed["ratio"] > 0
+    assert 0 < reached["rate"] < 2
+    assert 0 < reached["peer_rate"] < 2
+    assert reached["+-"] > 0

@@ -17,17 +17,22 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coterie.agents.baselines import RandomAgent  # noqa: E402
+from coterie.agents.core import Turn  # noqa: E402
 from coterie.agents.engines.mock import MockEngine  # noqa: E402
 from coterie.agents.llm.policy import LLMAgent  # noqa: E402
 from coterie.agents.search.information_sets import information_tree, nash_conv, policy_table  # noqa: E402
 from coterie.cli import main  # noqa: E402
-from coterie.errors import CollapseError  # noqa: E402
+from coterie.envs.words.vec import vec_of  # noqa: E402
+from coterie.errors import CollapseError, CoterieError, UsageError  # noqa: E402
 from coterie.training.data.rollout import Seating  # noqa: E402
 from coterie.training.evaluation.rows import in_words  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
 from coterie.training.population.health import Guards  # noqa: E402
+from coterie.training.population.pool import PlayerRecord  # noqa: E402
 from coterie.training.runs.config import CreditConfig, load_config, save_config  # noqa: E402
-from coterie.training.runs.state import put_back, taken  # noqa: E402
+from coterie.training.runs.folder import Run  # noqa: E402
+from coterie.training.runs.players import make_player  # noqa: E402
+from coterie.training.runs.state import put_back, restore, save, taken  # noqa: E402
 
 
 def change(config, **sections):
@@ -430,20 +435,74 @@ def test_a_league_evaluates_its_main_agents_alone(two):
     assert [row["player"] for row in trainer.evaluate()] == ["main", "main-2"]
 
 
+def test_personas_are_asked_with_kept_and_resumed(two, tmp_path):
+    told = {"personas": "main = You bluff.; main-2=You wait."}
+    config = change(two, scheme=told, budget={"updates": 2, "eval_vs": ""})
+    train(config, tmp_path / "run")
+    trainer = Trainer(config, Run.reopen(tmp_path / "run"))
+    restore(trainer)
+    assert trainer.pool.personas == {
+        "main": "You bluff.",
+        "main-2": "You wait.",
+        "main@2": "You bluff.",
+        "main-2@2": "You wait.",
+    }
+    assert trainer.pool.records["main@2"] == PlayerRecord("main", "main", {}, "You bluff.")
+    vec = vec_of(trainer.game, 1)
+    vec.reset(seed=0)
+    turns = [Turn(vec.game, vec.state, 0, 0, vec.action_mask[0], 0)]
+    (said,) = LLMAgent(trainer.policy, "main").policy(turns)
+    (loaded,) = make_player(f"{tmp_path / 'run'}:main@2", trainer.game, greedy=False).policy(turns)
+    assert np.allclose(said, loaded, atol=1e-6)
+    trainer.pool.describe("main", persona="", genome={"rate": 1e-3})
+    (silent,) = LLMAgent(trainer.policy, "main").policy(turns)
+    assert np.abs(said - silent).max() > 1e-6
+    trainer.updates = 3
+    save(trainer)
+    again = Trainer(config, Run.reopen(tmp_path / "run"))
+    restore(again)
+    assert again.pool.records["main"] == PlayerRecord("main", "", {"rate": 1e-3}, "")
+    assert "main" not in again.policy.personas
+
+
+@pytest.mark.parametrize(
+    ("personas", "complaint"),
+    [
+        ("main", "personas has 'main'; write NAME=TEXT"),
+        ("mainn=You bluff.", "Unknown player .*'mainn'.*Did you mean 'main'"),
+    ],
+)
+def test_personas_of_nobody_are_refused(two, personas, complaint):
+    with pytest.raises(CoterieError, match=complaint):
+        Trainer(change(two, scheme={"personas": personas}))
+
+
+def test_genomes_are_plain_data(two):
+    pool = Trainer(two).pool
+    with pytest.raises(UsageError, match="genome of main cannot be saved"):
+        pool.describe("main", genome={"f": object()})
+    pool.describe("main", genome={"rate": 1}, persona="You bluff.")
+    pool.inherit("main-2", "main", 0)
+    assert pool.records["main-2"] == PlayerRecord("main", "main", {"rate": 1}, "You bluff.")
+    pool.breed("main", {"main-2": 1.0, "main": 2.0}, 0)
+    assert pool.records["main"].parent == "main"
+    pool.remove(pool.snapshot("main", 1))
+    assert set(pool.records) == {"main", "main-2"}
+
+
 def test_what_a_mixture_of_players_is_worth_is_measured_instead_of_the_newest(two):
     config = dataclasses.replace(two, game="matrix", set=("rounds=1",), credit=CreditConfig("constant"))
     trainer = Trainer(change(config, scheme={"scheme": "psro", "learners": 1}, budget={"eval_games": 4, "exact": True}))
     trainer.step()
     trainer.scheme.mixture = lambda pool: {"main": 0.75, "main@0": 0.25, "main@9": 0.0}
-    for layer in trainer.policy.bank.layers:  # the player no longer is what it was
-        layer.B[trainer.policy.bank.slot("main")] += 0.05
+    trainer.policy.bank.weights("main").normal_(std=0.3)  # the player no longer is what it was
     *_, row = trainer.evaluate()
     tree = information_tree(trainer.game)
     tables = [policy_table(tree, LLMAgent(trainer.policy, name)) for name in ("main", "main@0")]
     worth = [nash_conv(trainer.game, table).value for table in tables]
     assert row["policy"] == "mixture"
     assert row["exploitability"] == pytest.approx(nash_conv(trainer.game, 0.75 * tables[0] + 0.25 * tables[1]).value)
-    assert abs(row["exploitability"] - worth[0]) > 1e-3
+    assert row["exploitability"] != pytest.approx(worth[0])
     assert in_words(row).startswith("the mixture: exploitability ")
 
 

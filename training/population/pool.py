@@ -6,14 +6,34 @@ A past self is called ``main@25``: player main as it was after 25 updates.
 from __future__ import annotations
 
 import copy
+import dataclasses
+import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...agents.core import Agent
 from ...agents.engines.protocol import Players
 from ...errors import UnknownName, UsageError
 
-__all__ = ["Pool"]
+__all__ = ["PlayerRecord", "Pool"]
+
+
+@dataclass(frozen=True)
+class PlayerRecord:
+    """What belongs to a player beside its weights.
+
+    Attributes:
+        role: in a league: main, main_exploiter or league_exploiter.
+        parent: whose weights it began with; empty: its own.
+        genome: plain data that breeding may use, such as a learning rate.
+        persona: a text that stands before the rules in whatever it is asked.
+    """
+
+    role: str = ""
+    parent: str = ""
+    genome: Mapping[str, Any] = field(default_factory=dict)
+    persona: str = ""
 
 
 class Pool:
@@ -27,7 +47,8 @@ class Pool:
     ``agents`` holds all players; ``live`` ones learn, ``frozen`` ones have learned and no longer change; ``snapshots``
     are past selves by player, oldest first. ``lineage`` says where players come from, in order of time: ``player``,
     ``how`` (snapshot, reset, inherit or breed), ``update``, and ``parents`` with their shares. ``renewed`` are those
-    whose weights were replaced, for others to take note and clear.
+    whose weights were replaced, for others to take note and clear. ``records`` are of those who learn or have learned;
+    ``personas`` are theirs, where there are any.
     """
 
     def __init__(self, players: Players, agent: Callable[[str], Agent], max_past: int) -> None:
@@ -38,6 +59,8 @@ class Pool:
         self.snapshots: dict[str, list[str]] = {}
         self.lineage: list[dict[str, Any]] = []
         self.renewed: list[str] = []
+        self.records: dict[str, PlayerRecord] = {}
+        self.personas: dict[str, str] = {}
 
     def add(self, name: str, agent: Agent | None = None) -> None:
         """Add a player: one that has weights here, and learns, or ``agent``, which does not.
@@ -50,6 +73,29 @@ class Pool:
         self.agents[name] = agent or self._agent(name)
         if agent is None:
             self.live.append(name)
+            self._record(name, PlayerRecord())
+
+    def describe(self, name: str, **changes: Any) -> None:
+        """Change fields of a player's record.
+
+        Raises:
+            UnknownName: no player who learns or has learned has that name.
+            UsageError: a genome that isn't plain data.
+        """
+        self._check(name, self._own())
+        try:
+            json.dumps(changes.get("genome", {}))
+        except (TypeError, ValueError) as error:
+            raise UsageError(
+                f"The genome of {name} cannot be saved: {error}. Use numbers, texts, lists, dicts."
+            ) from None
+        self._record(name, dataclasses.replace(self.records[name], **changes))
+
+    def _record(self, name: str, record: PlayerRecord) -> None:
+        self.records[name] = record
+        self.personas.pop(name, None)
+        if record.persona:
+            self.personas[name] = record.persona
 
     def freeze(self, name: str) -> None:
         """Stop a player's learning.
@@ -87,6 +133,7 @@ class Pool:
         self.players.add(kept, init_from=name)
         past.append(kept)
         self.agents[kept] = self._agent(kept)
+        self._record(kept, dataclasses.replace(self.records[name], parent=name))
         self._note(kept, "snapshot", update, {name: 1.0})
         return kept
 
@@ -101,7 +148,7 @@ class Pool:
         self._renew(name, "reset", update, {})
 
     def inherit(self, name: str, parent: str, update: int) -> None:
-        """Give a learner the weights and moments of another player.
+        """Give a learner the weights, moments, genome and persona of another player.
 
         Raises:
             UnknownName: no learner has that name, or no player that of the parent.
@@ -109,6 +156,7 @@ class Pool:
         self._check(name)
         self._check(parent, self._own())
         self.players.copy(parent, name, moments=True)
+        self._record(name, dataclasses.replace(self.records[parent], role=self.records[name].role, parent=parent))
         self._renew(name, "inherit", update, {parent: 1.0})
 
     def breed(
@@ -123,6 +171,8 @@ class Pool:
     ) -> None:
         """Give a learner a weighted mixture of other players' weights, without moments; see ``LoraBank.breed``.
 
+        Its genome and persona stay; ``describe`` changes them.
+
         Raises:
             UnknownName: no learner has that name, or no player that of a parent.
             UsageError: no parents, or numbers out of bounds.
@@ -132,6 +182,7 @@ class Pool:
             self._check(parent, self._own())
         self.players.breed(name, parents, mutation=mutation, layers=layers, seed=seed)
         total = sum(parents.values())
+        self._record(name, dataclasses.replace(self.records[name], parent=max(parents, key=lambda who: parents[who])))
         self._renew(name, "breed", update, {parent: weight / total for parent, weight in parents.items()})
 
     def remove(self, name: str) -> None:
@@ -143,6 +194,8 @@ class Pool:
         if name not in self.agents:
             raise UnknownName("player", name, self.agents)
         del self.agents[name]
+        self.records.pop(name, None)
+        self.personas.pop(name, None)
         for kept in list(self.past(name)):
             self.remove(kept)
         self.snapshots.pop(name, None)
@@ -173,9 +226,9 @@ class Pool:
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data for a checkpoint; the weights are in ``players``."""
-        return copy.deepcopy(
-            {"live": self.live, "frozen": self.frozen, "snapshots": self.snapshots, "lineage": self.lineage}
-        )
+        records = {name: dataclasses.asdict(record) for name, record in self.records.items()}
+        names = {"live": self.live, "frozen": self.frozen, "snapshots": self.snapshots}
+        return copy.deepcopy({**names, "lineage": self.lineage, "records": records})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what ``state_dict`` returned; load ``players`` first."""
@@ -185,3 +238,8 @@ class Pool:
         self.live, self.frozen, self.snapshots = held["live"], held["frozen"], held["snapshots"]
         self.lineage = held.get("lineage", [])  # earlier versions kept none
         self.agents |= {name: self._agent(name) for name in self._own()}
+        known = held.get("records", {})  # nor records
+        self.records.clear()
+        self.personas.clear()
+        for name in self._own():
+            self._record(name, PlayerRecord(**known.get(name, {})))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import RunError
+from ..population.pool import PlayerRecord
 from .config import AnyConfig, NetConfig, PolicyConfig, TaskConfig, TrainConfig, to_dict, write_text
 from .curves import title
 from .presets import starting
@@ -15,7 +18,7 @@ from .presets import starting
 if TYPE_CHECKING:
     from ...agents.llm.models import LoadedModel
 
-__all__ = ["base_name", "command", "complete"]
+__all__ = ["base_name", "command", "complete", "read_persona", "write_record"]
 
 HUB = {"smollm2": "HuggingFaceTB/SmolLM2-135M-Instruct"}
 """coterie's names -> ids on the hub."""
@@ -50,6 +53,25 @@ def command(config: AnyConfig) -> str:
             else:
                 words += [flag, *(map(str, value) if isinstance(value, list) else [str(value)])]
     return shlex.join(words)
+
+
+def write_record(folder: Path, record: PlayerRecord) -> None:
+    """Write player.json beside an adapter whose player has a persona or a genome."""
+    if record.persona or record.genome:
+        write_text(folder / "player.json", json.dumps(dataclasses.asdict(record), indent=2))
+
+
+def read_persona(folder: Path) -> str:
+    """The persona of a saved player; empty: none.
+
+    Raises:
+        RunError: a damaged file.
+    """
+    path = folder / "player.json"
+    try:
+        return str(json.loads(path.read_text())["persona"]) if path.is_file() else ""
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path} cannot be read: {error}. Take it from another version of the player.") from None
 
 
 def complete(

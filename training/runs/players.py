@@ -110,6 +110,7 @@ def load_player(
     """
     from ...agents.llm.models import devices
     from ...agents.llm.policy import LLMAgent
+    from .card import read_persona
     from .folder import Run, same_game, saved_version
 
     path, player, version = split(spec)
@@ -135,6 +136,7 @@ def load_player(
             f"Set `model` in {path / 'config.yaml'} to the old model."
         )
     policy.bank.load_peft(name, folder)
+    policy.personas[name] = read_persona(folder)
     return LLMAgent(policy, name, greedy=greedy, name=f"{path.name}:{player}")
 
 

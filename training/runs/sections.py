@@ -275,6 +275,7 @@ class SchemeConfig:
             min(0.5, 1-x), squared (1-x)^2.
         meta_solver: psro: what weighs the population: nash, rectified, alpha-rank or uniform.
         fresh: psro: each round begins with the learner's first weights instead of those it has.
+        personas: what learners are told before anything else, ``NAME=TEXT; NAME=TEXT``: ``main=You bluff a lot.``
     """
 
     scheme: str = "mixed"
@@ -287,6 +288,22 @@ class SchemeConfig:
     curve: str = "squared"
     meta_solver: str = "nash"
     fresh: Flag = False
+    personas: str = ""
+
+    @property
+    def persona(self) -> dict[str, str]:
+        """Name -> what that learner is told before anything else.
+
+        Raises:
+            UsageError: an entry that isn't of the form NAME=TEXT.
+        """
+        found = {}
+        for part in filter(None, (part.strip() for part in self.personas.split(";"))):
+            name, _, text = (word.strip() for word in part.partition("="))
+            if not name or not text:
+                raise UsageError(f"personas has {part!r}; write NAME=TEXT, such as main=You bluff a lot.")
+            found[name] = text
+        return found
 
     @property
     def roles(self) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import RunError
 from ..data.assign import assign
 from ..schemes import Stateful
-from .card import complete
+from .card import complete, write_record
 from .folder import fitting
 from .outcome import Watched
 
@@ -81,6 +81,7 @@ def save(trainer: Training) -> None:
             continue  # the past doesn't change
         try:
             trainer.pool.players.save(name, folder)
+            write_record(folder, trainer.pool.records[name])
             complete(folder, trainer.policy.loaded, trainer.config, evaluation)
         except (OSError, SafetensorError) as error:
             raise run.unwritten(f"The adapter in {folder}", error) from None
