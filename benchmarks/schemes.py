@@ -20,6 +20,7 @@ likeliest move. Runs that the file of results holds are not repeated.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -220,10 +221,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("game", nargs="?", choices=list(GAMES), default="matrix")
-    asked, rest = parser.parse_known_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    first = [word for word in words[:1] if not word.startswith("-")]
+    asked = parser.parse_args(first)
     at = GAMES[asked.game]
     sweep(
-        rest,
+        words[len(first) :],
         name="schemes",
         about=f"{__doc__}\nGames: {', '.join(GAMES)}.",
         kind="scheme",

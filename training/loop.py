@@ -16,10 +16,12 @@ import torch
 
 from ..agents.llm.policy import LLMAgent
 from ..envs.words.talk import TalkGame
+from ..errors import UsageError
 from .data.assign import assign
 from .data.credit import RoleBaseline
 from .data.games import Games
 from .data.memory import PositionMemory
+from .data.rollout import names_in
 from .evaluation.exam import Exam
 from .learn.learner import Learner
 from .population.health import Health
@@ -59,6 +61,7 @@ class Trainer:
             self.policy.engine,
             lambda name: LLMAgent(self.policy, name, explore=explore.get(name, 0.0)),
             config.scheme.max_past,
+            self._shelf,
         )
         for name in self.scheme.learners:
             self.pool.add(name)
@@ -88,6 +91,11 @@ class Trainer:
         self.memory = PositionMemory(config.credit.memory)
         self.health = Health(config.budget, self.pool, config.scheme.snapshot_every)
 
+    def _shelf(self, name: str) -> Path:
+        if self.run is None:
+            raise UsageError(f"{name} cannot wait on disk: the run has no folder. Give it one.")
+        return self.run.past_folder(name)
+
     def headline(self) -> str:
         """The game, model, adapter and scheme in one line; a second line if the time of an update was estimated."""
         config, loaded, bank = self.config, self.policy.loaded, self.policy.bank
@@ -109,7 +117,7 @@ class Trainer:
         update, config, started = self.updates, self.config, time.perf_counter()
         rng = np.random.default_rng([config.seed, update])
         seats = self.scheme.seats(update, config.rollout.games // config.rollout.num_generations, self.pool, rng)
-        batch = self.games.play(self.pool.agents, seats, update)
+        batch = self.games.play(self.pool.ready(names_in(seats)), seats, update)
         played = time.perf_counter()
         credit = assign(batch, config.credit, self.baseline, self.game.info.id, self.memory)
         stats = self.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
@@ -118,6 +126,8 @@ class Trainer:
         self.updates += 1
         self.scheme.update(self.updates, batch.episodes, self.pool)
         self._welcome()
+        if config.scheme.loaded and self.run is not None:
+            self.pool.rest(config.scheme.loaded, names_in(seats))
         if isinstance(self.scheme, Mixing):
             row["mixture"] = self.scheme.mixture(self.pool)
         return row
@@ -135,6 +145,7 @@ class Trainer:
         """Evaluate the learners, in a league the main agents, and a scheme's mixture; see ``Exam.rows``."""
         exploiters = set(self.config.scheme.names) - set(self.config.scheme.roles["main"])
         mixture = self.scheme.mixture(self.pool) if isinstance(self.scheme, Mixing) and self.updates else None
+        self.pool.ready(name for name, share in (mixture or {}).items() if share > 0)
         return self.exam.rows(self.policy, [name for name in self.pool.live if name not in exploiters], mixture)
 
 

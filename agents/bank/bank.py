@@ -219,6 +219,24 @@ class LoraBank:
         for table in (self.players, self.versions, self.births):
             del table[name]
 
+    def shrink(self) -> None:
+        """Give memory back where three quarters of the slots or more are free; players may change slots.
+
+        Gradients are lost: call it between updates.
+        """
+        capacity = self.capacity
+        while capacity >= 4 * max(1, len(self.players)):
+            capacity //= 2
+        if capacity == self.capacity:
+            return
+        smaller = torch.zeros(capacity, self._width, device=self.device)
+        for slot, old in enumerate(self.players.values()):
+            smaller[slot] = self._weights[old]
+        self.players = {name: slot for slot, name in enumerate(self.players)}
+        self._weights = smaller
+        self._grads.forget()
+        self._attach()
+
     def reset(self, name: str, seed: int | None = None) -> None:
         """Give a player a fresh adapter, initialised as ``init_lora_weights`` says.
 

@@ -335,8 +335,11 @@ class LocalEngine:
         return self._learns().bank.add(name, init_from)
 
     def remove(self, name: str) -> None:
-        """Remove a player from the bank."""
-        self._learns().bank.remove(name)
+        """Remove a player from the bank, which gives memory back when most of it is free."""
+        bank = self._learns().bank
+        bank.remove(name)
+        bank.shrink()
+        self._packed.clear()  # of decisions of slots
 
     def copy(self, src: str, dst: str, *, moments: bool = False) -> None:
         """Overwrite the weights of player ``dst`` with those of ``src``; ``moments``: its optimizer's state too."""

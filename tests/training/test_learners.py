@@ -435,6 +435,37 @@ def test_a_league_evaluates_its_main_agents_alone(two):
     assert [row["player"] for row in trainer.evaluate()] == ["main", "main-2"]
 
 
+def test_past_selves_wait_on_disk_until_they_play_and_nothing_else_changes(two, tmp_path):
+    scheme = {"scheme": "pfsp", "learners": 1, "snapshot_every": 1}
+    config = change(two, scheme=scheme, rollout={"games": 4, "num_generations": 4}, budget={"updates": 8})
+    small = change(config, scheme={"loaded": 1})
+    train(config, tmp_path / "all")
+    train(change(small, budget={"updates": 5}), tmp_path / "few")
+    train(small, tmp_path / "few", resume=True)
+    whole, few = (state(tmp_path / name, 8) for name in ("all", "few"))
+    assert torch.equal(whole["bank"]["weights"]["main"], few["bank"]["weights"]["main"])
+    assert equal(whole["optimizer"], few["optimizer"])
+    waiting = few["pool"]["offloaded"]
+    assert len(waiting) == 8 + 1 - 1  # past selves 0 to 8, one of them in memory
+    assert whole["bank"]["capacity"] >= 10
+    assert few["bank"]["capacity"] <= 4
+    trainer = Trainer(small, Run.reopen(tmp_path / "few"))
+    restore(trainer)
+    assert not set(waiting) & set(trainer.pool.agents)
+    trainer.pool.ready(waiting)
+    for name in waiting:
+        assert torch.equal(trainer.policy.bank.weights(name), whole["bank"]["weights"][name])
+
+
+def test_who_learns_stays_in_memory_and_so_does_all_without_a_folder(two):
+    pool = Trainer(two).pool
+    with pytest.raises(CoterieError, match="main"):
+        pool.offload("main")
+    with pytest.raises(UsageError, match="main@1 cannot wait on disk: the run has no folder"):
+        pool.offload(pool.snapshot("main", 1))
+    assert "main@1" in pool.agents
+
+
 def test_personas_are_asked_with_kept_and_resumed(two, tmp_path):
     told = {"personas": "main = You bluff.; main-2=You wait."}
     config = change(two, scheme=told, budget={"updates": 2, "eval_vs": ""})

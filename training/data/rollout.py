@@ -26,7 +26,7 @@ from ...envs.words.vec import TextVec, vec_of
 from ...errors import UsageError
 from .records import Episode, Rollout, Visit
 
-__all__ = ["Seating", "ask", "opening_states", "rollout", "seated", "turns_of"]
+__all__ = ["Seating", "ask", "names_in", "opening_states", "rollout", "seated", "turns_of"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class Seating:
 
     players: tuple[str, ...]
     learners: tuple[bool, ...]
+
+
+def names_in(seats: Sequence[Seating]) -> list[str]:
+    """All players of some groups, each once."""
+    return list(dict.fromkeys(name for seating in seats for name in seating.players))
 
 
 def seated(seating: Seating, mover: int) -> Seating:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ...agents.core import Agent
@@ -43,16 +44,25 @@ class Pool:
         players: hold the weights of the learners and of their past selves; an engine.
         agent: makes an agent of one of them, by name.
         max_past: past selves to keep of each player; the oldest is removed.
+        shelf: the folder in which a player's weights may wait; None: all stay in memory.
 
     ``agents`` holds all players; ``live`` ones learn, ``frozen`` ones have learned and no longer change; ``snapshots``
     are past selves by player, oldest first. ``lineage`` says where players come from, in order of time: ``player``,
     ``how`` (snapshot, reset, inherit or breed), ``update``, and ``parents`` with their shares. ``renewed`` are those
     whose weights were replaced, for others to take note and clear. ``records`` are of those who learn or have learned;
-    ``personas`` are theirs, where there are any.
+    ``personas`` are theirs, where there are any. ``offloaded`` are those whose weights wait on disk: they are no
+    ``agents`` until ``ready`` loads them.
     """
 
-    def __init__(self, players: Players, agent: Callable[[str], Agent], max_past: int) -> None:
-        self.players, self._agent, self._max_past = players, agent, max_past
+    def __init__(
+        self,
+        players: Players,
+        agent: Callable[[str], Agent],
+        max_past: int,
+        shelf: Callable[[str], Path] | None = None,
+    ) -> None:
+        self.players, self._agent, self._max_past, self._shelf = players, agent, max_past, shelf
+        self.offloaded: list[str] = []
         self.agents: dict[str, Agent] = {}
         self.live: list[str] = []
         self.frozen: list[str] = []
@@ -68,7 +78,7 @@ class Pool:
         Raises:
             UsageError: the name is taken.
         """
-        if name in self.agents:
+        if name in self.agents or name in self.offloaded:
             raise UsageError(f"There is already a player {name!r}; choose another name.")
         self.agents[name] = agent or self._agent(name)
         if agent is None:
@@ -96,6 +106,37 @@ class Pool:
         self.personas.pop(name, None)
         if record.persona:
             self.personas[name] = record.persona
+
+    def offload(self, name: str) -> None:
+        """Write the weights of a player who doesn't learn to disk, and free their memory.
+
+        Raises:
+            UnknownName: no player who has learned, or past self, has that name.
+            UsageError: there is no folder to write to.
+        """
+        self._check(name, [*self.frozen, *self.kept])
+        if self._shelf is None:
+            raise UsageError(f"{name} cannot wait on disk: this pool has no folder. Give the run one.")
+        if name not in self.offloaded:
+            self.players.save(name, self._shelf(name))
+            self.players.remove(name)
+            del self.agents[name]
+            self.offloaded.append(name)
+
+    def ready(self, names: Iterable[str]) -> Mapping[str, Agent]:
+        """All agents, after loading the weights of those players that wait on disk."""
+        for name in dict.fromkeys(names):
+            if name in self.offloaded and self._shelf is not None:
+                self.players.load(name, self._shelf(name))
+                self.offloaded.remove(name)
+                self.agents[name] = self._agent(name)
+        return self.agents
+
+    def rest(self, most: int, busy: Collection[str]) -> None:
+        """Offload past selves until at most so many are in memory, oldest first; not those that are ``busy``."""
+        held = [name for name in self.kept if name not in self.offloaded]
+        for name in [name for name in held if name not in busy][: max(0, len(held) - most)]:
+            self.offload(name)
 
     def freeze(self, name: str) -> None:
         """Stop a player's learning.
@@ -155,6 +196,7 @@ class Pool:
         """
         self._check(name)
         self._check(parent, self._own())
+        self.ready([parent])
         self.players.copy(parent, name, moments=True)
         self._record(name, dataclasses.replace(self.records[parent], role=self.records[name].role, parent=parent))
         self._renew(name, "inherit", update, {parent: 1.0})
@@ -180,6 +222,7 @@ class Pool:
         self._check(name)
         for parent in parents:
             self._check(parent, self._own())
+        self.ready(parents)
         self.players.breed(name, parents, mutation=mutation, layers=layers, seed=seed)
         total = sum(parents.values())
         self._record(name, dataclasses.replace(self.records[name], parent=max(parents, key=lambda who: parents[who])))
@@ -191,9 +234,9 @@ class Pool:
         Raises:
             UnknownName: no player has that name.
         """
-        if name not in self.agents:
-            raise UnknownName("player", name, self.agents)
-        del self.agents[name]
+        if name not in self.agents and name not in self.offloaded:
+            raise UnknownName("player", name, [*self.agents, *self.offloaded])
+        self.agents.pop(name, None)
         self.records.pop(name, None)
         self.personas.pop(name, None)
         for kept in list(self.past(name)):
@@ -202,7 +245,10 @@ class Pool:
         for names in (self.live, self.frozen, *self.snapshots.values()):
             if name in names:  # other players have no weights here
                 names.remove(name)
-                self.players.remove(name)
+                if name in self.offloaded:
+                    self.offloaded.remove(name)
+                else:
+                    self.players.remove(name)
 
     @property
     def kept(self) -> list[str]:
@@ -228,16 +274,17 @@ class Pool:
         """Plain data for a checkpoint; the weights are in ``players``."""
         records = {name: dataclasses.asdict(record) for name, record in self.records.items()}
         names = {"live": self.live, "frozen": self.frozen, "snapshots": self.snapshots}
-        return copy.deepcopy({**names, "lineage": self.lineage, "records": records})
+        return copy.deepcopy({**names, "lineage": self.lineage, "records": records, "offloaded": self.offloaded})
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what ``state_dict`` returned; load ``players`` first."""
         for name in self._own():
-            del self.agents[name]
+            self.agents.pop(name, None)
         held = copy.deepcopy(dict(state))
         self.live, self.frozen, self.snapshots = held["live"], held["frozen"], held["snapshots"]
         self.lineage = held.get("lineage", [])  # earlier versions kept none
-        self.agents |= {name: self._agent(name) for name in self._own()}
+        self.offloaded = held.get("offloaded", [])
+        self.agents |= {name: self._agent(name) for name in self._own() if name not in self.offloaded}
         known = held.get("records", {})  # nor records
         self.records.clear()
         self.personas.clear()

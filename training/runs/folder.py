@@ -264,6 +264,11 @@ class Run:
         """The folder of a version of a player."""
         return self.folder / "players" / name / f"v{update:06d}"
 
+    def past_folder(self, name: str) -> Path:
+        """The folder of a past self, ``main@25``."""
+        player, _, update = name.rpartition("@")
+        return self.player_folder(player, int(update))
+
 
 def _mended(error: Exception) -> str:
     """What to do about a file that can't be written, as the beginning of a sentence."""

@@ -275,6 +275,7 @@ class SchemeConfig:
             min(0.5, 1-x), squared (1-x)^2.
         meta_solver: psro: what weighs the population: nash, rectified, alpha-rank or uniform.
         fresh: psro: each round begins with the learner's first weights instead of those it has.
+        loaded: past selves to hold in memory; the others wait in the run's folder until they play. 0: all.
         personas: what learners are told before anything else, ``NAME=TEXT; NAME=TEXT``: ``main=You bluff a lot.``
     """
 
@@ -288,6 +289,7 @@ class SchemeConfig:
     curve: str = "squared"
     meta_solver: str = "nash"
     fresh: Flag = False
+    loaded: Natural = 0
     personas: str = ""
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import RunError
 from ..data.assign import assign
+from ..data.rollout import names_in
 from ..schemes import Stateful
 from .card import complete, write_record
 from .folder import fitting
@@ -72,15 +73,14 @@ def save(trainer: Training) -> None:
     from safetensors import SafetensorError
 
     evaluation = run.looked()
-    past = {
-        run.player_folder(kept.rpartition("@")[0], int(kept.rpartition("@")[2])): kept for kept in trainer.pool.kept
-    }
+    past = {run.past_folder(kept): kept for kept in trainer.pool.kept}
     learners = {run.player_folder(name, trainer.updates): name for name in trainer.pool.live}
     for folder, name in (learners | past).items():
         if folder not in learners and (folder / "README.md").is_file():
             continue  # the past doesn't change
         try:
-            trainer.pool.players.save(name, folder)
+            if name not in trainer.pool.offloaded:
+                trainer.pool.players.save(name, folder)
             write_record(folder, trainer.pool.records[name])
             complete(folder, trainer.policy.loaded, trainer.config, evaluation)
         except (OSError, SafetensorError) as error:
@@ -115,7 +115,7 @@ def foresee(trainer: Training) -> float:
     rng = np.random.default_rng([config.seed, update])
     seats = trainer.scheme.seats(update, groups, trainer.pool, rng)[: max(1, groups // 16)]
     try:
-        batch = trainer.games.play(trainer.pool.agents, seats, update)
+        batch = trainer.games.play(trainer.pool.ready(names_in(seats)), seats, update)
         credit = assign(batch, config.credit, trainer.baseline, trainer.game.info.id, trainer.memory)
         trainer.learner.step([v.tokens for v in batch.visits], credit.advantages, credit.keep, update)
     finally:

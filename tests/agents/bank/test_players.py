@@ -103,6 +103,25 @@ def test_adding_doubles_the_capacity_and_keeps_the_others() -> None:
     assert all(bank.grads(name).any() for name in bank.players)
 
 
+def test_memory_is_given_back_when_most_slots_are_free() -> None:
+    bank = make([f"past-{k}" for k in range(15)] + ["ann"])
+    kept, said = bank.weights("ann").clone(), logits(bank, "ann")
+    for k in range(11):
+        bank.remove(f"past-{k}")
+    bank.shrink()
+    assert bank.capacity == 16  # 5 of 16 are in use
+    bank.remove("past-11")
+    bank.remove("past-12")
+    bank.shrink()
+    assert bank.capacity == 8
+    assert sum(p.numel() for p in bank.parameters()) == 8 * kept.numel()
+    assert sorted(bank.players) == ["ann", "past-13", "past-14"]
+    assert torch.equal(bank.weights("ann"), kept)
+    assert torch.equal(logits(bank, "ann"), said)
+    bank.add("dan")
+    assert len(set(bank.players.values())) == 4
+
+
 def test_growing_keeps_gradients() -> None:
     bank = make()
     backward(bank, [0, 1, 2, 0, 1, 2])
