@@ -35,11 +35,8 @@ from .seating import historical, seated_by_odds, share_out
 
 __all__ = ["League", "league"]
 
-READY = 0.7
-"""A past self is kept early if the worst win rate is above this."""
-
-RESET = 0.25
-"""The chance that a league exploiter begins anew once a past self is kept."""
+READY, RESET = 0.7, 0.25
+"""The worst win rate above which a past self is kept early; the chance that a league exploiter then begins anew."""
 
 
 @dataclass
@@ -96,8 +93,7 @@ class League:
             for share, found in shares:
                 odds.update({name: share * chance / len(self.mains) for name, chance in found.items()})
         if learner in self.mains:
-            strong = priorities(self.payoff, learner, everyone, "squared")
-            odds.update({name: 0.5 * chance for name, chance in strong.items()})
+            odds.update({name: p / 2 for name, p in priorities(self.payoff, learner, everyone, "squared").items()})
         return dict(odds)
 
     def _ladder(self, learner: str, main: str, least: float, pool: Pool) -> dict[str, float]:
@@ -128,8 +124,7 @@ class League:
     def _ready(self, name: str, done: int, pool: Pool) -> bool:
         passed = done - self.since.get(name, 0)
         rivals = self.mains if name in self.main_exploiters else historical(pool, self.learners)
-        early = passed >= self.every and self.payoff.matrix([name], rivals).min() > READY
-        return early or passed >= 2 * self.every
+        return passed >= (self.every if self.payoff.matrix([name], rivals).min() > READY else 2 * self.every)
 
     def state_dict(self) -> dict[str, Any]:
         """Plain data for a checkpoint."""
@@ -151,5 +146,5 @@ def _without_monotonic_suffix(names: Sequence[str], win_rates: Sequence[float]) 
 
 def league(config: SchemeConfig, players: int) -> League:
     """Factory for ``make_scheme``."""
-    roles = config.roles
-    return League(players, roles["main"], roles["main_exploiter"], roles["league_exploiter"], config.snapshot_every)
+    mains, main_exploiters, league_exploiters = config.roles.values()
+    return League(players, mains, main_exploiters, league_exploiters, config.snapshot_every)
