@@ -83,31 +83,24 @@ class Setting:
     bar: float = 0.05
 
 
+_CARDS = Setting(
+    updates=240,
+    games=1024,
+    rate=6e-4,
+    every=(6, 12, 12),
+    mmd={"entropy_coef": 0.2, "entropy_final": 0.06},
+    settled=0.6,
+    loss=LossConfig(num_iterations=1),
+    credit=CreditConfig(credit="state", lam=0.0),
+    bar=0.02,
+)
+
 GAMES = {
     "matrix": Setting(set=("rounds=1", "payoffs=[[0, -1, 2], [1, 0, -1], [-2, 1, 0]]")),
-    "kuhn_poker": Setting(
-        updates=240,
-        games=1024,
-        rate=6e-4,
-        every=(6, 12, 12),
-        mmd={"entropy_coef": 0.2, "entropy_final": 0.06},
-        settled=0.6,
-        loss=LossConfig(num_iterations=1),
-        credit=CreditConfig(credit="state", lam=0.0),
-        bar=0.02,
-    ),
-    "leduc_poker": Setting(
-        updates=400,
-        games=1024,
-        rate=6e-4,
-        mmd={"entropy_coef": 0.5, "entropy_final": 0.2},
-        settled=0.6,
-        loss=LossConfig(num_iterations=1),
-        credit=CreditConfig(credit="state", lam=0.0),
-        bar=0.3,
-    ),
+    "kuhn_poker": _CARDS,
+    "leduc_poker": replace(_CARDS, updates=400, mmd={"entropy_coef": 0.5, "entropy_final": 0.2}, bar=0.3),
     "tictactoe": Setting(greedy=True, bar=0.0),
-    "liars_dice": Setting(set=("faces=3",)),
+    "liars_dice": replace(_CARDS, set=("faces=2",)),
 }
 """Game -> its setting."""
 
@@ -193,27 +186,32 @@ def _measured(
 
 
 def draw(rows: Sequence[dict[str, Any]], path: Path, bar: float) -> None:
-    """A panel for each scheme, a line for each seed, dashed for its ``average``; ``bar`` is a line across."""
+    """A panel for each scheme, a line for each seed, dashed for a learner's ``average``; ``bar`` is a line across."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
     names = [name for name in SCHEMES if any(row["scheme"] == name for row in rows)]
+    wide, high = min(4, len(names)), -(-len(names) // 4)
     figure, axes = plt.subplots(
-        1, len(names), figsize=(2.6 * len(names), 2.6), layout="constrained", sharey=True, squeeze=False
+        high, wide, figsize=(3.4 * wide, 2.8 * high), layout="constrained", sharey=True, squeeze=False
     )
-    for axis, name in zip(axes[0], names, strict=True):
+    for axis in axes.flat[len(names) :]:
+        axis.set_axis_off()
+    for axis, name in zip(axes.flat, names, strict=False):
         for seed in sorted({row["seed"] for row in rows if row["scheme"] == name}):
             run = [row for row in rows if (row["scheme"], row["seed"]) == (name, seed)]
-            axis.plot(
-                [row["games"] / 1000 for row in run], [row["exploitability"] for row in run], label=f"seed {seed}"
-            )
+            games = [row["games"] / 1000 for row in run]
+            (line,) = axis.plot(games, [row["exploitability"] for row in run], label=f"seed {seed}")
+            if name in ("self_play", "mmd"):
+                axis.plot(games, [row["average"] for row in run], color=line.get_color(), linestyle="--")
         axis.axhline(bar, color="gray", linewidth=0.8, linestyle=":")
         axis.set_title(name, fontsize=10)
         axis.set_xlabel("thousand games")
         axis.set_ylim(bottom=0)
-    axes[0, 0].set_ylabel("exploitability")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("exploitability")
     save_picture(figure, path)
 
 
