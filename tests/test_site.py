@@ -53,7 +53,7 @@ def test_pages_are_short_enough_to_read() -> None:
     """Tables, code and pictures do not count."""
     for page in (ROOT / "docs").rglob("*.md"):
         text = re.sub(r"^```.*?^```$|^\|.*$|^    .*$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
-        assert len(text.split()) <= 3000, page
+        assert len(text.split()) <= 1500, page
 
 
 def test_it_opens_from_a_file_without_a_network(site: Path) -> None:
@@ -65,11 +65,12 @@ def test_it_opens_from_a_file_without_a_network(site: Path) -> None:
     with play.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page()
+        page.set_default_timeout(120_000)  # milliseconds; a busy machine takes its time
         page.on("request", lambda request: asked.append(request.url))
         page.goto((site / "index.html").as_uri())
         page.keyboard.press("/")
         page.get_by_placeholder("Search").press_sequentially("kinship", delay=50)
-        page.get_by_role("option").filter(has_text="KinshipWrapper").first.wait_for(timeout=60_000)
+        page.get_by_role("option").filter(has_text="KinshipWrapper").first.wait_for()
         page.goto((site / "games" / "chess.html").as_uri())
         assert page.locator("img[alt=chess]").evaluate("image => image.naturalWidth") > 100
         browser.close()
