@@ -158,7 +158,7 @@ coterie.start = function (element, show) {
     side.append(make("section", { class: "grow", "aria-label": "Moves" }, make("h2", {}, "Moves"), moves.element));
   }
   side.append(
-    fold("Position in words", words),
+    ...(show.kind === "world" ? [] : [fold("Position in words", words)]),
     ...(show.rules ? [fold("Rules", make("p", {}, coterie.visible(show.rules)))] : []),
     ...(show.command ? [fold("Make this page again", make("pre", { class: "command", tabindex: "0" }, coterie.visible(show.command)))] : []));
 
@@ -199,8 +199,10 @@ coterie.start = function (element, show) {
     for (const panel of panels) panel.draw(k);
     moves.mark(k);
     if (!timer && !again) api.announce(said(frame));
-    try { history.replaceState(null, "", `#${k}`); } catch (error) { /* not everywhere */ }
+    clearTimeout(noting); // browsers allow few changes of the address a second
+    noting = setTimeout(() => { try { history.replaceState(null, "", `#${api.k}`); } catch (error) { /* not everywhere */ } }, 300);
   }
+  let noting = 0;
 
   function said(frame) {
     const who = frame.by == null ? "" : `${show.seats[frame.by].name} `;
@@ -209,8 +211,9 @@ coterie.start = function (element, show) {
 
   function drawSeats(k) {
     if (show.seats.length > 8) return;
-    const totals = show.seats.map((_, p) => show.frames.slice(0, k + 1).reduce((sum, f) => sum + ((f.rewards || [])[p] || 0), 0));
-    const paid = show.frames.some((f) => (f.rewards || []).some(Boolean));
+    const totals = show.frames[k].returns
+      || show.seats.map((_, p) => show.frames.slice(0, k + 1).reduce((sum, f) => sum + ((f.rewards || [])[p] || 0), 0));
+    const paid = show.frames[k].returns || show.frames.some((f) => (f.rewards || []).some(Boolean));
     seats.replaceChildren(...show.seats.map((seat, p) => make("li", { "aria-current": show.frames[k].mover === p ? "true" : null },
       coterie.disc(seat.color), make("span", { class: "who" }, coterie.visible(seat.name)),
       seat.player === seat.name ? null : make("bdi", { class: "player" }, coterie.visible(seat.player)),

@@ -756,8 +756,9 @@
     get mover() { return null; }
     get by() { return null; }
     get move() { return ""; }
-    get rewards() { return ready && world.slots <= 8 ? Array.from({ length: world.slots }, (_, s) => paid[s * (ticks + 1) + this.t]) : []; }
-    get text() { return ready ? (slot === null ? "Select an agent to read what it is told." : told(slot)) : ""; }
+    get rewards() { return []; }
+    get returns() { return seats.map((_, s) => (ready ? of("returns", s, this.t) : 0)); }
+    get text() { return ""; }
     get status() {
       if (!ready) return "";
       const end = this.t === ticks && world.over ? (alive[ticks] ? " The episode is over." : " Nobody is alive: the episode is over.") : "";
