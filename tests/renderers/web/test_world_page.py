@@ -145,6 +145,8 @@ def test_zoom_pan_and_minimap(opened: Any, world: Any) -> None:
 def test_two_fingers_zoom_on_a_phone(opened: Any, world: Any) -> None:
     page = begin(opened, world[0], width=390, height=844, device_scale_factor=2, has_touch=True, is_mobile=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390, "nothing sticks out"
+    sizes = page.evaluate("[...document.querySelectorAll('.stage > canvas')].map((c) => [c.width, 2 * c.clientWidth])")
+    assert all(drawn == shown for drawn, shown in sizes), "one pixel of the canvas is one of the screen"
     before = page.evaluate(STATE)["cell"]
     page.evaluate(
         """() => {
