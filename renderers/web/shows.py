@@ -22,6 +22,7 @@ A show is a dictionary::
               value, value_of: what the seat can expect here and who says so
               earlier: [{name, actions, entropy}, ...] what its earlier versions thought, oldest first}, ...]}, ...]
     sections: [[title, number of the frame], ...] in transcripts of many episodes
+    world: of the kind "world", instead of frames (``world``)
 """
 
 from __future__ import annotations
