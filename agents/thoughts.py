@@ -39,10 +39,12 @@ class Thinker:
     Attributes:
         agent: the player; it has ``policy(turns)``.
         earlier: its earlier checkpoints by name, oldest first.
+        who: its name, where it is not the player who sat there.
     """
 
     agent: Agent
     earlier: tuple[tuple[str, Agent], ...] = ()
+    who: str = ""
 
 
 def is_model(agent: object) -> bool:
@@ -182,7 +184,7 @@ def add_thoughts(
         before = [(name, thoughts(agent, asked)) for name, agent in thinker.earlier]
         for n, (turn, thought) in enumerate(zip(asked, now, strict=True)):
             touched = _cells(turn, thought, cells)
-            thought = {"seat": seat, "who": thinker.agent.name, **_with(thought, touched)}
+            thought = {"seat": seat, "who": thinker.who or record.players[seat], **_with(thought, touched)}
             if before:
                 thought["earlier"] = [{"name": name, **_with(other[n], touched)} for name, other in before]
             if known is not None and (value := known[1](turn.state, seat)) is not None:

@@ -275,7 +275,7 @@ class View:
     It prints an address and serves the page there until Ctrl-C; with --html it writes the page to a file instead.
 
     Attributes:
-        what: a game; a file of saved games (.json, .jsonl); or the folder of a run or a tournament.
+        what: a game; a file of saved games (.json, .pgn, .sgf); or the folder of a run or a tournament.
         others: more runs, shown beside the first.
         html: write the page to this file; it holds everything and loads nothing.
         players: who plays, one per seat, as in `coterie play`. Without them you play against random, and with --html
@@ -292,7 +292,7 @@ class View:
         preset: short for --set preset=..., in games that have presets.
         texts: of a world: the agents whose words are in the page; by default the first ones, 30,000 texts at most.
         ask: also ask this player what it would do in every position of the game: a run, a model, mcts:400, minimax.
-        thoughts: show with which probabilities players that are language models acted.
+        thoughts: pages show with which probabilities language models acted; --no-thoughts leaves that out.
         earlier: ask this many earlier versions of them too, where the player is a run.
         text: of a run on a task: list what was said on the terminal instead.
         update: of a run on a task: what was said in this update, from 0; by default the newest whose words are kept,

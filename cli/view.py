@@ -173,7 +173,7 @@ def _play(asked: View, command: str) -> dict[str, Any]:
     agents = Company(game)
     try:
         players = [agents.one(word, seat) for seat, word in enumerate(words)]
-        match = Match(game, words, asked.seed)
+        match = Match(game, [player.name for player in players], asked.seed)
         for _ in follow(match, players):
             if asked.ticks and len(match.plies) >= asked.ticks and match.status == RUNNING:
                 break
@@ -232,7 +232,9 @@ def _think(
     if asked.ask:
         words = dict.fromkeys(range(game.info.players), asked.ask)
     thinkers = {
-        seat: Thinker(agent, tuple((name, company.one(past, -1)) for name, past in earlier(word, asked.earlier)))
+        seat: Thinker(
+            agent, tuple((name, company.one(past, -1)) for name, past in earlier(word, asked.earlier)), asked.ask
+        )
         for seat, word in words.items()
         for agent in [company.one(word, seat)]
         if asked.ask or (asked.thoughts and is_model(agent))

@@ -122,7 +122,7 @@ def test_frames_get_the_thoughts_of_those_who_move_there() -> None:
         pass
     record = match.record()
     made, boards = show(game, record), Boards(game)
-    thinker = Thinker(Leaning(), (("update 1", RandomAgent()),))
+    thinker = Thinker(Leaning(), (("update 1", RandomAgent()),), "leaning")
     add_thoughts(made["frames"], game, record, {1: thinker}, boards.cells)
     with_thoughts = [k for k, frame in enumerate(made["frames"]) if "thoughts" in frame]
     assert with_thoughts == [k for k, frame in enumerate(made["frames"]) if frame["mover"] == 1]

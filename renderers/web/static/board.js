@@ -106,7 +106,7 @@
   function drawShade(cell, share) {
     const [x, y, side] = middle(cell);
     overlay.append(painted(draw("circle", { cx: x, cy: y, r: side * (0.08 + 0.34 * Math.sqrt(share)) }), "var(--thought)", "var(--thought-edge)", 1.2));
-    if (side >= 34 && share >= 0.005) {
+    if (side >= 34 && share >= 0.03) {
       const text = painted(draw("text", { x, y, dy: "0.35em", "text-anchor": "middle", class: "share" }), "var(--thought-text)");
       text.style.fontSize = `${Math.min(15, side * 0.24)}px`;
       text.textContent = share >= 0.995 ? "100" : `${Math.round(share * 100)}`;

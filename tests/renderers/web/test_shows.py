@@ -260,8 +260,3 @@ def test_bad_input_gets_one_sentence_and_no_file(
     assert len(said.strip().splitlines()) == 1
     assert not out.exists()
     assert len(list(tmp_path.iterdir())) == len(texts)
-
-
-def test_the_page_needs_a_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["view", "tictactoe"]) == 2
-    assert "coterie view tictactoe --html tictactoe.html" in capsys.readouterr().err
