@@ -123,7 +123,7 @@ def test_commands_run_in_the_order_given(
         games = ["--games", "20"] if words[1] in ("eval", "tournament") and "--games" not in words else []
         assert main([*words[1:], *games]) == 0, (words, capsys.readouterr().err)
         for option, name in itertools.pairwise(words):
-            assert option not in ("--gif", "--save", "--out") or (elsewhere / name).exists(), words
+            assert option not in ("--gif", "--html", "--save", "--out") or (elsewhere / name).exists(), words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
