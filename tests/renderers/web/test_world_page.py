@@ -171,3 +171,16 @@ def test_the_totals_seek(opened: Any, world: Any) -> None:
     area = strip.bounding_box()
     strip.click(position={"x": 8 + (area["width"] - 120) / 2, "y": 20})
     assert abs(page.evaluate(STATE)["k"] - (len(states) - 1) / 2) <= 1
+
+
+def test_families_differ_in_shape_too(opened: Any, world: Any) -> None:
+    path, _, states, _ = world
+    page = begin(opened, path)
+    page.locator(".agents canvas").nth(6).wait_for()
+    outlines = page.evaluate(
+        "[...document.querySelectorAll('.agents canvas')].map((c) => c.getContext('2d').getImageData(0, 0, c.width, "
+        "c.height).data.filter((_, i) => i % 4 === 3).map((alpha) => (alpha > 128 ? 1 : 0)).join(''))"
+    )
+    labels = states[0].agents[0]["label"].tolist()
+    assert len(set(labels)) == len(set(outlines)) > 2
+    assert len(set(zip(labels, outlines, strict=True))) == len(set(labels)), "one family, one shape"
