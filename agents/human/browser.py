@@ -12,19 +12,18 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from ...aliases import RUNNING, Action, Player
-from ...envs.core import Game
 from ...envs.replay.file import write_json
 from ...envs.typed import STRICT, Whole
 from ...envs.words import TextGame
 from ...errors import ActionError, CoterieError, UsageError
 from ...renderers.web.shows import Boards
-from ..baselines import make_baseline
-from ..core import Agent, Decision, Turn
+from ..core import Agent, Decision
+from .adviser import Adviser
 from .board import BoardGame
 from .session import Thinker
 from .table import Match, Ply, can_resign
 
-__all__ = ["Adviser", "PageGame", "Request", "advisers"]
+__all__ = ["PageGame", "Request"]
 
 
 @dataclass(frozen=True)
@@ -53,57 +52,6 @@ class Request:
     text: str = ""
     name: str = ""
     players: tuple[str, ...] = field(default=())
-
-
-def advisers(game: Game) -> tuple[str, ...]:
-    """Players that may give hints in a game, the best first; some may turn out not to be able to play it."""
-    if isinstance(game, TextGame) and not hasattr(game, "inner"):
-        return ("scripted",)
-    if game.info.name == "chess":
-        return ("alphabeta:4",)
-    if game.info.name == "negotiation":
-        return ("bargainer",)
-    return ("equilibrium",) if game.info.hidden or game.info.simultaneous else ("minimax", "mcts:1000")
-
-
-class Adviser:
-    """Gives hints: the first of some players that can play the game; it is made when it is first asked.
-
-    Args:
-        names: of players, the best first.
-        make: makes a player.
-    """
-
-    def __init__(self, names: Sequence[str], make: Callable[[str, Game], Agent] = make_baseline) -> None:
-        self.name = names[0]
-        self.agent: Agent | None = None
-        self._names, self._make = tuple(names), make
-
-    def act(self, turns: Sequence[Turn]) -> list[Decision]:
-        """The decisions of that player.
-
-        Raises:
-            CoterieError: none of them can play the game; why the first one cannot.
-        """
-        if self.agent is None:
-            refused: CoterieError | None = None
-            for name in self._names:
-                try:
-                    self.agent, self.name = self._make(name, turns[0].game), name
-                    break
-                except CoterieError as error:
-                    refused = refused or error
-            else:
-                raise UsageError(f"{refused} Name another player with --hints.")
-        return self.agent.act(turns)
-
-    def worth(self, turn: Turn, decision: Decision) -> float | None:
-        """What the position is worth to the player to move, in any unit, or None if the player cannot tell."""
-        solution: Any = getattr(self.agent, "solution", None)
-        if solution is not None:
-            return float(solution.value(turn.state, turn.row))
-        found = decision.info.get("value", decision.info.get("score"))
-        return float(found) if isinstance(found, int | float) else None
 
 
 class PageGame(BoardGame):

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from ...agents.baselines import is_built_in
 from ...agents.core import Agent
-from ...agents.human.browser import Adviser, PageGame, Request, advisers
+from ...agents.human.adviser import Adviser, advisers
+from ...agents.human.browser import PageGame, Request
 from ...agents.human.opened import opened
 from ...agents.human.seating import PERSON
 from ...agents.human.table import Match

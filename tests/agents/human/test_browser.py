@@ -12,7 +12,8 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Agent
-from coterie.agents.human.browser import Adviser, PageGame, Request, advisers
+from coterie.agents.human.adviser import Adviser, advisers
+from coterie.agents.human.browser import PageGame, Request
 from coterie.agents.human.table import Match
 from coterie.envs import list_envs
 from coterie.envs.registry import make_game, spec
