@@ -3,7 +3,8 @@
 The workload: tic-tac-toe against random, 64 games per step from the empty board, a Llama of 3 layers, 128 wide, on
 bytes, prompts of 36 characters, LoRA r 16 on all linear layers, one pass over each batch, one thread. TRL plays through
 ``training.bridges.trl.GameBridge``: the same games and prompts, free decoding of one token, which is all it has, and a
-random legal action if the token is not one, so that games last as long as ours.
+random legal action if the token is not one, so that games last as long as ours. The bridge plays all games of a step in
+batches and keeps what the model has read of a conversation; TRL then learns from each whole conversation.
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ def _trl(steps: int) -> float | None:
                 num_generations=8,
                 max_completion_length=512,
                 max_steps=steps + 1,
+                gradient_checkpointing=False,  # TRL's default computes every layer twice
                 logging_strategy="no",
                 save_strategy="no",
                 disable_tqdm=True,
