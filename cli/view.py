@@ -101,6 +101,8 @@ def _people(asked: View) -> tuple[dict[str, Any], Host]:
     if len(words) != game.info.players:
         raise UsageError(f"{found.id} has {game.info.players} players, but --players names {len(words)}.")
     host = Host(game, words, partial(make_player, read=read_run), seed=asked.seed, hints=asked.hints)
+    if asked.hints:
+        make_player(asked.hints, game, read=read_run)
     host.seat(words).close()  # whoever cannot play is told of before a page opens
     title = found.name.replace("_", " ").capitalize()
     return {"format": 1, "kind": "play", "game": found.id, "title": title, "goal": game.goal}, host

@@ -31,7 +31,8 @@ COLUMNS: Final = 400
 LINE: Final = 2**24
 """Bytes of the longest line."""
 
-OWN: Final = ("update", "elapsed", "eval", "before", "players", "task")
+HUGE: Final = 1e300
+"""Numbers beyond it are drawn as missing."""
 
 
 class Series:
@@ -100,7 +101,16 @@ class Series:
             return
         self._put("update", update)
         self._put("minutes", minutes)
-        for name, value in _numbers(row):
+        columns, rows = self._columns, self.rows
+        for name, value in row.items():  # of 100,000 lines: the common case first
+            kind = type(value)
+            if kind is float or kind is int:
+                column = columns.get(name)
+                if column is not None and len(column) == rows and -HUGE < value < HUGE:
+                    column.append(value)
+                elif name != "elapsed":
+                    self._put(name, float(value) if -HUGE < value < HUGE else math.nan)
+        for name, value in _nested(row):
             self._put(name, value)
         self.rows += 1
         if looked:
@@ -118,9 +128,9 @@ class Series:
                 self.full = True
                 return
             column = self._columns[name] = array("d")
-        if len(column) < self.rows:
-            column.extend([math.nan] * (self.rows - len(column)))
-        if len(column) == self.rows:
+        if (missing := self.rows - len(column)) > 0:
+            column.extend([math.nan] * missing)
+        if missing >= 0:
             column.append(value)
 
     def stride(self) -> int:
@@ -149,10 +159,9 @@ class Series:
         return found
 
 
-def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Names and numbers of a row: its own, those of its task, and those of each learner where there are several."""
-    parts: list[tuple[str, Any]] = [("", {k: v for k, v in row.items() if k not in OWN})]
-    parts.append(("task/", row.get("task")))
+def _nested(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Names and numbers of a row's task, and of each learner where there are several."""
+    parts: list[tuple[str, Any]] = [("task/", row["task"])] if "task" in row else []
     players = row.get("players")
     if isinstance(players, dict) and len(players) > 1:
         parts += [(f"{name}/", figures) for name, figures in players.items()]
@@ -160,7 +169,7 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         if isinstance(figures, dict):
             for name, value in figures.items():
                 if isinstance(value, int | float) and not isinstance(value, bool):
-                    yield f"{prefix}{name}", float(value) if abs(value) < 1e300 else math.nan
+                    yield f"{prefix}{name}", float(value) if -HUGE < value < HUGE else math.nan
 
 
 def _title(row: Mapping[str, Any]) -> str:
