@@ -316,7 +316,8 @@ def _tell_others(id: str) -> None:
     import pettingzoo
 
     name = id.replace("-", "_")
-    for api, attribute in (("aec", "env"), ("parallel", "parallel_env")):
+    apis = (("aec", "env"), ("parallel", "parallel_env")) if hasattr(pettingzoo, "register") else ()  # from 1.27 on
+    for api, attribute in apis:
         pettingzoo.register(api, id=f"coterie/{id}", entry_point=f"{_PACKAGE}.envs.versioned:{name}__{attribute}")
     faces = f"{_PACKAGE}.envs.faces"
     gymnasium.register(

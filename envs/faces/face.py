@@ -28,7 +28,7 @@ class Face:
         self.metadata = {
             "name": game.info.id.replace("-", "_"),
             "render_modes": render_modes(self.table.draw),
-            "is_parallelizable": True,
+            "is_parallelizable": game.info.simultaneous,  # for aec_to_parallel: all act, then all see
             "render_fps": fps(game),
         }
         self.render_mode = self.table.render_mode

@@ -44,6 +44,16 @@ class GameEnvironment:
         self._env, self._unfinished = SoloEnv(game, **asked), unfinished
         self._reward, self._over = 0.0, True
 
+    @property
+    def reward(self) -> float:
+        """The sum of the rewards so far."""
+        return self._reward
+
+    @property
+    def over(self) -> bool:
+        """Whether the game is over, or has not begun."""
+        return self._over
+
     def reset(self, seed: int | None = None, **row: Any) -> str:
         """Start a game; returns its rules and what the player sees.
 

@@ -12,6 +12,7 @@ import numpy as np
 import pettingzoo
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
+from pettingzoo.utils.conversions import aec_to_parallel
 
 import coterie
 from coterie.aliases import RUNNING
@@ -371,6 +372,7 @@ def test_raw_env_has_no_checks():
 # -- PettingZoo's registry ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(not hasattr(pettingzoo, "make"), reason="PettingZoo has a registry from 1.27 on")
 @pytest.mark.parametrize("id", coterie.list_envs())
 def test_pettingzoo_make(id):
     env = pettingzoo.make("aec", f"coterie/{id}")
@@ -498,3 +500,24 @@ def test_names_that_are_no_texts(name):
 def test_more_games_than_the_memory_holds():
     with pytest.raises(UsageError, match=r"num_envs=10000000000 of chess-v0 takes [\d,]+ GB, [\d,]+ bytes each"):
         coterie.make_vec("chess", num_envs=10**10)
+
+
+@pytest.mark.parametrize("id", coterie.list_envs())
+def test_is_parallelizable_where_aec_to_parallel_works(id):
+    env = coterie.make(id)
+    if not env.game.info.simultaneous:
+        with pytest.raises(AssertionError, match="is_parallelizable"):
+            aec_to_parallel(env)
+        return
+    turned, own = aec_to_parallel(env), coterie.make(id, api="parallel")
+    for face in (turned, own):
+        face.reset(seed=0)
+    for agent in own.agents:
+        own.action_space(agent).seed(0)
+    for _ in range(20):
+        if not own.agents:
+            break
+        actions = {agent: own.action_space(agent).sample() for agent in own.agents}
+        (_, *got, _), (_, *expected, _) = turned.step(actions), own.step(actions)
+        assert got == expected
+    assert turned.agents == own.agents
