@@ -84,12 +84,12 @@ def reading(read: Callable[[str], Read], text: str) -> Read:
     """
     said = without_thoughts(text)
     mark = marked(said)
-    said = said if mark is None else mark
+    said = (said if mark is None else mark).strip()
     last = _last(_BRACKETS, said)
     if last is None:
         return read(said)
     try:
-        return read(last[1])
+        return read(last[1].strip())
     except InvalidAction as refused:
         try:
             return read(said)
