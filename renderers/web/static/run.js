@@ -128,7 +128,8 @@
       runs.forEach((run, k) => {
         for (const [name, ys] of Object.entries(run.points)) {
           if (name === "update" || name === "minutes") continue;
-          const shown = name.replace(/^task\//, "");
+          const plain = name.replace(/^task\//, "");
+          const shown = plain in run.points ? name : plain;
           if (!found.has(shown)) found.set(shown, []);
           found.get(shown).push({ color: COLORS[(several ? k : 3) % COLORS.length], label: run.name, xs: run.points[setting.x] || [], ys, raw: true });
         }
@@ -221,7 +222,7 @@
         const y = TOP + (1 - (tick - low) / (high - low)) * (HEIGHT - TOP - BOTTOM);
         svg.append(draw("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y, class: "grid" }), label(LEFT - 6, y, short(logged ? 10 ** tick : tick), "end"));
       }
-      for (const tick of ticks(left, right, 5)) svg.append(label(px(tick), HEIGHT - 9, short(tick), "middle"));
+      for (const tick of ticks(left, right, 5)) if (setting.x !== "update" || Number.isInteger(tick)) svg.append(label(px(tick), HEIGHT - 9, short(tick), "middle"));
       for (const { soft, ys, xs: at, color, raw, dots, dash } of drawn) {
         if (raw && setting.smooth > 0 && may) svg.append(path(at, ys, color, "raw"));
         const line = path(at, soft, color, "curve");
