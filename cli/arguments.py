@@ -110,7 +110,8 @@ class Train:
     """Train a language model, or with --policy net a small net, by letting it play a game.
 
     Defaults are those of the game's preset: name the game before --help to see them. In place of a game, a task for
-    several roles has flags of its own: `coterie train TASK --help`. Tasks: {tasks}.
+    several roles has flags of its own: `coterie train TASK --help`. Tasks: {tasks}. A task with
+    the name of a game is called task:NAME, e.g. task:debate.
 
     Attributes:
         game: the game to learn; `coterie envs` lists them. Not needed with --config, or with --run and --resume.
@@ -155,7 +156,7 @@ class TrainTask:
 
     Examples:
         coterie train proposer_solver --updates 20 --verbose
-        coterie train debate --model smollm2 --run runs/debate
+        coterie train task:debate --model smollm2 --run runs/debate
     """
 
     task: Positional[str] = ""
@@ -194,15 +195,15 @@ class Eval:
         set: the game's own arguments, e.g. size=9; by default those of the run.
         preset: evaluate in another world than the run's, in games that have presets; what the players observe stays as
             in the run.
-        goal: what the player must reach, e.g. random.win>=0.9,minimax.draw>=0.97. The last line says whether it did; if
-            not, the command exits with code 1.
+        goal: what the player must reach, in quotes, e.g. 'random.win>=0.9,minimax.draw>=0.97'. The last line says
+            whether it did; if not, the command exits with code 1.
         limit: in games with hidden information, compute exact figures if there are no more decisions than this
             (docs/evaluation/exact.md says what larger games take).
         json: print one JSON object per line instead of a table.
 
     Examples:
         coterie eval runs/tictactoe --vs random minimax
-        coterie eval minimax --game tictactoe --goal random.win>=0.9
+        coterie eval minimax --game tictactoe --goal 'random.win>=0.8'
     """
 
     run: Positional[str]
@@ -352,9 +353,10 @@ class Bench:
     json: bool = False
 
 
-LEAGUE = """Train a league of players on a game, then let them, their past selves and random play each other.
+LEAGUE = """Train a league of players on a game, then rate them, their past selves and the random player.
 
-    `coterie train --scheme league` with all its flags, then `coterie tournament`; --scheme may name another one.
+    `coterie train --scheme league` with all its flags, then `coterie tournament`. The scheme is league unless --scheme
+    names another.
 
     Examples:
         coterie league tictactoe

@@ -47,7 +47,8 @@ def run(words: list[str]) -> int:
     trained = config_of(asked.run)
     if trained is None and not asked.game:
         raise UsageError(
-            f"{asked.run} is not a run folder, so name the game, e.g.: coterie eval {asked.run} --game tictactoe"
+            f"{asked.run} is not a run folder. For any other player name the game too, e.g.: "
+            "coterie eval minimax --game tictactoe"
         )
     measured = learners(asked.run, trained)
     if isinstance(trained, TaskConfig):

@@ -96,7 +96,7 @@ class RolloutConfig:
             answer counts in full if it was better than expected, however unlikely it was, and not at all if it was
             worse. `reward` includes these games; evaluations do not explore.
         teacher: a player whose action is recorded at each decision of a learner, to imitate: a scripted player, a
-            search or a run, such as forager or minimax; empty: none. See imitation_coef.
+            search or a run, such as forager or minimax; empty: none. --imitation-coef sets its weight.
     """
 
     games: Positive = 1024
@@ -276,7 +276,8 @@ class SchemeConfig:
         meta_solver: psro: what weighs the population: nash, rectified, alpha-rank or uniform.
         fresh: psro: each round begins with the learner's first weights instead of those it has.
         loaded: past selves to hold in memory; the others wait in the run's folder until they play. 0: all.
-        personas: what learners are told before anything else, ``NAME=TEXT; NAME=TEXT``: ``main=You bluff a lot.``
+        personas: texts that stand before everything learners are asked, ``NAME=TEXT; NAME=TEXT``, e.g.
+            ``main=You bluff a lot.``
     """
 
     scheme: str = "mixed"
@@ -336,7 +337,7 @@ class BudgetConfig:
         eval_vs: opponents to evaluate against, separated by commas.
         exact: evaluations also compute the exact exploitability of the policy that training samples (small games).
         checkpoint_every: updates between two checkpoints.
-        goal: stop when all conditions hold at an evaluation, e.g. ``random.win>=0.92,minimax.draw>=0.99``; empty:
+        goal: stop when all conditions hold at an evaluation, e.g. ``'random.win>=0.92,minimax.draw>=0.99'``; empty:
             never.
         max_illegal: collapse: stop when the share of illegal answers stays above this.
         min_entropy: collapse: stop when the entropy (nats) stays below this.

@@ -118,8 +118,8 @@ def proposer_solver(
         levels: the highest level to choose.
         batch: proposals of an update.
         n_solver_rollouts: answers to each proposal.
-        fresh: every answer is to a problem of its own, so that the pass rate is that of the level; otherwise all are to
-            the same problem, which a solver who is sure of itself always or never solves.
+        fresh: by default every answer is to a problem of its own, so that the pass rate is that of the level; with
+            --no-fresh all are to the same problem, which a confident solver always or never solves.
         extremes: problems that everybody or nobody solves pay the proposer -0.5, not 0.
         shared: both roles have one adapter, not two.
         max_tokens: the longest free answer.
