@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,15 +15,16 @@ from ...aliases import RUNNING, Action, Player, State
 from ...envs.core import Game
 from ...envs.words import SAY, TextGame
 from ...envs.words.talk import TalkGame
-from ...errors import ActionError
+from ...errors import ActionError, CoterieError
 from ..core import Agent, Decision
-from .session import Session
-from .table import Match, can_undo, winner
+from .adviser import Adviser
+from .session import Session, Thinker
+from .table import Match, Ply, can_resign, can_undo, winner
 
 if TYPE_CHECKING:
     from ...renderers.panel import View
 
-__all__ = ["BoardGame"]
+__all__ = ["BoardGame", "reason"]
 
 SPEEDS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.0)
 """Seconds between moves when only agents play."""
@@ -40,12 +42,15 @@ class BoardGame(Session[Match]):
         begin, agents, games, left: see ``session.Session``.
         draw: the drawer that the game is registered with, ``"package.module:function"``; None shows text.
         seconds: how long a move is shown before an agent's next one; None: 0.35 with a person, else 1.
+        adviser: gives hints, and judges the draws that people offer to agents; None: no hints.
+        lock: held while agents think, where other games share them.
 
     Attributes:
         people: the seats of people.
         talk: the game, if messages may come with its actions.
         drawer: the drawer's module, with ``boxes`` and ``cells``.
         flipped: whether the board is shown from the other side.
+        offered: the person who offers a draw.
     """
 
     def __init__(
@@ -57,13 +62,21 @@ class BoardGame(Session[Match]):
         games: int = 1,
         seconds: float | None = None,
         left: Callable[[Match], None] = lambda match: None,
+        adviser: Adviser | None = None,
+        lock: AbstractContextManager[Any] | None = None,
     ) -> None:
         super().__init__(begin, agents, games, left)
+        self.thinker = Thinker(self.agents, lock)
         self.game: Game = self.match.game
         self.people = [p for p, agent in enumerate(agents) if agent is None]
         self.talk = self.game if isinstance(self.game, TalkGame) else None
         self.drawer: ModuleType = importlib.import_module((draw or WORDS).partition(":")[0])
-        self._note = ""  # what the person is told who types
+        self.adviser, self._advice = adviser, Thinker([adviser] * self.game.info.players, lock)
+        self.offered: Player | None = None
+        self._asked_for = ""  # of the adviser: "hint" or "offer"
+        self._hint: tuple[int, Decision] | None = None  # the version of the position, and what was advised
+        self._moves: list[tuple[Ply, list[tuple[Player, str]]]] = []
+        self._note = ""  # what the person is told
         shown = self._shown(self.match.state)[0]
         boxes = [self.drawer.boxes(shown, size=480, player=p) for p in range(self.game.info.players)]
         self._has_sides = any(other != boxes[0] for other in boxes)
@@ -143,8 +156,55 @@ class BoardGame(Session[Match]):
             order = SPEEDS if name == "slower" else SPEEDS[::-1]
             slower = [s for s in order if (s > self.seconds if name == "slower" else s < self.seconds)]
             self.seconds = slower[-1] if slower else self.seconds
+        elif name in ("hint", "offer") and self.asked is not None:
+            self.offered = self.asked if name == "offer" else self.offered
+            if name == "hint" or len(self.people) == 1:
+                self._asked_for = name
+                self._advice.ask(self.match.turns([self.asked]))
+        elif name == "accept":
+            self._end(self.match.agree)
+        elif name == "decline":
+            self.offered = None
+        elif name == "resign":
+            seat = self.people[0] if len(self.people) == 1 else self.asked
+            if seat is not None:
+                self._end(lambda: self.match.resign(seat))
         else:
             super()._control(name)
+
+    def _end(self, how: Callable[[], None]) -> None:
+        how()
+        self.thinker.forget()
+        self._turned()
+
+    def _take_advice(self) -> None:
+        """Keep a hint that has come, or answer an offer; a note tells why not."""
+        seat = self.asked
+        try:
+            found = self._advice.answer()
+        except Exception as error:  # whatever a player raises
+            why = reason(error)
+            self._note = f"No hint: {why}" if self._asked_for == "hint" else f"The draw is declined: {why}"
+            self._asked_for, self.offered = "", None
+            return
+        if found is None or seat not in found:
+            return
+        asked, self._asked_for = self._asked_for, ""
+        if asked == "hint":
+            self._hint = self._version, found[seat]
+            return
+        assert self.adviser is not None
+        worth = self.adviser.worth(self.match.turn(seat), found[seat])
+        if worth is not None and worth >= 0:
+            self._end(self.match.agree)
+            return
+        why = f"{self.adviser.name} cannot judge it" if worth is None else f"{self.adviser.name} finds you worse off"
+        self._note, self.offered = f"The draw is declined: {why}.", None
+
+    def _turned(self) -> None:
+        super()._turned()
+        self._advice.forget()
+        self.offered, self._asked_for, self._note = None, "", ""
 
     def _undo(self) -> None:
         """Go back to a person's last decision; where only agents play, go back one move and pause."""
@@ -176,7 +236,8 @@ class BoardGame(Session[Match]):
 
         seat, match = self.asked, self.match
         busy = self.thinker.busy
-        key = (self._version, seat, self.paused, self.seconds, self.flipped, busy, self._may_see, self._note)
+        wanted = self.offered, self._asked_for, self._note
+        key = (self._version, seat, self.paused, self.seconds, self.flipped, busy, self._may_see, wanted)
         if self._last_view is not None and key == self._view_key:
             return self._last_view
         self._view_key = key
@@ -277,6 +338,59 @@ class BoardGame(Session[Match]):
         controls["new"] = "New game"
         if self._has_sides:
             controls["flip"] = "Flip"
+        seat = self.asked
+        if seat is not None and not self._covered and not self._asked_for and self.adviser is not None:
+            controls["hint"] = "Hint"
+        if can_resign(self.game) and self.people and self.match.status == RUNNING:
+            if self.offered is not None and len(self.people) > 1:
+                controls = {"accept": "Accept the draw", "decline": "Decline", **controls}
+            elif seat is not None and not self._asked_for and (len(self.people) > 1 or self.adviser is not None):
+                controls["offer"] = "Offer a draw"
+            controls["resign"] = "Resign"
         if not self.people:
             controls |= {"pause": "Play" if self.paused else "Pause", "step": "Step", "slower": "-", "faster": "+"}
         return controls
+
+    def _hinted(self) -> tuple[str, tuple[int, ...]] | None:
+        """What the adviser would play here, in words, and its cells; None if nothing was advised."""
+        if self._hint is None or self._hint[0] != self._version or self.asked is None:
+            return None
+        game, state = self._shown(self.match.state)
+        decision = self._hint[1]
+        if isinstance(game, TextGame):
+            return decision.text, ()
+        try:
+            action = self.talk.split(self.match.state, 0, decision.text).action if self.talk else decision.action
+        except ActionError:
+            return None
+        if action is None:
+            return None
+        return game.action_to_text(state, 0, action), tuple(self.drawer.cells(game, state, 0, action))
+
+    def _told(self, eyes: Player | None) -> tuple[tuple[tuple[Player, str], ...], ...]:
+        """The turns that the viewer may know, each a list of (seat, action in words)."""
+        if isinstance(self._shown(self.match.state)[0], TextGame):
+            return ()
+        plies = self.match.plies
+        same = 0
+        while same < min(len(plies), len(self._moves)) and plies[same] is self._moves[same][0]:
+            same += 1
+        self._moves[same:] = [(ply, self._told_of(ply)) for ply in plies[same:]]
+        secret = self.game.info.secret and eyes is not None
+        known = (tuple(one for one in said if not secret or one[0] == eyes) for _, said in self._moves)
+        return tuple(said for said in known if said)
+
+    def _told_of(self, ply: Ply) -> list[tuple[Player, str]]:
+        if ply.actions is None or ply.before is None:
+            return [(p, "an illegal answer") for p in ply.seats]
+        game, before = self._shown(ply.before)
+        done = {p: ply.actions[p] for p in ply.seats}
+        if self.talk:
+            done = {p: self.talk.split(ply.before, 0, text).action for p, text in done.items()}
+        return [(p, game.action_to_text(before, 0, int(a))) for p, a in done.items()]
+
+
+def reason(error: Exception) -> str:
+    """An exception as a sentence."""
+    said = str(error).strip() or type(error).__name__
+    return said if isinstance(error, CoterieError) else f"{type(error).__name__}: {said}"[:500]

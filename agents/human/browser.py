@@ -11,17 +11,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from ...aliases import RUNNING, Action, Player
+from ...aliases import RUNNING, Action
 from ...envs.replay.file import write_json
 from ...envs.typed import STRICT, Whole
 from ...envs.words import TextGame
-from ...errors import ActionError, CoterieError, UsageError
+from ...errors import UsageError
 from ...renderers.web.shows import Boards
-from ..core import Agent, Decision
+from ..core import Agent
 from .adviser import Adviser
-from .board import BoardGame
-from .session import Thinker
-from .table import Match, Ply, can_resign
+from .board import BoardGame, reason
+from .table import Match
 
 __all__ = ["PageGame", "Request"]
 
@@ -58,9 +57,7 @@ class PageGame(BoardGame):
     """A board game on a page; with several people, they share the page.
 
     Args:
-        begin, agents, draw, seconds: see ``board.BoardGame``.
-        adviser: gives hints, and judges the draws that people offer to agents; None: no hints.
-        lock: held while agents think, since games on other pages may share them.
+        begin, agents, draw, adviser, lock, seconds: see ``board.BoardGame``.
 
     Attributes:
         failed: why an agent could not move; it is asked again after ``retry``, a new game or an undo.
@@ -76,15 +73,8 @@ class PageGame(BoardGame):
         lock: AbstractContextManager[Any] | None = None,
         seconds: float | None = None,
     ) -> None:
-        super().__init__(begin, agents, draw, seconds=seconds)
-        self.thinker = Thinker(self.agents, lock)
-        self.adviser = adviser
+        super().__init__(begin, agents, draw, seconds=seconds, adviser=adviser, lock=lock)
         self.failed = ""
-        self.offered: Player | None = None
-        self._advice = Thinker([adviser] * self.game.info.players, lock)
-        self._asked_for = ""  # "hint" or "offer"
-        self._hint: tuple[int, Decision] | None = None  # version, advice
-        self._turns: list[tuple[Ply, list[tuple[Player, str]]]] = []
         self._changes = 0
 
     def follows(self, earlier: PageGame) -> None:
@@ -106,7 +96,7 @@ class PageGame(BoardGame):
             try:
                 self._play()
             except Exception as error:  # whatever an agent raises
-                self.failed = _told(error)
+                self.failed = reason(error)
         self._take_advice()
         return self._stamp() != before
 
@@ -136,59 +126,14 @@ class PageGame(BoardGame):
             super().say(words)
 
     def _control(self, name: str) -> None:
-        people = self.people
-        if name in ("hint", "offer"):
-            seat = self.asked
-            assert seat is not None
-            self.offered = seat if name == "offer" else self.offered
-            if name == "hint" or len(people) == 1:
-                self._asked_for = name
-                self._advice.ask(self.match.turns([seat]))
-        elif name == "accept":
-            self._end(self.match.agree)
-        elif name == "decline":
-            self.offered = None
-        elif name == "resign":
-            seat = people[0] if len(people) == 1 else self.asked
-            if seat is not None:
-                self._end(lambda: self.match.resign(seat))
-        elif name == "retry":
+        if name == "retry":
             self.failed = ""
         else:
             super()._control(name)
 
-    def _end(self, how: Callable[[], None]) -> None:
-        how()
-        self.thinker.forget()
-        self._turned()
-
-    def _take_advice(self) -> None:
-        seat = self.asked
-        try:
-            found = self._advice.answer()
-        except Exception as error:
-            why = _told(error)
-            self._note = f"No hint: {why}" if self._asked_for == "hint" else f"The draw is declined: {why}"
-            self._asked_for, self.offered = "", None
-            return
-        if found is None or seat not in found:
-            return
-        asked, self._asked_for = self._asked_for, ""
-        if asked == "hint":
-            self._hint = self._version, found[seat]
-            return
-        assert self.adviser is not None
-        worth = self.adviser.worth(self.match.turn(seat), found[seat])
-        if worth is not None and worth >= 0:
-            self._end(self.match.agree)
-            return
-        why = f"{self.adviser.name} cannot judge it" if worth is None else f"{self.adviser.name} finds you worse off"
-        self._note, self.offered = f"The draw is declined: {why}.", None
-
     def _turned(self) -> None:
         super()._turned()
-        self._advice.forget()
-        self.failed, self.offered, self._asked_for, self._note = "", None, "", ""
+        self.failed = ""
 
     @property
     def note(self) -> str:
@@ -207,19 +152,7 @@ class PageGame(BoardGame):
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def _controls(self) -> dict[str, str]:
-        controls = super()._controls()
-        if self.failed:
-            controls = {"retry": "Try again", **controls}
-        seat = self.asked
-        if seat is not None and not self._covered and not self._asked_for and self.adviser is not None:
-            controls["hint"] = "Hint"
-        if can_resign(self.game) and self.people and self.match.status == RUNNING:
-            if self.offered is not None and len(self.people) > 1:
-                controls = {"accept": "Accept the draw", "decline": "Decline", **controls}
-            elif seat is not None and not self._asked_for and (len(self.people) > 1 or self.adviser is not None):
-                controls["offer"] = "Offer a draw"
-            controls["resign"] = "Resign"
-        return controls
+        return ({"retry": "Try again"} if self.failed else {}) | super()._controls()
 
     def data(self) -> dict[str, Any]:
         """What the page shows, as plain data: of the position, only what the person at the screen may see."""
@@ -252,7 +185,7 @@ class PageGame(BoardGame):
         }
         if view.cover:
             return told
-        eyes = view.player
+        eyes, hint = view.player, self._hinted()
         seat = eyes if eyes is not None else max(0, game.mover(match.state, 0)) if not words else 0
         return told | {
             "text": game.describe(match.state, 0, self.asked if words and self.asked is not None else seat),
@@ -262,48 +195,9 @@ class PageGame(BoardGame):
             "labels": {str(a): label for a, label in view.labels.items()},
             "last": view.last,
             "said": [[p, text] for p, text in view.said if p >= 0],
-            "moves": self._moves(eyes),
-            "hint": self._hinted(),
+            "moves": [{"seat": p, "text": text} for turn in self._told(eyes) for p, text in turn],
+            "hint": hint and {"text": hint[0], "cells": hint[1], "by": self.adviser.name if self.adviser else ""},
         }
-
-    def _hinted(self) -> dict[str, Any] | None:
-        if self._hint is None or self._hint[0] != self._version or self.adviser is None or self.asked is None:
-            return None
-        game, state = self._shown(self.match.state)
-        decision = self._hint[1]
-        if isinstance(game, TextGame):
-            return {"text": decision.text, "cells": [], "by": self.adviser.name}
-        try:
-            action = self.talk.split(self.match.state, 0, decision.text).action if self.talk else decision.action
-        except ActionError:
-            return None
-        if action is None:
-            return None
-        cells = list(self.drawer.cells(game, state, 0, action))
-        return {"text": game.action_to_text(state, 0, action), "cells": cells, "by": self.adviser.name}
-
-    def _moves(self, eyes: Player | None) -> list[dict[str, Any]]:
-        """The actions so far, of seats whose actions the viewer may know."""
-        if isinstance(self._shown(self.match.state)[0], TextGame):
-            return []
-        plies = self.match.plies
-        del self._turns[len(plies) :]
-        for k, ply in enumerate(plies):
-            if k == len(self._turns) or self._turns[k][0] is not ply:
-                self._turns[k:] = [(ply, self._told_of(ply))]
-        secret = self.game.info.secret and eyes is not None
-        return [
-            {"seat": p, "text": "..." if secret and p != eyes else text} for _, done in self._turns for p, text in done
-        ]
-
-    def _told_of(self, ply: Ply) -> list[tuple[Player, str]]:
-        if ply.actions is None or ply.before is None:
-            return [(p, "an illegal answer") for p in ply.seats]
-        game, before = self._shown(ply.before)
-        done = {p: ply.actions[p] for p in ply.seats}
-        if self.talk:
-            done = {p: self.talk.split(ply.before, 0, text).action for p, text in done.items()}
-        return [(p, game.action_to_text(before, 0, int(a))) for p, a in done.items()]
 
     def saved(self, format: str) -> str:
         """The game so far as the text of a file.
@@ -322,9 +216,3 @@ class PageGame(BoardGame):
         if format not in self.game.formats:
             raise UsageError(f"A game of {self.game.info.name} cannot be saved as {format[:20]!r}.")
         return self.game.formats[format](record)
-
-
-def _told(error: Exception) -> str:
-    """An exception as a sentence."""
-    said = str(error).strip() or type(error).__name__
-    return said if isinstance(error, CoterieError) else f"{type(error).__name__}: {said}"[:500]

@@ -532,3 +532,42 @@ def test_secret_moves_are_not_listed() -> None:
     seen = {seat for turn in table.session.view().moves for seat, _ in turn}
     assert seen == {0}
     table.session.close()
+
+
+# -- resigning and draws -----------------------------------------------------------------------------------------------
+
+
+def test_a_person_resigns() -> None:
+    table = Table(TICTACTOE, None, Script(4))
+    assert "offer" not in table.session.view().controls, "nobody is there to judge it"
+    table.session._control("resign")
+    table.rest()
+    view = table.session.view()
+    assert view.status == "You lose. player_0 (human) resigns."
+    assert not {"resign", "offer", "hint"} & set(view.controls)
+    table.session.close()
+
+
+def test_two_people_agree_to_a_draw() -> None:
+    table = Table(make_game("connect_four"), None, None)
+    table.session._control("offer")
+    assert table.session.view().status == "player_0 offers a draw"
+    table.session._control("decline")
+    assert "accept" not in table.session.view().controls
+    table.session._control("offer")
+    table.session._control("accept")
+    assert table.session.view().status == "Draw agreed."
+    assert table.match.returns.tolist() == [0, 0]
+    table.session.close()
+
+
+@pytest.mark.parametrize(("worth", "status"), [(1.0, "Draw agreed."), (-1.0, "script finds you worse off")])
+def test_an_adviser_judges_offers(worth: float, status: str) -> None:
+    class Judge(Script):
+        def worth(self, turn, decision) -> float:
+            return worth
+
+    table = Table(TICTACTOE, None, Script(4), adviser=Judge(0))
+    table.session._control("offer")
+    table.until(lambda: status in table.session.view().status)
+    table.session.close()
