@@ -140,7 +140,9 @@ class Match:
         info = game.info
         if len(names) != info.players:
             came = ", ".join(names) or "none"
-            raise UsageError(f"{info.name} has {info.players} players, but got {len(names)}: {came}.")
+            raise UsageError(
+                f"{info.name} has {info.players} players, but got {len(names)}: {came}. Name one for each."
+            )
         self.game, self.names, self.world = game, tuple(names), is_packed(game)
         self.seed = seed % 2**64
         policy: Any = {} if self.world else {"illegal": "lose", "illegal_reward": penalty}

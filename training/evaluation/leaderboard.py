@@ -99,14 +99,14 @@ def _sentences(results: Results) -> list[str]:
     elif len(results["players"]) > 2:
         parts = results["parts"]
         told.append(
-            f"No single number for each player explains {parts['share']:.1%} of the payoff (squares); "
+            f"{parts['share']:.1%} of the payoff (squares) fits no rating of one number per player; "
             f"chance alone would make that {parts['noise']:.1%}."
         )
     found = results["cycles"]
     for three in found[:3]:
         told.append(f"A cycle: {' beats '.join([*three, three[0]])}.")
     if results["parts"] is not None and len(results["players"]) > 2 and not found:
-        told.append("No three players surely beat each other in a circle.")
+        told.append("No three players clearly beat each other in a circle.")
     if len(found) > 3:
         told.append(f"In all, there are {len(found)} such cycles of three.")
     if results["misfit"] > max(0.05, 2 * results["misfit_noise"]):

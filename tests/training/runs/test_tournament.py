@@ -232,7 +232,7 @@ def test_cycles_are_told_and_drawn():
     said = in_text(found)
     assert "A cycle: rock beats scissors beats paper beats rock." in said
     assert "Elo misses the points of a pair by 50% on average (chance alone: 9%)" in said
-    assert "No single number for each player explains 100.0% of the payoff" in said
+    assert "100.0% of the payoff (squares) fits no rating of one number per player" in said
     assert "A cycle: rock beats" in page(found)
 
 
