@@ -38,7 +38,7 @@ def as_game(config: TaskConfig) -> TrainConfig:
     if not played:
         raise UsageError(
             f"This is a run on the task {config.task}, whose players do not play games. Its figures are in "
-            "metrics.jsonl; `coterie view` shows what was said."
+            "metrics.jsonl; `coterie view RUN --text` shows what was said."
         )
     game, free, role = played[0].game, played[0].free, task.roles[0]
     if isinstance(game, TalkGame) or any(one.system_prompt for one in task.roles):
