@@ -228,7 +228,18 @@ class BoardGame(Session[Match]):
     @property
     def _covered(self) -> bool:
         """Whether the board is covered: several people share the screen, and each may see only its own cards."""
-        return self.game.info.hidden and len(self.people) > 1 and self.asked not in (None, self._may_see)
+        if not self.game.info.hidden or len(self.people) < 2:
+            return False
+        return self.asked not in (None, self._may_see) or (self._may_see is None and self.match.status == RUNNING)
+
+    def _cover(self) -> str:
+        if not self._covered:
+            return ""
+        return (
+            "No person is to move yet"
+            if self.asked is None
+            else f"player_{self.asked}: click when nobody else is looking"
+        )
 
     def view(self) -> View:
         """What is shown."""
@@ -258,7 +269,7 @@ class BoardGame(Session[Match]):
             tuple(match.seats()),
             self._status(),
             self._controls(),
-            f"player_{seat}: click when nobody else is looking" if self._covered else "",
+            self._cover(),
             self._version,
             self._said(),
         )

@@ -101,7 +101,8 @@ class PageGame(BoardGame):
         return self._stamp() != before
 
     def _stamp(self) -> tuple[object, ...]:
-        return self._version, self.failed, self._note, self._hint, self.offered, self._asked_for, self.thinker.busy
+        now = self._version, self.asked, self.match.status, self.failed, self._note, self._hint, self.offered
+        return (*now, self._asked_for, self.thinker.busy)
 
     def do(self, asked: Request) -> None:
         """Do what a person asks for; a note tells why it cannot be done."""
@@ -134,6 +135,9 @@ class PageGame(BoardGame):
     def _turned(self) -> None:
         super()._turned()
         self.failed = ""
+        tried, people = [ply.seats for ply in self.match.plies[-2:]], {*self.people}
+        if self.game.info.secret and people and len(tried) == 2 and tried[0] == tried[1] and not people & {*tried[0]}:
+            self._version -= 1  # nobody here could act between, and nobody is told how often another seat tried
 
     @property
     def note(self) -> str:

@@ -239,7 +239,7 @@ def read_games(source: str | Path) -> list[SavedGame]:
         except CoterieError as error:
             raise NotationError(f"{kind.upper()}: {error}", getattr(error, "at", None), games) from error
         return games
-    for number, line in enumerate(source.splitlines(), 1):
+    for number, line in enumerate(source.split("\n"), 1):  # names and comments may hold other separators
         if not line.strip():
             continue
         try:

@@ -89,6 +89,7 @@ def scripts_of(show: Mapping[str, Any]) -> list[str]:
 
 
 def _document(show: Mapping[str, Any], title: str, head: list[str], scripts: list[str]) -> str:
+    named = html.escape(title or str(show.get("title", "coterie")))
     parts = [
         "<!doctype html>",
         '<html lang="en">',
@@ -97,7 +98,7 @@ def _document(show: Mapping[str, Any], title: str, head: list[str], scripts: lis
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="dark light">',
         '<link rel="icon" href="data:,">',
-        f"<title>{html.escape(title or str(show.get('title', 'coterie')))}</title>",
+        f"<title>{named.encode('ascii', 'xmlcharrefreplace').decode()}</title>",  # folders may have any name
         *head,
         "</head>",
         "<body>",

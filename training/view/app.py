@@ -69,6 +69,7 @@ def application(
     files = {name: static(name) for name in (*scripts_of(show), *STYLES)}
     kinds = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
     text = served(show)
+    numbered = {str(number): page for number, page in enumerate(runs)}
 
     async def index(request: Any) -> Any:
         return Response(text, media_type="text/html")
@@ -98,8 +99,7 @@ def application(
         return Response(found, media_type="text/html", headers={"content-security-policy": SANDBOX})
 
     def _run(request: Any) -> RunPage | None:
-        number = request.path_params["number"]
-        return runs[number] if number < len(runs) else None
+        return numbered.get(request.path_params["number"])
 
     async def play(socket: Any) -> None:
         await socket.accept()
@@ -129,8 +129,8 @@ def application(
     routes = [
         Route("/", index),
         Route("/static/{name}", file),
-        Route("/run/{number:int}", run),
-        Route("/run/{number:int}/leaderboard.html", leaderboard),
+        Route("/run/{number}", run),
+        Route("/run/{number}/leaderboard.html", leaderboard),
         WebSocketRoute("/play", play),
     ]
     return Guard(Starlette(routes=routes, lifespan=lifespan), hosts, token)
@@ -174,14 +174,16 @@ def serve(
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address, port))
         listening.listen(128)  # who comes early waits
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         listening.close()
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"Nobody can listen on {address}, port {port}: {why}. Try --port 0, a free one.") from None
+        why = str(getattr(error, "strerror", None) or error).rstrip(".")
+        raise UsageError(
+            f"Nobody can listen on {address}, port {port}: {why}. Try another --host, or --port 0, a free one."
+        ) from None
     port = listening.getsockname()[1]
     local = address in LOOPBACK
     token = "" if local else secrets.token_urlsafe(24)
-    named = f"[{address}]" if ":" in address else address
+    named = f"[{address}]" if ":" in address else address or "0.0.0.0"
     hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")] if local else []
     url = f"http://{named}:{port}/" + (f"?token={token}" if token else "")
     app = application(show, hosts, token=token, **more)

@@ -7,10 +7,10 @@ cookie. Sockets, and whatever else names the page it comes from, must come from 
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
 from collections.abc import Collection
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
@@ -18,8 +18,6 @@ __all__ = ["POLICY", "Guard", "Tokens"]
 
 App: TypeAlias = Any
 """An ASGI application: ``async (scope, receive, send)``."""
-
-COOKIE: Final = "coterie"
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ws://{host}; "
@@ -50,6 +48,8 @@ class Guard:
 
     def __init__(self, app: App, hosts: Collection[str], token: str = "") -> None:
         self._app, self._hosts, self._token = app, frozenset(hosts), token
+        # A browser sends a host's cookies to all of its ports: each server needs a name of its own.
+        self._name = f"coterie-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -108,17 +108,15 @@ class Guard:
         return 403, "This server needs its token. Use the whole address that it printed."
 
     def _known(self, headers: dict[str, str]) -> bool:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            return False
-        return found is not None and self._same(found.value)
+        """Whether the token is among the cookies, which other servers of this host add to in any form."""
+        cookies = (cookie.strip().partition("=") for cookie in headers.get("cookie", "").split(";"))
+        return any(name == self._name and self._same(value) for name, _, value in cookies)
 
     def _same(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
 
     def _cookie(self) -> str:
-        return f"{COOKIE}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+        return f"{self._name}={self._token}; HttpOnly; SameSite=Strict; Path=/"
 
 
 class Tokens:

@@ -203,6 +203,7 @@ def _object(text: str) -> dict[str, Any]:
     """
     try:
         found = parsed(text)
+        json.dumps(found, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
     except ValueError as error:
         raise UsageError(f"The message is not JSON: {error}.") from None
     if not isinstance(found, dict):
@@ -222,6 +223,7 @@ class Rooms:
     def __init__(self, host: Host, most: int = 12, patience: float = 3600.0) -> None:
         self._host, self._most, self._patience = host, most, patience
         self._rooms: dict[str, Room] = {}
+        self._making = asyncio.Lock()  # so that pages that come at once are counted
 
     async def room(self, id: str) -> Room:
         """The room of this id, or a new one.
@@ -229,6 +231,10 @@ class Rooms:
         Raises:
             CoterieError: all rooms are taken; or the game cannot be begun.
         """
+        async with self._making:
+            return await self._room(id)
+
+    async def _room(self, id: str) -> Room:
         self.sweep()
         if id in self._rooms:
             return self._rooms[id]

@@ -140,7 +140,7 @@ class RunPage:
 
     def _look(self) -> int:
         """A number that changes when the facts may have."""
-        seen = []
+        seen: list[Any] = [self._series.why]
         for name in ("config.yaml", "environment.json", "results.json", "checkpoints", "players", "transcripts"):
             try:
                 found = (self.folder / name).stat()
@@ -150,7 +150,7 @@ class RunPage:
         return zlib.crc32(repr(seen).encode()) or 1
 
     def _read(self) -> dict[str, Any]:
-        faults: list[str] = []
+        faults = [f"metrics.jsonl: {self._series.why}"] if self._series.why else []
 
         def tried(what: str, read: Callable[[], Any]) -> Any:
             try:
@@ -164,7 +164,7 @@ class RunPage:
             "folder": str(self.folder),
             **(tried("config.yaml", self._config) or {}),
             "environment": tried("environment.json", self._environment),
-            "model": _plain(state.get("model")),
+            "model": state.get("model"),
             "checkpoints": [int(name) for name in self._names("checkpoints") if _NUMBER.fullmatch(name)],
             "players": tried("players", self._players),
             "lineage": tried("lineage", lambda: _lineage(state)),
@@ -174,7 +174,7 @@ class RunPage:
             "leaderboard": any(self._file(name) for name in ("leaderboard.html", "leaderboard/leaderboard.html")),
             "faults": faults,
         }
-        return {name: value for name, value in facts.items() if value not in (None, [], {})}
+        return {name: _plain(value) for name, value in facts.items() if value not in (None, [], {})}
 
     def _json(self, name: str) -> Any:
         path = self._file(name)
@@ -246,7 +246,7 @@ class RunPage:
             if isinstance(found, dict) and isinstance(found.get("players"), list) and "payoff" in found:
                 keys = ("player", "elo", "elo_interval", "games", "score")
                 rows = [{key: row[key] for key in keys if key in row} for row in found["players"]]
-                return _plain({"players": rows, "payoff": found["payoff"], "game": str(found.get("game", ""))})
+                return {"players": rows, "payoff": found["payoff"], "game": str(found.get("game", ""))}
         return None
 
 

@@ -31,6 +31,9 @@ COLUMNS: Final = 400
 LINE: Final = 2**24
 """Bytes of the longest line."""
 
+FIGURES: Final = 100
+"""Most figures of one subject of evaluations."""
+
 HUGE: Final = 1e300
 """Numbers beyond it are drawn as missing."""
 
@@ -47,6 +50,7 @@ class Series:
         damaged: how many could not be read.
         looks: evaluations: (title, player) -> rows with ``update``, ``minutes`` and the figures.
         last: rows of the newest evaluation.
+        why: why the file could not be read; ``""``: it could.
     """
 
     def __init__(self, path: Path) -> None:
@@ -56,35 +60,37 @@ class Series:
     def _begin(self) -> None:
         self.rows = self.lines = self.damaged = 0
         self.skipped: list[int] = []
-        self.full = False
+        self.full, self.why = False, ""
         self.looks: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self.last: dict[str, Any] = {}
         self._columns: dict[str, array[float]] = {"update": array("d"), "minutes": array("d")}
         self._at = 0
+        self._inside = False  # a line that is too long
         self._known: tuple[int, int] = (0, 0)  # inode, size
 
     def catch_up(self) -> None:
         """Read what was appended since; a file that was cut or replaced is read anew."""
         try:
             now = os.stat(self.path)
-        except OSError:
-            if self._at:
+            if now.st_ino != self._known[0] or now.st_size < self._known[1]:
                 self._begin()
-            return
-        if now.st_ino != self._known[0] or now.st_size < self._known[1]:
+            if now.st_size > self._at:
+                for line in self._lines():
+                    self._take(line)
+            self._known = now.st_ino, now.st_size
+        except OSError as error:
             self._begin()
-        if now.st_size > self._at:
-            for line in self._lines():
-                self._take(line)
-        self._known = now.st_ino, now.st_size
+            self.why = "" if isinstance(error, FileNotFoundError) else str(error.strerror)
 
     def _lines(self) -> Iterator[bytes]:
         """Whole lines from where we are."""
         with self.path.open("rb") as file:
             file.seek(self._at)
-            while (line := file.readline(LINE)) and line.endswith(b"\n"):
+            while (line := file.readline(LINE)) and (line.endswith(b"\n") or len(line) == LINE):
                 self._at += len(line)
-                yield line
+                if not self._inside:
+                    yield line
+                self._inside = not line.endswith(b"\n")
 
     def _take(self, line: bytes) -> None:
         self.lines += 1
@@ -94,7 +100,7 @@ class Series:
             if not (math.isfinite(update) and math.isfinite(minutes)):
                 raise ValueError("not finite")
             looked = [(e, dict(e)) for e in row.get("eval", ())]
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError, OverflowError):
             self.damaged += 1
             if len(self.skipped) < 5:
                 self.skipped.append(self.lines)
@@ -109,7 +115,7 @@ class Series:
                 if column is not None and len(column) == rows and -HUGE < value < HUGE:
                     column.append(value)
                 elif name != "elapsed":
-                    self._put(name, float(value) if -HUGE < value < HUGE else math.nan)
+                    self._put(name, _number(value))
         for name, value in _nested(row):
             self._put(name, value)
         self.rows += 1
@@ -118,7 +124,7 @@ class Series:
         for _, e in looked:
             key = (_title(e), str(e.get("player", "")))
             if len(self.looks) < COLUMNS or key in self.looks:
-                figures = {k: v for k, v in e.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+                figures = {k: _number(v) for k, v in e.items() if isinstance(v, int | float) and type(v) is not bool}
                 self.looks.setdefault(key, []).append({"update": update, "minutes": minutes, **figures})
 
     def _put(self, name: str, value: float) -> None:
@@ -153,7 +159,7 @@ class Series:
         for (title, player), rows in self.looks.items():
             every = max(1, math.ceil(len(rows) / LOOKS))
             kept = rows[::-1][::every][::-1]  # the last one always
-            names = dict.fromkeys(name for row in kept for name in row)
+            names = list(dict.fromkeys(name for row in kept for name in row))[:FIGURES]
             columns = {name: [_short(row.get(name, math.nan)) for row in kept] for name in names}
             found.append({"title": title, "player": player, "columns": columns})
         return found
@@ -169,7 +175,7 @@ def _nested(row: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         if isinstance(figures, dict):
             for name, value in figures.items():
                 if isinstance(value, int | float) and not isinstance(value, bool):
-                    yield f"{prefix}{name}", float(value) if -HUGE < value < HUGE else math.nan
+                    yield f"{prefix}{name}", _number(value)
 
 
 def _title(row: Mapping[str, Any]) -> str:
@@ -194,6 +200,11 @@ def _means(values: Any, stride: int) -> list[float | None]:
     if len(values) > whole:
         means.append(float(rest.mean()) if len(rest) else math.nan)
     return [_short(mean) for mean in means]
+
+
+def _number(value: float) -> float:
+    """A number that can be drawn, or NaN."""
+    return float(value) if -HUGE < value < HUGE else math.nan
 
 
 def _short(value: float) -> float | None:

@@ -110,6 +110,17 @@ def test_a_covered_page_holds_nothing_of_the_cards() -> None:
     game.close()
 
 
+def test_a_shared_page_is_covered_before_the_first_person_moves() -> None:
+    game = page("kuhn_poker", ["random", "human", "human"], players=3)
+    game.step()
+    data = game.data()
+    assert data["seat"] is None
+    assert data["cover"] == "No person is to move yet"
+    assert not {"picture", "text"} & set(data)
+    assert settle(game)["cover"].startswith("player_1")
+    game.close()
+
+
 @pytest.mark.parametrize("id", ["phantom_tictactoe", "dark_hex"])
 def test_secret_actions_stay_secret(id: str) -> None:
     game = page(id, ["human", "random"])
@@ -123,6 +134,22 @@ def test_secret_actions_stay_secret(id: str) -> None:
     with pytest.raises(UsageError, match="when it is over"):
         game.saved(".json")
     game.close()
+
+
+@pytest.mark.parametrize("id", ["phantom_tictactoe", "dark_hex"])
+def test_how_often_another_seat_tried_stays_secret(id: str) -> None:
+    seen: dict[str, set[str]] = {}
+    tries = set()
+    for seed in range(20):
+        game = page(id, ["human", "random"], seed=seed)
+        data = settle(game)
+        game.do(Request("act", data["version"], int(next(iter(data["cells"])))))
+        data = settle(game)
+        seen.setdefault(data["text"], set()).add(json.dumps(data))
+        tries.add(len(game.match.plies))
+        game.close()
+    assert len(tries) > 1
+    assert all(len(kinds) == 1 for kinds in seen.values())
 
 
 def test_equal_worlds_look_equal_to_one_seat() -> None:

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,6 +44,14 @@ def random_game(game, seed: int, most: int = 60, state=None) -> tuple[GameRecord
 def end_of(game, record):
     *_, (state, _, status) = replay(game, record)
     return to_bytes(game, state), status
+
+
+def test_names_and_comments_may_hold_any_separator_of_lines() -> None:
+    game = make_game("tictactoe")
+    record, _ = random_game(game, 5)
+    odd = replace(record, players=("a\u2028b", "c\x85\x1c"), comments={0: "\u2029"})
+    (saved,) = read_games(write_json(game, odd, seed=5))
+    assert (saved.record.players, saved.record.comments) == (("a?b", "c??"), {0: "?"})  # none may steer a terminal
 
 
 @pytest.mark.parametrize("id", [id for id in list_envs() if not isinstance(make_game(id), TextGame)])

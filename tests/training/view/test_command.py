@@ -69,6 +69,7 @@ def test_other_addresses_need_the_token_that_is_printed(tmp_path: Path) -> None:
         (["tictactoe", "--hints", "nobody"], "nobody"),
         (["tictactoe", "--port", "70000"], "Nobody can listen on 127.0.0.1, port 70000"),
         (["tictactoe", "--host", "192.0.2.1"], "Nobody can listen on 192.0.2.1"),
+        (["tictactoe", "--host", ".x"], "Nobody can listen on .x"),
         (["tictactoe", "chess"], "only the pages of runs stand side by side"),
     ],
 )

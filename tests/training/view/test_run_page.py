@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from pathlib import Path
@@ -17,7 +18,7 @@ from coterie.training.runs.config import NetConfig, TaskConfig, TrainConfig, sav
 from coterie.training.runs.folder import Run
 from coterie.training.runs.presets import preset
 from coterie.training.view.run import RunPage, show
-from coterie.training.view.series import POINTS, Series
+from coterie.training.view.series import FIGURES, LINE, POINTS, Series
 
 PAYOFF = {
     "main": {"main@25": {"games": 10.0, "points": 7.5, "margin": 3.0}},
@@ -122,6 +123,7 @@ def test_damaged_lines_are_skipped_and_counted(run: Path) -> None:
         '{"update": 1, "elapsed": 1, "eval": [3]}',
         "\x00\x01",
         "[" * 9000,
+        f'{{"update": {10**400}, "elapsed": 1}}',
     ]
     with (run / "metrics.jsonl").open("a") as file:
         file.write("\n".join(bad) + "\n" + row(50, odd=float("nan"), more=float("inf"), big=10**400))
@@ -165,6 +167,62 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_shown(run: Path) -> None:
         assert name in told
     assert data["facts"]["payoff"]
     assert data["rows"] == 50
+
+
+def test_a_line_that_is_too_long_is_one_damaged_line(run: Path) -> None:
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write("x" * (2 * LINE + 9) + "\n" + row(50))
+    data = RunPage(run).changes()
+    assert data["rows"] == 51
+    assert data["skipped"] == {"count": 1, "lines": [51], "full": False}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"scheme": {"payoff": {"a": {"a": {"games": math.inf, "points": 1}}}}},
+        {"scheme": {"payoff": {"a": {"a": {"games": 1, "points": math.nan}}}}},
+        {"pool": {"lineage": [{"player": "a", "how": "reset", "update": 1, "parents": {"b": math.nan}}]}},
+    ],
+)
+def test_numbers_that_json_lacks_are_left_out(run: Path, state: dict[str, Any]) -> None:
+    (run / "checkpoints" / "000099").mkdir()
+    (run / "checkpoints" / "000099" / "state.json").write_text(json.dumps(state))
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(row(50, eval=[{"opponent": "random", "win": 10**400, "draw": math.nan}]))
+    data = RunPage(run).changes()
+    assert data["evaluations"][0]["columns"]["win"] == [0.9] * 5 + [None]
+    json.dumps(data, allow_nan=False)
+
+
+def test_evaluations_of_ever_new_figures_stay_small(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    with path.open("w") as file:
+        for k in range(50):
+            figures = {f"figure {k} {n}": 1.0 for n in range(50)}
+            file.write(row(k, eval=[{"opponent": "random", "games": 10, **figures}]))
+    series = Series(path)
+    series.catch_up()
+    (found,) = series.evaluations()
+    assert len(found["columns"]) == FIGURES
+    assert found["columns"]["games"] == [10.0] * 50
+
+
+def test_metrics_that_cannot_be_opened_are_named(run: Path) -> None:
+    page_ = RunPage(run)
+    stamp = page_.changes()["stamp"]
+    (run / "metrics.jsonl").unlink()
+    (run / "metrics.jsonl").mkdir()
+    data = page_.changes(50, 1, stamp)
+    assert data["rows"] == 0
+    assert data["facts"]["faults"] == ["metrics.jsonl: Is a directory"]
+
+
+def test_a_folder_whose_name_is_no_text_has_a_page(run: Path) -> None:
+    odd = run.rename(run.with_name("odd \udcff <b>"))
+    text = page(show([RunPage(odd)], live=False))
+    assert "<title>odd &#56575; &lt;b&gt;</title>" in text
+    assert text.encode()
 
 
 def test_a_game_of_a_module_is_shown_and_not_imported(run: Path) -> None:

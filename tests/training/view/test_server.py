@@ -91,7 +91,7 @@ def test_the_page_and_its_files() -> None:
             "/..%2f..%2fetc/passwd",
             "/run/0/../../etc/passwd",
         ),
-        *("/run/0/../../etc/passwd", "/run/7", "/run/-1", "/run/x", "/run/0/config.yaml", "/run/99999999999999999999"),
+        *("/run/0/../../etc/passwd", "/run/7", "/run/-1", "/run/x", "/run/0/config.yaml", "/run/" + "9" * 5000),
     ],
 )
 def test_no_path_leads_elsewhere(path: str) -> None:
@@ -140,6 +140,23 @@ def test_a_token_is_asked_for_and_then_remembered() -> None:
         assert browser.get("/").status_code == 200
         with browser.websocket_connect("/play", headers=OWN) as socket:
             assert until(socket, lambda data: True)["status"] == "Your move"
+
+
+def test_cookies_of_other_servers_on_the_host_do_no_harm() -> None:
+    names = set()
+    for token in ("sesame", "simsim"):
+        with client(application(show(), [], token=token, host=host())) as browser:
+            kept = browser.get(f"/?token={token}", follow_redirects=False).headers["set-cookie"].partition(";")[0]
+            browser.cookies.clear()
+            name = kept.partition("=")[0]
+            names.add(name)
+            for cookies, status in (
+                (f'a={{"b": [1, "c"]}}; {kept}', 200),
+                (f"{name}=x; {kept}", 200),
+                (f"{name}=x", 403),
+            ):
+                assert browser.get("/", headers={"cookie": cookies}).status_code == status
+    assert len(names) == 2
 
 
 def test_a_token_never_sends_the_browser_to_another_host() -> None:
@@ -243,6 +260,24 @@ def test_reloading_keeps_the_game_and_another_tab_takes_it_over() -> None:
             assert not until(socket, lambda data: True)["moves"]
 
 
+def test_pages_that_come_at_once_are_counted() -> None:
+    async def come() -> list[object]:
+        many = rooms.Rooms(host(), most=3)
+
+        async def page() -> str:
+            room = await many.room("")
+            room.socket = object()
+            return room.id
+
+        found = await asyncio.gather(*(page() for _ in range(8)), return_exceptions=True)
+        many.close()
+        return found
+
+    found = asyncio.run(come())
+    assert len([one for one in found if isinstance(one, str)]) == 3
+    assert all("3 pages play here" in str(one) for one in found if not isinstance(one, str))
+
+
 def test_files_go_out_and_in() -> None:
     game = '[White "a"]\n[Result "*"]\n\n1. e4 e5 2. Nf3 *\n'
     app = application(show(), HOSTS, host=host("chess", "human", "human"))
@@ -276,6 +311,7 @@ def test_files_go_out_and_in() -> None:
         ("g.json", '{"game": "tictactoe-v0", "config": {}, "seed": 1, "actions": [4], "players": ["a", "b"], '
                    '"returns": [0, 0], "status": "running"}', "this is chess-v0"),
         ("<img src=x>.pgn", "1. e5", "e5"),
+        ("g.pgn", "1. e4 {\ud800} *", "surrogates not allowed"),
     ],
 )  # fmt: skip
 def test_bad_files_are_told_in_one_sentence(name: str, text: str, told: str) -> None:
