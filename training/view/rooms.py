@@ -85,8 +85,10 @@ class Host:
                 return Match(self.game, names, seed, record=record)
             return Match(self.game, names, seed + number, start=self._start)
 
+        # Built-in players are this game's own: it need not wait until those of other games have thought.
+        own = all(word == PERSON or is_built_in(word) for word in (*words, self._hints or PERSON))
         adviser = Adviser((self._hints,) if self._hints else advisers(self.game), self._player)
-        return PageGame(begin, agents, spec(self.game.info.id).draw, adviser=adviser, lock=self._lock)
+        return PageGame(begin, agents, spec(self.game.info.id).draw, adviser=adviser, lock=None if own else self._lock)
 
     def guests(self) -> list[str]:
         """Names to suggest for a seat."""

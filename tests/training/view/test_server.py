@@ -447,10 +447,13 @@ class Slow:
     name = "slow"
 
     def __init__(self) -> None:
-        self.go = threading.Event()
+        self.go, self.thinks = threading.Event(), threading.Event()
 
     def act(self, turns: list[Turn]) -> list[Decision]:
-        assert self.go.wait(20)
+        self.thinks.set()
+        let = self.go.wait(20)
+        self.thinks.clear()
+        assert let
         return [Decision(turn.legal_actions[0]) for turn in turns]
 
 
@@ -466,6 +469,23 @@ def test_the_page_answers_while_an_opponent_thinks() -> None:
         socket.send_json({"do": "undo"})
         assert until(socket, lambda data: not data["moves"])["status"] == "Your move"
         agent.go.set()
+
+
+def test_nobody_waits_for_an_opponent_of_a_game_that_was_left() -> None:
+    agent = Slow()
+    known = host(
+        "tictactoe", "human", "random", player=lambda word, game: agent if word == "mcts" else make_player(word, game)
+    )
+    with client(application(show(), HOSTS, host=known)) as browser:
+        try:
+            with browser.websocket_connect("/play", headers=OWN) as socket:
+                socket.send_json({"do": "new", "players": ["mcts", "human"]})
+                assert agent.thinks.wait(20)
+                socket.send_json({"do": "new", "players": ["random", "human"]})
+                assert until(socket, lambda data: data["seat"] == 1)["moves"]
+                assert agent.thinks.is_set()
+        finally:
+            agent.go.set()
 
 
 def test_markup_in_names_stays_text() -> None:
