@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
@@ -144,3 +147,16 @@ def mini(tmp_path_factory):
     recipe = Recipe(width=32, layers=2, heads=2, inner=48)
     save(build(recipe), recipe, folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Headless Chromium, for a module and no longer: meanwhile its thread can run no event loop of its own."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no Chromium on this machine")
+    with playwright.sync_playwright() as running:
+        one = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield one
+        one.close()

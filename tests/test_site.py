@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -56,22 +55,16 @@ def test_pages_are_short_enough_to_read() -> None:
         assert len(text.split()) <= 1500, page
 
 
-def test_it_opens_from_a_file_without_a_network(site: Path) -> None:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("needs chromium")
-    play: Any = pytest.importorskip("playwright.sync_api")
+def test_it_opens_from_a_file_without_a_network(site: Path, browser: Any) -> None:
     asked: list[str] = []
-    with play.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.set_default_timeout(120_000)  # milliseconds; a busy machine takes its time
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / "index.html").as_uri())
-        page.keyboard.press("/")
-        page.get_by_placeholder("Search").press_sequentially("kinship", delay=50)
-        page.get_by_role("option").filter(has_text="KinshipWrapper").first.wait_for()
-        page.goto((site / "games" / "chess.html").as_uri())
-        assert page.locator("img[alt=chess]").evaluate("image => image.naturalWidth") > 100
-        browser.close()
+    page = browser.new_page()
+    page.set_default_timeout(120_000)  # milliseconds; a busy machine takes its time
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "index.html").as_uri())
+    page.keyboard.press("/")
+    page.get_by_placeholder("Search").press_sequentially("kinship", delay=50)
+    page.get_by_role("option").filter(has_text="KinshipWrapper").first.wait_for()
+    page.goto((site / "games" / "chess.html").as_uri())
+    assert page.locator("img[alt=chess]").evaluate("image => image.naturalWidth") > 100
+    page.close()
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:", "about:"))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,6 @@ from coterie.aliases import RUNNING, State
 from coterie.envs.core import Game, GameRecord
 from coterie.envs.state import take
 from coterie.envs.words import TextGame
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Headless Chromium; the tests are skipped where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as running:
-        one = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield one
-        one.close()
 
 
 @pytest.fixture
