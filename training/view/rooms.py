@@ -9,7 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ...agents.baselines import is_built_in
 from ...agents.core import Agent
@@ -26,6 +26,8 @@ from ...errors import CoterieError, UsageError
 from .guard import Tokens
 
 __all__ = ["LONGEST", "Host", "Room", "Rooms"]
+
+T = TypeVar("T")
 
 LONGEST: Final = 2**20
 """Bytes of the longest message: a file that is uploaded."""
@@ -105,7 +107,7 @@ class Room:
         self.seen = time.monotonic()
         self.socket: Any = None
         self._awake = asyncio.Event()
-        self._working = asyncio.Lock()  # a thread works on the game
+        self._working = threading.Lock()  # held by the one thread that works on the game
 
     async def serve(self, socket: Any) -> None:
         """Show the game on this socket, until it is closed or another tab takes over."""
@@ -138,8 +140,7 @@ class Room:
         """Play what is due, and show what has changed."""
         while True:
             self._awake.clear()
-            async with self._working:
-                changed = await asyncio.to_thread(self.game.step)
+            changed = await asyncio.to_thread(self._alone, lambda: self.game.step())
             if changed:
                 await self._show()
             if self.game.idle:
@@ -148,11 +149,15 @@ class Room:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._awake.wait(), TICK)
 
+    def _alone(self, work: Callable[[], T]) -> T:
+        """Do this, in a thread, while no other thread works on the game; the task that waits for it may be gone."""
+        with self._working:
+            return work()
+
     async def _answer(self, text: str) -> None:
         try:
             asked = read(Request, _object(text), "a message")
-            async with self._working:
-                sent = await asyncio.to_thread(self._do, asked)
+            sent = await asyncio.to_thread(self._alone, lambda: self._do(asked))
         except CoterieError as error:
             await self._send({"kind": "refused", "why": str(error)})
             return
@@ -184,8 +189,7 @@ class Room:
         self.game, self.words = begun, tuple(words)
 
     async def _show(self, first: bool = False) -> None:
-        async with self._working:
-            data = await asyncio.to_thread(self.game.data)
+        data = await asyncio.to_thread(self._alone, lambda: self.game.data())
         more = {"session": self.id, "guests": self.host.guests(), "rules": self.host.game.rules} if first else {}
         await self._send({"kind": "game", "players": self.words, **data, **more})
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from coterie.agents.core import Decision, Turn
+from coterie.agents.human.browser import PageGame
 from coterie.agents.human.table import Match
 from coterie.envs.registry import make_game
 from coterie.envs.replay.file import write_json
@@ -258,6 +260,28 @@ def test_reloading_keeps_the_game_and_another_tab_takes_it_over() -> None:
                 assert closed.value.code == 4001
         with browser.websocket_connect("/play?session=guessed", headers=OWN) as socket:
             assert not until(socket, lambda data: True)["moves"]
+
+
+def test_one_thread_at_a_time_works_on_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is loaded again while a step runs used to start a second thread on the same match."""
+    at_work, most = [], []
+    whole = PageGame.step
+
+    def slow(self: PageGame, wait: float = 0.0) -> bool:
+        at_work.append(1)
+        most.append(len(at_work))
+        time.sleep(0.1)
+        at_work.pop()
+        return whole(self, wait)
+
+    monkeypatch.setattr(PageGame, "step", slow)
+    with client() as browser:
+        again = "/play"
+        for _ in range(5):
+            with browser.websocket_connect(again, headers=OWN) as socket:
+                again = f"/play?session={until(socket, lambda data: True)['session']}"
+                time.sleep(0.03)
+    assert max(most) == 1
 
 
 def test_pages_that_come_at_once_are_counted() -> None:
