@@ -160,3 +160,20 @@ def browser() -> Iterator[Any]:
         one = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield one
         one.close()
+
+
+@pytest.fixture
+def own_games(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Games that a test registers are forgotten after it."""
+    import gymnasium
+    from pettingzoo.env_registry import registration
+
+    from coterie.envs import registry
+
+    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+    others = gymnasium.registry, registration.aec_registry, registration.parallel_registry
+    known = [dict(other) for other in others]
+    yield
+    for other, before in zip(others, known, strict=True):
+        other.clear()
+        other.update(before)

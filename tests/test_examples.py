@@ -74,7 +74,7 @@ def test_own_agent_never_beats_perfect_play() -> None:
 
 
 @pytest.mark.slow
-def test_own_game_has_every_face() -> None:
+def test_own_game_has_every_face(own_games: None) -> None:
     """Fifty lines suffice for all checks; twelve matches are lost for whoever begins: 12 is a multiple of 4."""
     import coterie
     from coterie.agents.search.solver import solve

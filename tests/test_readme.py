@@ -13,7 +13,6 @@ from types import ModuleType
 import pytest
 
 from coterie.cli import main
-from coterie.envs import registry
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -86,6 +85,7 @@ def small_training(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_games")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_blocks_run(
     page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -94,7 +94,6 @@ def test_python_blocks_run(
     small_training(monkeypatch)
     module = ModuleType("blocks")
     monkeypatch.setitem(sys.modules, "blocks", module)  # dataclasses look themselves up
-    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))  # games of a page stay there
     for name, text in blocks(page, "python"):
         file = elsewhere / f"{name.replace('/', '-').replace(':', '-line-')}.py"  # kernels need a file to cache beside
         file.write_text(text, encoding="utf-8")

@@ -10,7 +10,6 @@ from gymnasium.wrappers import vector as wrappers
 
 import coterie
 from coterie.agents.core import Decision
-from coterie.envs import registry
 from coterie.envs.registry import make_game
 from coterie.envs.words import TextGame
 from coterie.errors import IllegalAction, InvalidAction, UnknownName, UsageError
@@ -276,8 +275,7 @@ def test_other_wrong_uses():
         many.step(np.zeros(3, int))
 
 
-def test_games_registered_later_are_found_too(monkeypatch):
-    monkeypatch.setattr(registry, "_SPECS", dict(registry._SPECS))
+def test_games_registered_later_are_found_too(own_games):
     coterie.register("late_tictactoe-v0", "coterie.envs.tictactoe:tictactoe")
     assert gymnasium.make("coterie/late_tictactoe-v0").reset(seed=0)[0].shape == (18,)
 
