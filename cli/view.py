@@ -42,6 +42,8 @@ def run(words: list[str]) -> int:
         return _transcripts(asked)
     if not folder and not Path(asked.what).is_file():
         _spec(asked.what)
+    if folder and not _is_run(asked) and not (Path(asked.what) / "transcripts").is_dir():
+        raise UsageError(f"The folder {asked.what} holds no run: no config.yaml, results.json or transcripts.")
     if asked.html is None:
         return _serve(asked, command)
     from ..renderers.web.page import need_writable, write_page

@@ -15,16 +15,16 @@ from ...aliases import RUNNING, Action, Player, State
 from ...envs.core import Game
 from ...envs.words import SAY, TextGame
 from ...envs.words.talk import TalkGame
-from ...errors import ActionError, CoterieError
+from ...errors import ActionError
 from ..core import Agent, Decision
 from .adviser import Adviser
-from .session import Session, Thinker
+from .session import Session, Thinker, reason
 from .table import Match, Ply, can_resign, can_undo, winner
 
 if TYPE_CHECKING:
     from ...renderers.panel import View
 
-__all__ = ["BoardGame", "reason"]
+__all__ = ["BoardGame"]
 
 SPEEDS = (4.0, 2.0, 1.0, 0.5, 0.25, 0.1, 0.0)
 """Seconds between moves when only agents play."""
@@ -399,9 +399,3 @@ class BoardGame(Session[Match]):
         if self.talk:
             done = {p: self.talk.split(ply.before, 0, text).action for p, text in done.items()}
         return [(p, game.action_to_text(before, 0, int(a))) for p, a in done.items()]
-
-
-def reason(error: Exception) -> str:
-    """An exception as a sentence."""
-    said = str(error).strip() or type(error).__name__
-    return said if isinstance(error, CoterieError) else f"{type(error).__name__}: {said}"[:500]

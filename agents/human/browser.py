@@ -19,7 +19,8 @@ from ...errors import UsageError
 from ...renderers.web.shows import Boards
 from ..core import Agent
 from .adviser import Adviser
-from .board import BoardGame, reason
+from .board import BoardGame
+from .session import reason
 from .table import Match
 
 __all__ = ["PageGame", "Request"]

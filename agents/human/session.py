@@ -20,10 +20,11 @@ from contextlib import AbstractContextManager
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from ...aliases import Player
+from ...errors import CoterieError
 from ..core import Agent, Decision, Turn
 from .table import Match, answers
 
-__all__ = ["Session", "Thinker"]
+__all__ = ["Session", "Thinker", "reason"]
 
 Shown = TypeVar("Shown")
 """A match, or a replay."""
@@ -188,3 +189,9 @@ class Session(ABC, Generic[Shown]):
     def _leave(self) -> None:
         if isinstance(self.match, Match):
             self._left(self.match)
+
+
+def reason(error: Exception) -> str:
+    """An exception as a sentence."""
+    said = str(error).strip() or type(error).__name__
+    return said if isinstance(error, CoterieError) else f"{type(error).__name__}: {said}"[:500]

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core import Agent
-from .adviser import Adviser
 from .board import SPEEDS, BoardGame
 from .session import Thinker
 from .table import Match
@@ -23,8 +22,7 @@ class BoardSession(BoardGame):
     """The window of a board game; with talk, a message that the person has typed goes with the next action.
 
     Args:
-        begin, agents, draw, games, seconds, left: see ``board.BoardGame``.
-        adviser: gives people hints; None: nobody does.
+        begin, agents, draw, **more: see ``board.BoardGame``.
 
     Raises:
         MissingExtra: pygame is not installed.
@@ -36,16 +34,12 @@ class BoardSession(BoardGame):
         begin: Callable[[int], Match],
         agents: Sequence[Agent | None],
         draw: str | None,
-        *,
-        games: int = 1,
-        seconds: float | None = None,
-        left: Callable[[Match], None] = lambda match: None,
-        adviser: Adviser | None = None,
+        **more: Any,
     ) -> None:
         from ...renderers.talking import Entry
         from ...renderers.window import Window
 
-        super().__init__(begin, agents, draw, games=games, seconds=seconds, left=left, adviser=adviser)
+        super().__init__(begin, agents, draw, **more)
         self.entry = Entry(self.talk.length if self.talk and self.people else 0)
         title = f"{self.game.info.name}: {' against '.join(self.match.names)}"
         shown, entry = self._shown(self.match.state)[0], self.entry if self.talk else None

@@ -86,3 +86,10 @@ def test_a_run_is_written_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["view", str(tmp_path), "--html", str(file)]) == 0
     assert "Wrote" in capsys.readouterr().out
     assert '"kind":"run"' in file.read_text()
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"coterie: The folder {tmp_path} holds no run: no config.yaml, results.json or transcripts.\n"
+    )
