@@ -345,7 +345,8 @@ def written(text: str) -> Iterator[Written]:
         names = (found.headers.get("White", "?"), found.headers.get("Black", "?"))
         comments = {max(0, number - 1): words for number, words in found.comments.items()}
         moves = [(None, move) for move in found.moves]
-        yield Written({}, {"fen": found.fen}, moves, names, comments, ended.get(found.result))
+        start = {} if found.fen == START else {"fen": found.fen}
+        yield Written({}, start, moves, names, comments, ended.get(found.result))
 
 
 def _result(record: GameRecord) -> str:

@@ -38,10 +38,11 @@ def read_notation(text: str, kind: str) -> Iterator[tuple[Game, GameRecord]]:
     """
     number = re.search(r"\bGM\s*\[\s*(\d+)\s*\]", text[:2000])
     name = "chess" if kind == "pgn" else SGF.get(number[1] if number else "1")
-    if name is None or (reads := make_game(name).reads) is None:
+    plain = make_game(name) if name else None
+    if plain is None or plain.reads is None:
         raise UsageError(f"this SGF is of a game with the number {number and number[1]}; go is 1, hex is 11.")
-    for written in reads(text):
-        game = make_game(name, **written.arguments)
+    for written in plain.reads(text):
+        game = make_game(plain.info.name, **written.arguments) if written.arguments else plain
         yield game, _played(game, written)
 
 
