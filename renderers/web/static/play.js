@@ -387,10 +387,10 @@
       newGame.showModal();
     }
 
-    const KEYS = { u: "undo", Backspace: "undo", f: "flip", n: "new", h: "hint", " ": "pause", ArrowRight: "step", "+": "faster", "-": "slower" };
+    const KEYS = { u: "undo", Backspace: "undo", f: "flip", n: "new", i: "hint", " ": "pause", ArrowRight: "step", "+": "faster", "-": "slower" };
     function fillHelp() {
-      const told = [["click, drag", "choose a cell; drag a piece to another cell"], ["Esc", "choose nothing"], ["u", "undo"], ["h", "hint"], ["f", "flip the board"],
-        ["n", "new game"], ["d", "dark or light"], ["?", "this"]];
+      const told = [["click, drag", "choose a cell; drag a piece to another cell"], ["Esc", "choose nothing"], ["u", "undo"], ["i", "hint"], ["f", "flip the board"],
+        ["n", "new game"], ["d", "dark or light"], ["h, ?", "this"]];
       help.replaceChildren(make("h2", {}, show.goal ? visible(show.goal) : "Keys"),
         make("dl", {}, told.map(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)])),
         make("details", {}, make("summary", {}, "Rules"), make("p", {}, visible(rules))),
@@ -401,7 +401,7 @@
       if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
       if (event.target.matches("input, textarea, select")) return;
       if (event.key === "Escape") { picker.chosen = []; chooser.hidden = true; if (data && data.picture) mark(); return; }
-      if (event.key === "?") { event.preventDefault(); help.showModal(); return; }
+      if (event.key === "?" || event.key === "h") { event.preventDefault(); help.showModal(); return; }
       if (event.key === "d") return themes.click();
       if (event.key === " " && event.target.matches("button, summary, a")) return;
       const name = KEYS[event.key];

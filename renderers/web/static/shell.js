@@ -233,14 +233,15 @@ coterie.start = function (element, show) {
     ["?", "these keys", () => help()],
     ...(view.keys || []),
   ];
-  const NAMES = { " ": "space", ArrowLeft: "←", ArrowRight: "→", Home: "home", End: "end" };
+  const NAMES = { " ": "space", ArrowLeft: "←", ArrowRight: "→", Home: "home", End: "end", "?": "h, ?" };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = event.target;
     if (at.matches("textarea, select, input:not([type=range]), [contenteditable]") || document.querySelector("dialog[open]")) return;
-    if (at.type === "range" && event.key !== " " && NAMES[event.key]) return; // it moves by itself
+    if (at.type === "range" && /^(Arrow|Home|End)/.test(event.key)) return; // it moves by itself
     if (event.key === " " && at.matches("button, summary, a")) return;
-    const found = keys.find(([key]) => key === event.key || (key === "+" && event.key === "="));
+    const typed = { "=": "+", h: "?" }[event.key] || event.key;
+    const found = keys.find(([key]) => key === typed);
     if (!found) return;
     event.preventDefault();
     found[2]();

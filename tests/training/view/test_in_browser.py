@@ -68,7 +68,11 @@ def moves(tab: Any, number: int) -> None:
 
 def test_tictactoe_by_clicks_to_its_end(play: Any) -> None:
     tab = play("tictactoe", "human", "minimax")
-    tab.keyboard.press("h")
+    for key in ("h", "?"):
+        tab.keyboard.press(key)
+        assert "hint" in (tab.locator("dialog[open]").text_content() or "")
+        tab.keyboard.press("Escape")
+    tab.keyboard.press("i")
     says(tab, "minimax would play", ".fact")
     assert tab.locator(".mark-hint").count() == 1
     tab.mouse.click(*at(tab, 0.5, 0.5))

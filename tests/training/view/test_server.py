@@ -328,9 +328,9 @@ def test_files_go_out_and_in() -> None:
     [
         ("g.pgn", "1. e4 Ke4", "Ke4"),
         ("g.pgn", "", "no game"),
-        ("g.sgf", "(;GM[1])", "cannot be read as a game of chess"),
-        ("g.exe", "MZ", "cannot be read"),
-        ("/etc/passwd", "", "cannot be read"),
+        ("g.sgf", "(;GM[1])", "this is chess-v0"),
+        ("g.exe", "MZ", "no file of games"),
+        ("/etc/passwd", "", "no game"),
         ("g.json", "{", "not JSON"),
         ("g.json", '{"game": "tictactoe-v0", "config": {}, "seed": 1, "actions": [4], "players": ["a", "b"], '
                    '"returns": [0, 0], "status": "running"}', "this is chess-v0"),
