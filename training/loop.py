@@ -23,6 +23,7 @@ from .data.games import Games
 from .data.memory import PositionMemory
 from .data.rollout import names_in
 from .evaluation.exam import Exam
+from .garbage import collected_rarely
 from .learn.learner import Learner
 from .population.health import Health
 from .population.pool import Pool
@@ -108,6 +109,7 @@ class Trainer:
             + (f"\nan update takes at most about {self.foreseen:.0f} s" if self.foreseen else "")
         )
 
+    @collected_rarely()
     def step(self) -> dict[str, Any]:
         """One update; returns its line for metrics.jsonl.
 
