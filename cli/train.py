@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..envs.arguments import with_preset
-from ..envs.registry import list_envs, spec
+from ..envs.registry import list_envs, make_game, spec
 from ..errors import RunError, UnknownName, UsageError
 from ..training.runs.config import (
     AnyConfig,
@@ -90,6 +90,7 @@ def trained(words: list[str], command: str = "train") -> tuple[int, Path | None]
         chosen["set"] = with_preset(base.game, own if asked.set == base.set else asked.set, asked.preset, own)
     config = dataclasses.replace(base, **chosen)
     if asked.print_config:
+        make_game(config.game, **config.game_arguments)  # refuses what a run would refuse
         print(f"# To use it: coterie {command} --config FILE\n{as_yaml(config)}", end="")
         return 0, None
     folder = folder or new_folder(config)

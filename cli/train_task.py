@@ -45,7 +45,7 @@ def run(words: list[str]) -> int:
     Raises:
         CoterieError: a bad argument, setting or folder.
     """
-    from ..training.episodes.tasks import task_defaults
+    from ..training.episodes.tasks import make_task, read_options, task_defaults
 
     said, named = _said(words), ""
     if words and not words[0].startswith("-"):
@@ -66,6 +66,7 @@ def run(words: list[str]) -> int:
         base = TaskConfig.preset(named, task_defaults(named))
     config, asked = _config(base, words)
     if asked.print_config:
+        make_task(config.task, **read_options(config.task, config.game_arguments))  # refuses what a run would refuse
         print(f"# To use it: coterie train --config FILE\n{as_yaml(config)}", end="")
         return 0
     return _train(config, folder or new_folder(config), resume, asked)

@@ -114,6 +114,22 @@ def test_a_printed_configuration_can_be_read_back(
     assert isinstance(config, TaskConfig) == (words[0] == "proposer_solver")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gridworld", "--policy", "net", "--set", "kinship.mod=teams"], "Did you mean 'mode'?"),
+        (["hex", "--set", "sise=5"], "unexpected keyword argument 'sise'"),
+        (["proposer_solver", "--set", "levels=-1"], "Levels go from 1 to 49; -1 came."),
+    ],
+)
+def test_a_configuration_is_checked_before_it_is_printed(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", *words, "--print-config"]) == 2
+    told = capsys.readouterr()
+    assert (told.out, said in told.err) == ("", True), told
+
+
 def test_train_has_a_flag_for_every_field_of_its_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     from dataclasses import fields, is_dataclass
 
