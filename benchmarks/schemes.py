@@ -1,4 +1,4 @@
-"""Who plays whom: exact exploitability over games played, for several schemes that begin with the same player.
+"""Who plays whom: exact exploitability over decisions played, for several schemes that begin with the same player.
 
     python -m coterie.benchmarks.schemes kuhn_poker --seeds 0 1 2 --results kuhn.jsonl --picture kuhn.png
     python -m coterie.benchmarks.schemes matrix --updates 20 --schemes psro --results /tmp/schemes.jsonl
@@ -98,7 +98,15 @@ _CARDS = Setting(
 GAMES = {
     "matrix": Setting(set=("rounds=1", "payoffs=[[0, -1, 2], [1, 0, -1], [-2, 1, 0]]")),
     "kuhn_poker": _CARDS,
-    "leduc_poker": replace(_CARDS, updates=400, mmd={"entropy_coef": 0.5, "entropy_final": 0.2}, bar=0.3),
+    "leduc_poker": replace(
+        _CARDS,
+        updates=400,
+        games=4096,
+        rate=1e-3,
+        every=(20, 40, 50),
+        mmd={"entropy_coef": 1.0, "entropy_final": 0.25},
+        bar=0.3,
+    ),
     "tictactoe": Setting(greedy=True, bar=0.0),
     "liars_dice": replace(_CARDS, set=("faces=2",)),
 }
@@ -142,7 +150,7 @@ def train(
         scheme=schemes[base],
         budget=BudgetConfig(eval_vs="", min_entropy=-1.0, max_kl=1e9),
     )
-    trainer, learning = Trainer(config), 0.0
+    trainer, learning, decisions = Trainer(config), 0.0, 0
     tables: dict[str, NDArray[np.float64]] = {}  # past selves do not change: each is asked once
     selves: list[NDArray[np.float64]] = []
     row: dict[str, Any] = {}
@@ -160,6 +168,7 @@ def train(
                 "model": trainer.policy.loaded.id,
                 "update": update,
                 "games": update * games,
+                "decisions": decisions,
                 "exploitability": found,
                 "newest": alone,
                 "average": exploitability_of_mixture(trainer.game, late, [1.0] * len(late), at.limit).value,
@@ -169,6 +178,7 @@ def train(
             began = time.monotonic()
             row = trainer.step()
             learning += time.monotonic() - began
+            decisions += row["decisions_played"]
 
 
 def _measured(
@@ -202,13 +212,13 @@ def draw(rows: Sequence[dict[str, Any]], path: Path, bar: float) -> None:
     for axis, name in zip(axes.flat, names, strict=False):
         for seed in sorted({row["seed"] for row in rows if row["scheme"] == name}):
             run = [row for row in rows if (row["scheme"], row["seed"]) == (name, seed)]
-            games = [row["games"] / 1000 for row in run]
-            (line,) = axis.plot(games, [row["exploitability"] for row in run], label=f"seed {seed}")
+            decisions = [row["decisions"] / 1000 for row in run]
+            (line,) = axis.plot(decisions, [row["exploitability"] for row in run], label=f"seed {seed}")
             if name in ("self_play", "mmd"):
-                axis.plot(games, [row["average"] for row in run], color=line.get_color(), linestyle="--")
+                axis.plot(decisions, [row["average"] for row in run], color=line.get_color(), linestyle="--")
         axis.axhline(bar, color="gray", linewidth=0.8, linestyle=":")
         axis.set_title(name, fontsize=10)
-        axis.set_xlabel("thousand games")
+        axis.set_xlabel("thousand decisions")
         axis.set_ylim(bottom=0)
     for axis in axes[:, 0]:
         axis.set_ylabel("exploitability")

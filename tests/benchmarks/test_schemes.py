@@ -36,6 +36,7 @@ def test_averages_and_mixtures_are_measured_in_every_game(
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["scheme"], row["games"]) for row in rows] == [(scheme, 0), (scheme, 16), (scheme, 32)]
     assert all(0 < row[name] <= 2 for row in rows for name in ("exploitability", "newest"))
+    assert [row["decisions"] // 16 > row["update"] for row in rows] == [False, True, True]  # both players' count
 
 
 def test_no_measurement_at_all_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

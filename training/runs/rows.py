@@ -30,6 +30,7 @@ def summary(
         "update": update,
         **_played(batch, everything, None),
         "games": len(batch.episodes),
+        "decisions_played": batch.decisions,
         "kept_groups": credit.kept_groups,
         **_worth(credit, np.ones(len(whose), np.bool_)),
         "decisions_per_second": len(whose) / sum(seconds),

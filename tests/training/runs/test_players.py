@@ -162,6 +162,7 @@ def test_a_saved_player_may_sit_opposite(run, small):
     row = trainer.step()
     assert row["games"] == 16
     assert row["decisions"] < 16 * 5  # the others' decisions are not the learner's
+    assert row["decisions"] < row["decisions_played"] <= 16 * 9
 
 
 def test_a_base_model_is_loaded_once_for_learner_and_opponents(run, small):
