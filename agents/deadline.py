@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["OutOfTime", "breathe", "until"]
+__all__ = ["OutOfTime", "breathe", "remaining", "until"]
 
 _MOMENT: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
@@ -25,6 +25,11 @@ def until(moment: float) -> Iterator[None]:
         yield
     finally:
         _MOMENT.reset(token)
+
+
+def remaining() -> float:
+    """Seconds until the deadline; inf where there is none."""
+    return _MOMENT.get() - time.monotonic()
 
 
 def breathe() -> None:

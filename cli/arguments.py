@@ -67,6 +67,8 @@ class Play:
         games: number of games; with more than one, only results are shown.
         seed: the same seed gives the same game. By default 0, and where people play a number that is drawn and printed.
         hints: who gives people hints, any player; by default a search or a scripted player that knows the game.
+        clock: play on a clock: minutes, and seconds that each move adds (5+3, 10, 0.5+1), or seconds (30s). A person
+            whose time runs out loses.
         gif: write the first game to this file as an animated GIF.
         mp4: write the first game to this file as an MP4.
         follow: the agent that films and windows of worlds follow.
@@ -92,6 +94,7 @@ class Play:
     games: int = 1
     seed: int | None = None
     hints: str = ""
+    clock: str = ""
     gif: Path | None = None
     mp4: Path | None = None
     follow: int | None = None

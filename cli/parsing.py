@@ -31,6 +31,7 @@ Positional: TypeAlias = Annotated[T, "positional"]
 HELP: Final = ("-h", "--help", "--help-all")
 
 PLACEHOLDERS: Final = {"preset": "NAME", "run": "RUN", "out": "FOLDER", "room": "WHAT"} | {
+    "clock": "TIME",
     **dict.fromkeys(("set", "start"), "NAME=VALUE"),
     **dict.fromkeys(("players", "who", "others", "vs", "eval_vs", "opponents", "teacher", "hints"), "PLAYER"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..agents.baselines import is_built_in
 from ..agents.core import Agent
 from ..agents.human.adviser import Adviser, advisers
+from ..agents.human.clock import Clock, read_times
 from ..agents.human.seating import PERSON, company, seated
 from ..agents.human.table import Match
 from ..agents.human.terminal import play_games
@@ -75,6 +77,10 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
     named = asked.players or asked.who
     words = company(named or (_players_of(saved, asked) if saved else ()), game, asked.window)
     followed(asked, game)
+    people = [seat for seat, word in enumerate(words) if word == PERSON]
+    times = read_times(asked.clock) if asked.clock else saved.record.clock if saved and people else None
+    if times:
+        Clock(times, game, people)  # refused before anything slow is loaded
     own = asked.from_ if asked.from_ and asked.from_.suffix.lower() in JSON else None  # others' files stay as they are
     kept, known = asked.save or own, saved.record if saved else None
     keeper = Keeper(kept, game, words, known, retyped=not all(map(_harmless, words)))
@@ -90,9 +96,11 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
         start = _start(game, asked)
 
         def begin(number: int) -> Match:
+            clock = Clock(times, game, people) if times else None
             if saved and not number:
-                return Match(game, names, seed, record=saved.record)
-            match = Match(game, names, seed + number, start=start)
+                record = replace(saved.record, clock=None) if asked.clock else saved.record
+                return Match(game, names, seed, record=record, clock=clock)
+            match = Match(game, names, seed + number, start=start, clock=clock)
             if start and match.status != RUNNING:
                 raise UsageError(
                     f"--start {' '.join(asked.start)} is a position where the game is over: "
@@ -101,7 +109,6 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
             return match
 
         def left(match: Match) -> None:
-            people = [seat for seat, word in enumerate(words) if word == PERSON]
             touched = any(seat in people for ply in match.plies for seat in ply.seats)
             if asked.save or asked.from_ or (touched and match.status == RUNNING and not asked.ticks):
                 keeper.keep(match.record(), match.seed)
@@ -137,6 +144,8 @@ def _check(asked: Play) -> None:
             raise UsageError(f"--{flag} is {number}; it must be at least {least}.")
     if not asked.game and not asked.replay:
         raise UsageError("Which game? For example: coterie play tictactoe; `coterie envs` lists them.")
+    if asked.clock and asked.replay:
+        raise UsageError("--clock is for a game that is played, and --replay shows one; remove one of them.")
     if asked.who and asked.players:
         raise UsageError(f"{' '.join(asked.who)} and --players both say who plays; remove one.")
     found = spec(asked.game) if asked.game else None

@@ -147,6 +147,23 @@ class GlobalState:
 
 
 @dataclass(frozen=True)
+class Times:
+    """The clock of a recorded game.
+
+    Attributes:
+        base: seconds that each player had for the whole game.
+        increment: seconds that each move added.
+        left: by turn, the seconds that its player had left after it; may be shorter than the game.
+        flagged: the seat that lost on time, or None.
+    """
+
+    base: int
+    increment: int = 0
+    left: tuple[float, ...] = ()
+    flagged: Player | None = None
+
+
+@dataclass(frozen=True)
 class GameRecord:
     """One played game, as passed to the writers of ``Game.formats``.
 
@@ -162,6 +179,7 @@ class GameRecord:
         keys: if recorded during play, ``Game.key`` of the start and of the position after every turn,
             ``len(actions) + 1`` numbers. ``record.replay`` then checks that every turn leads to the same position
             again. It compares the lowest 16 bits of each key, and all 64 of the last.
+        clock: the times, if it was played on a clock.
     """
 
     start: State
@@ -172,6 +190,7 @@ class GameRecord:
     illegal: int | None = None
     comments: Mapping[int, str] = field(default_factory=dict)
     keys: tuple[int, ...] = ()
+    clock: Times | None = None
 
 
 @dataclass(frozen=True)

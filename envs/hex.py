@@ -30,7 +30,7 @@ from ..aliases import RUNNING, TERMINATED, Action, Mask, Player, Rewards, Status
 from ..errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError
 from .answers import true_or_false, whole_number
 from .core import Game, GameInfo, GameRecord, Kernels, Written
-from .replay.sgf import commented, sgf_text
+from .replay.sgf import commented, sgf_text, timed
 from .stepping.jit import kernel
 from .stepping.machine import store_word
 from .stepping.rng import Word, word
@@ -345,6 +345,8 @@ def to_sgf(record: GameRecord) -> str:
     result = "B+" if record.returns[0] > 0 else "W+" if record.returns[1] > 0 else "?"
     if record.illegal is not None:
         result = "WB"[record.illegal] + "+F"
+    elif record.clock is not None and record.clock.flagged is not None:
+        result = "WB"[record.clock.flagged] + "+T"
     player = int(state.facts[0, MOVER])
     stones = [
         [action_to_text(state, 0, int(cell)) for cell in np.flatnonzero(state.stones[0] == color)] for color in (1, 2)
@@ -353,6 +355,7 @@ def to_sgf(record: GameRecord) -> str:
     root = {
         "SZ": str(size),
         **dict(zip(("PB", "PW", "RE"), (*record.players, result), strict=True)),
+        **timed(record),
         "C": comment,
         **dict(zip(("AB", "AW"), stones, strict=True)),
         "PL": "BW"[player] if player == 1 or any(stones) else "",

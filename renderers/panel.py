@@ -40,7 +40,7 @@ class View:
         cover: a text that hides the board until a click (event "uncover"); "" shows the board.
         version: rises whenever the state changes, so that states need not be compared.
         moves: what was played that the viewer knows, a list of (seat, text) for each turn.
-        clocks: seconds that each seat has thought; (): no clock.
+        clocks: each seat's time, as it is shown; (): none is.
         hint: the cells of an action that was advised.
         said: what the viewer heard, in games with talk: (seat or ``talking.NOTE``, message), oldest first.
     """
@@ -58,7 +58,7 @@ class View:
     version: int = 0
     said: tuple[tuple[Player, str], ...] = ()
     moves: tuple[tuple[tuple[Player, str], ...], ...] = ()
-    clocks: tuple[int, ...] = ()
+    clocks: tuple[str, ...] = ()
     hint: tuple[int, ...] = ()
 
     def seen(self) -> tuple[Any, ...]:
@@ -114,14 +114,15 @@ class Panel:
         return canvas.frame()
 
     def _names(self, canvas: Canvas, view: View) -> None:
-        """Draw each name after a disc in its seat's colour; the names of the seats to move are highlighted."""
+        """Draw each name (and time) after a disc in its seat's colour; those of the seats to move are highlighted."""
         between = "   against   "
         size = float(WORDS)
-        total = sum(canvas.text_width(name, size) + 1.5 * size for name in view.names)
+        names = [f"{name}  {view.clocks[seat]}" if view.clocks else name for seat, name in enumerate(view.names)]
+        total = sum(canvas.text_width(name, size) + 1.5 * size for name in names)
         total += max(0, len(view.names) - 1) * canvas.text_width(between, size)
         shrink = min(1.0, 0.96 * canvas.width / max(total, 1.0))
         x, y, size = (canvas.width - shrink * total) / 2, GAP + LINE / 2, size * shrink
-        for seat, name in enumerate(view.names):
+        for seat, name in enumerate(names):
             if seat:
                 canvas.text(x, y, between, size, PALETTE.faint, anchor=0.0)
                 x += canvas.text_width(between, size)

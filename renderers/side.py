@@ -41,8 +41,7 @@ def draw_side(
 
 def _seat(sheet: Sheet, seat: int, game: Game, drawer: ModuleType, view: View, color: Color) -> None:
     """A player's name and time, and what it has taken if the game's drawer knows."""
-    seconds = int(view.clocks[seat]) if view.clocks else 0
-    clock = f"{seconds // 60}:{seconds % 60:02d}" if view.clocks else ""
+    clock = view.clocks[seat] if view.clocks else ""
     sheet.rectangle(sheet.x, sheet.y + 4, 12, 12, PALETTE.faint, radius=3)
     sheet.rectangle(sheet.x + 1, sheet.y + 5, 10, 10, color, radius=3)
     shade = PALETTE.accent if seat in view.active else PALETTE.text

@@ -13,6 +13,7 @@ choosers are in ``panel``.
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, Final
@@ -174,7 +175,8 @@ class Window(Interactive):
         if self.helping:
             rows = [(keys, words) for control, keys, words in LISTED if not control or control in view.controls]
             draw_keys(screen.surface, (0, 0, width, height - self._panel_height()), self.game.goal, [("Keys", rows)])
-        panel = self.panel.draw(width, view, self._buttons(), self._in_panel(self._hover))
+        below = replace(view, clocks=()) if self._column else view  # the column has the times
+        panel = self.panel.draw(width, below, self._buttons(), self._in_panel(self._hover))
         screen.surface.blit(screen.as_surface(panel), (0, height - self._panel_height()))
         if self.choices:
             frame, spots, corner = self._chooser()

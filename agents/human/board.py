@@ -6,6 +6,7 @@ import importlib
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from ...envs.words.talk import TalkGame
 from ...errors import ActionError
 from ..core import Agent, Decision
 from .adviser import Adviser
+from .clock import told_time
 from .session import Session, Thinker, reason
 from .table import Match, Ply, can_resign, can_undo, winner
 
@@ -83,6 +85,8 @@ class BoardGame(Session[Match]):
         self.flipped = False
         self.seconds = (SHOWN if self.people else 1.0) if seconds is None else seconds
         self._may_see: Player | None = None  # the person at the screen, in games with hidden cards
+        self._now = time.monotonic()
+        self._spent = [0.0] * self.game.info.players  # seconds that each seat has thought
         self._last_view: View | None = None
         self._view_key: tuple[object, ...] = ()
 
@@ -206,6 +210,24 @@ class BoardGame(Session[Match]):
         self._advice.forget()
         self.offered, self._asked_for, self._note = None, "", ""
 
+    def _pass_time(self, *, counted: bool = True) -> None:
+        """Count the time since the last call as that of the seat to move, whose game ends if none is left."""
+        passed, self._now = time.monotonic() - self._now, time.monotonic()
+        if self.paused or self._covered or not counted:
+            return
+        for seat in self.match.seats():
+            self._spent[seat] += passed
+            if self.match.clock:
+                self.match.clock.spend(seat, passed)
+                if self.match.clock.flagged(seat):
+                    self._end(partial(self.match.flag, seat))
+
+    def times(self) -> tuple[str, ...]:
+        """What the clocks show, seat by seat: the time that is left, without a clock the time that was used."""
+        if self.match.clock:
+            return tuple(map(told_time, self.match.clock.left))
+        return tuple(told_time(int(seconds)) for seconds in self._spent)
+
     def _undo(self) -> None:
         """Go back to a person's last decision; where only agents play, go back one move and pause."""
         if self.match.undo(self.people or range(self.game.info.players)):
@@ -217,6 +239,7 @@ class BoardGame(Session[Match]):
         self._may_see = None
         self._forget_words()
         super()._new()
+        self._spent = [0.0] * self.game.info.players
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING, TERMINATED, Action, Player, State, Status
-from ...envs.core import Game, GameRecord
+from ...envs.core import Game, GameRecord, Times
 from ...envs.faces import render
 from ...envs.faces.table import NO_ANSWER
 from ...envs.replay.file import replay
@@ -29,7 +30,9 @@ from ...envs.words import TextGame
 from ...envs.words.table import table_of
 from ...errors import ActionError, UsageError
 from ..core import Agent, Decision, Turn, ask
+from ..deadline import OutOfTime
 from ..seeds import Seed, stream
+from .clock import Clock
 
 if TYPE_CHECKING:
     from ...renderers.board import Frame
@@ -95,6 +98,7 @@ class Ply:
         actions: [P] the actions (games of words: messages), or None where an answer was illegal.
         rewards: [P] float32.
         comment: the agents' texts beyond their actions, see ``_comment``.
+        left: [P] the seconds left after it, on a clock.
     """
 
     before: State | None
@@ -102,6 +106,7 @@ class Ply:
     actions: list[Any] | None
     rewards: NDArray[np.float32]
     comment: str
+    left: tuple[float, ...] = ()
 
 
 class Match:
@@ -115,12 +120,14 @@ class Match:
             such a seat does nothing in that tick, without penalty.
         record: a saved game to continue.
         start: without ``record``, the start position, as options of ``reset``.
+        clock: the players' times; those of a record on a clock continue.
 
     Attributes:
         world: whether the game is a world.
         table: where the game is played.
         illegal: the first seat whose illegal answer ended the game, or None.
-        ended: how the players ended the game themselves, by ``resign`` or ``agree``; ``""``: they did not.
+        ended: how the game ended by ``resign``, ``agree`` or ``flag``; ``""``: it did not.
+        flagged: the seat that lost on time, or None.
         plies: the turns so far.
         returns: [P] float64, the sum of rewards so far.
 
@@ -136,6 +143,7 @@ class Match:
         penalty: float = -1.0,
         record: GameRecord | None = None,
         start: Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         info = game.info
         if len(names) != info.players:
@@ -148,7 +156,8 @@ class Match:
         policy: Any = {} if self.world else {"illegal": "lose", "illegal_reward": penalty}
         self.table = table_of(game, **policy)
         self.illegal: Player | None = None
-        self.ended = ""
+        self.flagged: Player | None = None
+        self.ended, self.clock = "", clock
         self.plies: list[Ply] = []
         self.returns = np.zeros(info.players)
         self._keys: list[int] = []  # in worlds: a hash of every state so far
@@ -163,6 +172,8 @@ class Match:
         for turn, (state, rewards, status) in enumerate(states):  # without an illegal answer that ended the record
             before, seats = self._kept(), tuple(self.seats())
             self._go(state, status)
+            if clock and record.clock and turn < len(record.clock.left):
+                clock.left[seats[0]] = record.clock.left[turn]
             self._add(Ply(before, seats, record.actions[turn], rewards, record.comments.get(turn, "")))
 
     @property
@@ -189,7 +200,7 @@ class Match:
 
     def _add(self, ply: Ply) -> None:
         """Add the ply that led to the current state."""
-        self.plies.append(ply)
+        self.plies.append(replace(ply, left=tuple(self.clock.left)) if self.clock else ply)
         self.returns += ply.rewards
         self._note_key()
 
@@ -244,6 +255,8 @@ class Match:
         else:
             self.table.turn(actions[self.table.mover])
         rewards = np.array(self.table.rewards, np.float32)
+        if self.clock:
+            self.clock.gain(next(iter(decisions)))
         self.illegal = wrong[0] if wrong else None
         self._add(Ply(before, tuple(decisions), None if wrong else actions, rewards, _comment(decisions)))
         return Moment(self.state, dict(decisions), {p: text for p, (_, text) in read.items()}, rewards, self.status)
@@ -265,7 +278,7 @@ class Match:
     def undo(self, seats: Sequence[Player]) -> bool:
         """Take back the last turn in which one of these seats acted, and all turns after it.
 
-        The position and the seeds of the agents' choices are then as they were before that turn.
+        The position, the clock and the seeds of the agents' choices are then as they were before that turn.
 
         Returns:
             False where there is nothing to take back, or the game allows no undo.
@@ -279,7 +292,9 @@ class Match:
     def _back(self, turn: int) -> None:
         """Go back to the position before a turn."""
         self._go(self.plies[turn].before, RUNNING)
-        self.illegal, self.ended = None, ""
+        self.illegal, self.flagged, self.ended = None, None, ""
+        if self.clock:
+            self.clock.back_to(self.plies[turn - 1].left if turn else ())
         del self.plies[turn:]
         self.returns = np.zeros(self.game.info.players) + sum(earlier.rewards for earlier in self.plies)
 
@@ -289,16 +304,29 @@ class Match:
         Raises:
             UsageError: the game is over, or is none that can be given up.
         """
+        self._need_ending()
         self._end(f"player_{seat} ({self.names[seat]}) resigns", [-1.0 if p == seat else 1.0 for p in self._all()])
 
     def agree(self) -> None:
         """End a running game of two players as a draw, with 0 for both; raises as ``resign``."""
+        self._need_ending()
         self._end("Draw agreed", [0.0] * self.game.info.players)
 
-    def _end(self, how: str, returns: Sequence[float]) -> None:
+    def flag(self, seat: Player) -> None:
+        """End a running game as lost on time for this seat, which is paid as who resigns, or else as who forfeits."""
+        lost, others = (-1.0, 1.0) if can_resign(self.game) else self.game.info.forfeit
+        self._end(
+            f"player_{seat} ({self.names[seat]}) ran out of time", [lost if p == seat else others for p in self._all()]
+        )
+        self.flagged = seat
+
+    def _need_ending(self) -> None:
+        """Check that players may end this game now."""
         if not can_resign(self.game) or self.status != RUNNING:
             why = "is over" if self.status != RUNNING else "is none that players end themselves"
             raise UsageError(f"This game of {self.game.info.name} {why}.")
+
+    def _end(self, how: str, returns: Sequence[float]) -> None:
         self.ended, self.table.status = how, TERMINATED
         self.returns = np.array(returns)
 
@@ -313,7 +341,13 @@ class Match:
             self.illegal,
             {turn: ply.comment for turn, ply in enumerate(self.plies) if ply.comment},
             tuple(self._keys),
+            self.clock and self._times(self.clock),
         )
+
+    def _times(self, clock: Clock) -> Times:
+        """The times so far; to the millisecond, as no clock is more exact."""
+        left = tuple(round(ply.left[ply.seats[0]], 3) for ply in self.plies if ply.actions is not None)
+        return replace(clock.times, left=left, flagged=self.flagged)
 
 
 def can_undo(game: Game) -> bool:
@@ -335,7 +369,13 @@ def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:
     yield Moment(match.state, {}, {}, nothing, match.status)
     while seats := match.seats():
         try:
-            decisions = answers(agents, match.turns(seats))
+            with match.clock.running(seats[0]) if match.clock else nullcontext():
+                decisions = answers(agents, match.turns(seats))
+        except OutOfTime:
+            if match.clock is None:
+                raise
+            match.flag(seats[0])
+            continue
         except TakeBack:
             match.undo(seats)
             yield Moment(match.state, {}, {}, nothing, match.status)

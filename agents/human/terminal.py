@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import shutil
 import sys
@@ -11,6 +12,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,9 @@ from ...envs.words import TextGame
 from ...envs.words.talk import TalkGame
 from ...errors import ActionError, CoterieError, PlayerLeft
 from ..core import Agent, Decision, Turn
+from ..deadline import OutOfTime, remaining
 from .adviser import Adviser
+from .clock import alarmed, told_time
 from .table import Ended, Match, Moment, TakeBack, can_resign, can_undo, follow, tell, winner
 
 __all__ = ["HumanAgent", "play_games", "result"]
@@ -90,6 +94,7 @@ class HumanAgent:
             PlayerLeft: ``quit`` was typed or the input ended.
             TakeBack: ``undo`` was typed, and ``undo`` was True.
             Ended: ``resign`` was typed, or ``draw`` and it was accepted, and ``undo`` was True.
+            OutOfTime: a deadline (``agents.deadline``) has passed; the prompt shows the time until then.
         """
         return [self._ask(turn) for turn in turns]
 
@@ -141,8 +146,13 @@ class HumanAgent:
         if self._read is input and sys.stdin.isatty():
             with contextlib.suppress(ImportError):
                 import readline  # noqa: F401 its import is what gives ``input`` these
+        time = f"{told_time(remaining())} " if remaining() < math.inf else ""
         try:
-            return self._read(prompt).strip()
+            with alarmed():
+                return self._read(time + prompt).strip()
+        except OutOfTime:
+            self._write("")  # ends the line of the prompt
+            raise
         except EOFError:
             self._write("")  # ends the line of the prompt
             raise PlayerLeft(f"{self.name} left the game.") from None
@@ -207,7 +217,7 @@ def play_games(
         try:
             for moment in itertools.islice(follow(match, agents), ticks + 1 if ticks else None):
                 if shown and not match.world:
-                    tell(_audible(moment, match.game, people), agents, _tell)
+                    tell(_audible(moment, match.game, people), agents, partial(_tell, match))
         finally:
             left(match)
         if not match.ended and (people or (shown and not match.world)):
@@ -221,10 +231,11 @@ def play_games(
         print("\n".join(_totals(match, returns)))
 
 
-def _tell(line: str) -> None:
-    """Print who did what, in the colour of the seat."""
+def _tell(match: Match, line: str) -> None:
+    """Print who did what, in the colour of the seat, and the time that is left on a clock."""
     who, colon, what = line.partition(":")
-    print(painted(who, SEATS[int(who[7]) % len(SEATS)]) + colon + what)
+    left = f"  ({told_time(match.clock.left[match.plies[-1].seats[0]])} left)" if match.clock else ""
+    print(painted(who, SEATS[int(who[7]) % len(SEATS)]) + colon + what + left)
 
 
 def _audible(moment: Moment, game: Game, people: Sequence[int]) -> Moment:
@@ -255,6 +266,8 @@ def result(match: Match) -> str:
     if match.game.info.players == 1:
         return f"player_0 ({match.names[0]}) gets {match.returns[0]:g}."
     seat, how = winner(match.returns), f"{match.ended}. " if match.ended else ""
+    if seat is None and match.flagged is not None:
+        return how.strip()
     return how + ("A draw." if seat is None else f"player_{seat} ({match.names[seat]}) wins.")
 
 

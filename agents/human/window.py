@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -45,8 +44,6 @@ class BoardSession(BoardGame):
         shown, entry = self._shown(self.match.state)[0], self.entry if self.talk else None
         self._column = draw is not None and not self.talk
         self.window: Any = Window(shown, draw, title, entry, column=self._column)
-        self._spent = [0.0] * self.game.info.players  # seconds that each seat has thought
-        self._now = time.monotonic()
         self._added: tuple[View, tuple[object, ...], View] | None = None
 
     def step(self, wait: float = 0.0) -> bool:
@@ -59,10 +56,8 @@ class BoardSession(BoardGame):
                 self._control(asked)
             else:
                 self.choose(asked, self.entry.text)
-        passed, self._now = time.monotonic() - self._now, time.monotonic()
+        self._pass_time(counted=not self.window.helping)
         if not self.window.helping:
-            for seat in self.match.seats() if not self.paused else ():
-                self._spent[seat] += passed
             self._play()
             self._take_advice()
         return True
@@ -85,16 +80,12 @@ class BoardSession(BoardGame):
     def _controls(self) -> dict[str, str]:
         return super()._controls() | {"help": "Keys"}
 
-    def _new(self) -> None:
-        super()._new()
-        self._spent = [0.0] * self.game.info.players
-
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def view(self) -> View:
         """What is shown: the board's view with moves, clocks and the hint."""
         shown, hint = super().view(), self._hinted()
-        clocks = tuple(map(int, self._spent)) if self._column else ()
+        clocks = self.times() if self._column or self.match.clock else ()
         key = (clocks, hint, self._asked_for, self._note)
         if self._added is None or self._added[0] is not shown or self._added[1] != key:
             more: dict[str, Any] = {"clocks": clocks, "moves": self._told(shown.player) if self._column else ()}

@@ -325,8 +325,9 @@ def _wrapped(parts: Iterable[str]) -> Iterator[str]:
 def record_to_pgn(record: GameRecord) -> str:
     """A played game as PGN: the writer of ``Game.formats``.
 
-    White is seat 0. A player that answered illegally lost by "rules infraction"; an unfinished or truncated game has no
-    result. The comment on a turn comes after its move.
+    White is seat 0. A player that answered illegally lost by "rules infraction", one whose time ran out by "time
+    forfeit"; an unfinished or truncated game has no result. The comment on a turn comes after its move, and begins with
+    the time that was left, as ``[%clk 0:04:59]``.
     """
     line = Line(record.start["position"][0])
     game = PGNGame(fen=line.fen(), result=_result(record))
@@ -334,6 +335,12 @@ def record_to_pgn(record: GameRecord) -> str:
     for actions in record.actions:
         game.moves.append(line.act(actions[0 if line.white else 1]))
     game.comments = {min(turn + 1, len(game.moves)): text for turn, text in record.comments.items()}
+    if record.clock is not None:
+        added = f"+{record.clock.increment}" if record.clock.increment else ""
+        game.headers["TimeControl"] = f"{record.clock.base}{added}"
+        for played, seconds in enumerate(map(int, record.clock.left[: len(game.moves)]), 1):
+            said = f"[%clk {seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}]"
+            game.comments[played] = f"{said} {game.comments.get(played, '')}".strip()
     game.headers["Termination"] = _termination(record)
     return write_pgn(game)
 
@@ -361,4 +368,6 @@ def _result(record: GameRecord) -> str:
 def _termination(record: GameRecord) -> str:
     if record.illegal is not None:
         return "rules infraction"
+    if record.clock is not None and record.clock.flagged is not None:
+        return "time forfeit"
     return "normal" if record.status == TERMINATED else "unterminated"

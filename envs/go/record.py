@@ -11,7 +11,7 @@ import numpy as np
 from ...aliases import RUNNING, TRUNCATED, Action, Player
 from ...errors import NotationError, UsageError
 from ..core import GameRecord, Written
-from ..replay.sgf import commented, sgf_text
+from ..replay.sgf import commented, sgf_text, timed
 from ..state import take
 from .position import point, score, set_up, size_of, stones
 from .rules import FINE, ILLEGAL, Boards, cell_of, step, verdict
@@ -77,7 +77,8 @@ def to_sgf(record: GameRecord) -> str:
         step(state, 0, np.array([action, action], np.int32), rewards)
     comment, comments = commented(record, len(moves))
     played = tuple(SgfMove(*move, said) for move, said in zip(moves, comments, strict=True))
-    return write_sgf(replace(game, moves=played, comment=comment, result=_result(record, state)))
+    result = _result(record, state)
+    return write_sgf(replace(game, moves=played, comment=comment, result=result, others=timed(record)))
 
 
 def written(text: str) -> Iterator[Written]:
@@ -97,6 +98,10 @@ def _result(record: GameRecord, state: Boards) -> str:
         return "Void"
     if record.illegal is not None:
         return f"{'WB'[record.illegal]}+F"
+    if record.clock is not None and record.clock.flagged is not None:
+        return f"{'WB'[record.clock.flagged]}+T"
+    if not state.facts[0]["over"]:  # the players ended it
+        return "0" if record.returns[0] == record.returns[1] else f"{'BW'[int(np.argmax(record.returns))]}+R"
     return score(state, 0).result
 
 

@@ -2,7 +2,8 @@
 
 A line holds ``game`` (id), ``config``, the start (``seed``, or ``start`` where no seed leads there: the bytes of
 ``to_bytes``, zlib, base64), ``actions`` (one number per turn; a list of P in simultaneous games), ``players``,
-``returns``, ``status``, and, if there are any, ``illegal``, ``comments`` and ``words`` (what was typed for each seat).
+``returns``, ``status``, and, if there are any, ``illegal``, ``comments``, ``clock`` (``Times``) and ``words`` (what was
+typed for each seat).
 An unfinished game is a line like any other: its actions lead to the state in which it was left.
 
 In worlds, which have thousands of ticks and many players, ``actions`` and a hash of every tick's state are packed
@@ -18,7 +19,7 @@ import json
 import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ import numpy as np
 from ...aliases import RUNNING, TERMINATED, TRUNCATED, State, Status
 from ...errors import ActionError, CoterieError, IllegalAction, NotationError, StateError, UsageError
 from ...version import __version__
-from ..core import Game, GameRecord
+from ..core import Game, GameRecord, Times
 from ..plain import limit
 from ..reading import parsed, read_text
 from ..registry import list_envs, make_game
@@ -86,6 +87,8 @@ def write_json(game: Game, record: GameRecord, seed: int | None = None, words: S
         fields["illegal"] = record.illegal
     if record.comments:
         fields["comments"] = dict(record.comments)
+    if record.clock is not None:
+        fields["clock"] = asdict(record.clock)
     if words:
         fields["words"] = list(words)
     if is_packed(game):
@@ -325,10 +328,25 @@ def _record(game: Game, fields: dict[str, Any]) -> SavedGame:
     illegal = fields.get("illegal")
     if illegal is not None and (type(illegal) is not int or not 0 <= illegal < info.players):
         raise UsageError(f"illegal is {illegal!r}; it must be a seat, 0 to {info.players - 1}.")
-    record = GameRecord(start, whole, players, returns, names[fields["status"]], illegal, comments)
+    clock = None if info.simultaneous else _times(fields.get("clock"), info.players)
+    record = GameRecord(start, whole, players, returns, names[fields["status"]], illegal, comments, clock=clock)
     for _ in replay(game, record):
         pass
     return SavedGame(game, record, seed, tuple(map(_printable, fields.get("words", ()))))
+
+
+def _times(fields: Any, players: int) -> Times | None:
+    """The clock of a line, if it has one."""
+    if fields is None:
+        return None
+    base, increment, flagged = (fields.get(name) for name in ("base", "increment", "flagged"))
+    left = tuple(map(float, fields.get("left", ())))
+    whole = all(type(number) is int and 0 <= number < 10**6 for number in (base, increment))
+    if not whole or not base or not all(0 <= seconds < 10**9 for seconds in left):
+        raise UsageError("its clock must hold whole seconds, base (at least 1) and increment, and the times left.")
+    if flagged is not None and (type(flagged) is not int or not 0 <= flagged < players):
+        raise UsageError(f"its clock says that seat {flagged!r} lost on time; seats are 0 to {players - 1}.")
+    return Times(base, increment, left, flagged)
 
 
 def _printable(text: Any) -> str:

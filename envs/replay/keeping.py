@@ -71,9 +71,8 @@ class Keeper:
         Raises:
             UsageError: that fails too.
         """
-        if not (record.actions or record.illegal is not None) or (
-            self._known is not None and record.actions == self._known.actions
-        ):
+        lost = record.illegal is not None or (record.clock is not None and record.clock.flagged is not None)
+        if not lost and record.actions == (self._known.actions if self._known is not None else []):
             return
         name = f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON[0]}"
         line = write_json(self.game, record, seed, self.words)

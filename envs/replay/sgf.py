@@ -12,7 +12,7 @@ from ...aliases import Player
 from ...version import __version__
 from ..core import GameRecord
 
-__all__ = ["commented", "escaped", "sgf_text"]
+__all__ = ["commented", "escaped", "sgf_text", "timed"]
 
 
 def sgf_text(kind: int, root: Mapping[str, str | Sequence[str]], moves: Iterable[tuple[Player, str, str]]) -> str:
@@ -44,6 +44,14 @@ def escaped(text: str, simple: bool = False) -> str:
     if simple:
         text = " ".join(text.split())
     return text.replace("\\", "\\\\").replace("]", "\\]")
+
+
+def timed(record: GameRecord) -> dict[str, str]:
+    """The properties of a game's clock: TM, the seconds of each player, and OT, what a move adds."""
+    if record.clock is None:
+        return {}
+    added = {"OT": f"{record.clock.increment} fischer"} if record.clock.increment else {}
+    return {"TM": str(record.clock.base), **added}
 
 
 def commented(record: GameRecord, moves: int) -> tuple[str, list[str]]:

@@ -219,10 +219,10 @@ def test_the_column_shows_moves_times_and_what_was_taken() -> None:
         state = chess("4k3/8/8/8/8/8/PP6/Q3K3 w - - 0 1")
         moves = tuple(((k % 2, text),) for k, text in enumerate(("e4", "e5", "Nf3")))
         views = [
-            view_of(CHESS, chess(), clocks=(0, 0)),
-            view_of(CHESS, chess(), clocks=(61, 0)),
-            view_of(CHESS, chess(), clocks=(61, 0), moves=moves),
-            view_of(CHESS, state, clocks=(61, 0), moves=moves, version=1),
+            view_of(CHESS, chess(), clocks=("0:00", "0:00")),
+            view_of(CHESS, chess(), clocks=("1:01", "0:00")),
+            view_of(CHESS, chess(), clocks=("1:01", "0:00"), moves=moves),
+            view_of(CHESS, state, clocks=("1:01", "0:00"), moves=moves, version=1),
         ]
         shown = []
         for view in views:
@@ -235,6 +235,12 @@ def test_the_column_shows_moves_times_and_what_was_taken() -> None:
         assert like(shown[2], PALETTE.accent).sum() > like(shown[1], PALETTE.accent).sum(), "the last move shines"
         window.screen._resize((400, 500))
         assert window.board[2] == 400, "a narrow window has no column"
+        narrow = []
+        for clocks in ((), ("1:01", "0:00"), ("1:02", "0:00")):
+            window.show(replace(views[-1], clocks=clocks))
+            window.poll()
+            narrow.append(window.screen.picture()[window.board[1] + window.board[3] :])
+        assert [np.array_equal(a, b) for a, b in itertools.pairwise(narrow)] == [False, False], "times are below"
     finally:
         window.close()
 

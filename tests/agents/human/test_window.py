@@ -16,11 +16,12 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Agent, Decision, Turn
+from coterie.agents.human.clock import Clock
 from coterie.agents.human.session import Thinker
 from coterie.agents.human.table import Match
 from coterie.agents.human.window import SPEEDS, Session
 from coterie.aliases import RUNNING, TERMINATED
-from coterie.envs.core import GameRecord
+from coterie.envs.core import GameRecord, Times
 from coterie.envs.registry import make_game, spec
 from coterie.envs.state import to_bytes
 
@@ -48,9 +49,10 @@ class Table:
     def __init__(self, game, *agents: Agent | None, record: GameRecord | None = None, seed: int = 0, **more) -> None:
         self.left: list[GameRecord] = []
         names = [agent.name if agent else "human" for agent in agents]
+        times, people = more.pop("clock", None), [seat for seat, agent in enumerate(agents) if agent is None]
 
         def begin(number: int) -> Match:
-            return Match(game, names, seed + number, record=record)
+            return Match(game, names, seed + number, record=record, clock=times and Clock(times, game, people))
 
         kept = more.pop("left", lambda one: self.left.append(one.record()))
         self.session = Session(
@@ -486,20 +488,56 @@ def test_moves_and_clocks_are_in_the_view() -> None:
     table.rest()
     assert table.session.view().moves == (((0, "4"),), ((1, "0"),))
     table.session._spent = [61.5, 2.0]
-    assert table.session.view().clocks == (61, 2)
+    assert table.session.view().clocks == ("1:01", "0:02")
     table.session._control("undo")
     assert table.session.view().moves == (((0, "4"),),)
     table.session._control("new")
-    assert (table.session.view().moves, table.session.view().clocks) == ((), (0, 0))
+    assert (table.session.view().moves, table.session.view().clocks) == ((), ("0:00", "0:00"))
     table.session.close()
 
 
 def test_only_the_thinking_side_s_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(TICTACTOE, None, None)
     now = time.monotonic()
-    monkeypatch.setattr("coterie.agents.human.window.time.monotonic", lambda: now + 100)
+    monkeypatch.setattr("time.monotonic", lambda: now + 100)
     table.session.step()
-    assert table.session.view().clocks == (100, 0)
+    assert table.session.view().clocks == ("1:40", "0:00")
+    table.session.close()
+
+
+def test_a_person_at_the_window_loses_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    table = Table(TICTACTOE, None, Script(0), clock=Times(30, 2))
+    now += 10
+    table.session.step()
+    assert table.session.view().clocks == ("0:20", "0:30")
+    table.session.choose(4)
+    table.until(lambda: len(table.match.plies) == 2)
+    assert table.match.clock.left == [22, 32]
+    now += 25
+    table.rest()
+    view = table.session.view()
+    assert (view.status, view.clocks[0]) == ("You lose. player_0 (human) ran out of time.", "0:00")
+    table.session._control("undo")
+    assert table.session.view().clocks == ("0:30", "0:30")
+    table.session._control("new")
+    assert table.match.status == RUNNING
+    table.session.close()
+    assert [one.clock.flagged for one in table.left] == [None, None]
+
+
+def test_no_time_passes_while_the_cards_are_covered(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    table = Table(make_game("kuhn_poker"), None, None, clock=Times(30))
+    now += 20
+    table.rest()
+    assert table.match.clock.left == [30, 30]
+    table.session._control("uncover")
+    now += 20
+    table.rest()
+    assert table.match.clock.left == [10, 30]
     table.session.close()
 
 
