@@ -285,6 +285,7 @@ class View:
         players: who plays, one per seat, as in `coterie play`. Without them you play against random, and with --html
             random plays itself. Where no human is named, the game is played first, then shown.
         hints: who gives hints while you play; by default the best built-in player of the game.
+        clock: play on a clock, as in `coterie play`: minutes, and seconds that each move adds (5+3), or seconds (30s).
         port: where the server listens; 0: a free port.
         host: the address where it listens. Only this machine reaches the default; any other needs the token in the
             address that is printed.
@@ -320,6 +321,7 @@ class View:
     html: Path | None = None
     players: tuple[str, ...] = ()
     hints: str = ""
+    clock: str = ""
     port: int = 0
     host: str = "127.0.0.1"
     open: bool = False

@@ -38,6 +38,9 @@ def run(words: list[str]) -> int:
     said = asked.text or asked.prompts or asked.chat or asked.trl or (episodes and asked.html is None)
     if asked.others and (said or not folder):
         raise UsageError(f"{asked.what} and {asked.others[0]}: only the pages of runs stand side by side. Name one.")
+    person = "human" in asked.players or not asked.players
+    if asked.clock and (said or Path(asked.what).exists() or asked.html or not person):
+        raise UsageError("--clock is for a game that a person plays on the page. Remove it.")
     if said:
         return _transcripts(asked)
     if not folder and not Path(asked.what).is_file():
@@ -87,6 +90,7 @@ def _serve(asked: View, command: str) -> int:
 
 def _people(asked: View) -> tuple[dict[str, Any], Host]:
     """The page of a game that people play, and who holds the games."""
+    from ..agents.human.clock import Clock, read_times
     from ..agents.human.seating import company
     from ..training.runs.players import make_player
     from ..training.view.rooms import Host
@@ -102,7 +106,10 @@ def _people(asked: View) -> tuple[dict[str, Any], Host]:
     words = company(asked.players, game, window=False)
     if len(words) != game.info.players:
         raise UsageError(f"{found.id} has {game.info.players} players, but --players names {len(words)}.")
-    host = Host(game, words, partial(make_player, read=read_run), seed=asked.seed, hints=asked.hints)
+    times = read_times(asked.clock) if asked.clock else None
+    if times:
+        Clock(times, game, [0])  # refused where all act at once
+    host = Host(game, words, partial(make_player, read=read_run), seed=asked.seed, hints=asked.hints, times=times)
     if asked.hints:
         make_player(asked.hints, game, read=read_run)
     host.seat(words).close()  # whoever cannot play is told of before a page opens

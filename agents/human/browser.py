@@ -86,13 +86,16 @@ class PageGame(BoardGame):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing happens before a person does something."""
+        """Whether nothing happens before a person does something; a clock that runs is something."""
+        if self.match.clock and self.match.status == RUNNING:
+            return False
         waiting = self.asked is not None or self.paused or self.failed or not self.match.seats()
         return bool(waiting) and not self.thinker.busy and not self._advice.busy and not self._single
 
     def step(self, wait: float = 0.0) -> bool:
         """Play what is due; whether anything has changed. An agent's failure becomes the text ``failed``."""
         before = self._stamp()
+        self._pass_time(counted=not self.failed)
         if not self.failed:
             try:
                 self._play()
@@ -174,6 +177,9 @@ class PageGame(BoardGame):
                 for p, (name, color) in enumerate(zip(match.names, boards.colors(), strict=True))
             ],
             "returns": match.returns.tolist(),
+            "clock": [round(seconds, 1) for seconds in match.clock.left] if match.clock else [],
+            "running": bool(match.clock)
+            and not (match.status != RUNNING or self.paused or self._covered or self.failed),
             "seat": self.asked,
             "active": view.active,
             "status": view.status,

@@ -341,7 +341,7 @@ class Match:
             self.illegal,
             {turn: ply.comment for turn, ply in enumerate(self.plies) if ply.comment},
             tuple(self._keys),
-            self.clock and self._times(self.clock),
+            clock=self._times(self.clock) if self.clock else None,
         )
 
     def _times(self, clock: Clock) -> Times:

@@ -15,10 +15,11 @@ from ...agents.baselines import is_built_in
 from ...agents.core import Agent
 from ...agents.human.adviser import Adviser, advisers
 from ...agents.human.browser import PageGame, Request
+from ...agents.human.clock import Clock
 from ...agents.human.opened import opened
 from ...agents.human.seating import PERSON
 from ...agents.human.table import Match
-from ...envs.core import Game, GameRecord
+from ...envs.core import Game, GameRecord, Times
 from ...envs.reading import parsed
 from ...envs.registry import spec
 from ...envs.typed import read
@@ -50,6 +51,7 @@ class Host:
         seed: of the first game.
         hints: who gives hints; ``""``: the best built-in player for the game.
         start: the start position, as options of ``reset``.
+        times: of the clock that games with people are played on; None: no clock.
     """
 
     def __init__(
@@ -61,9 +63,10 @@ class Host:
         seed: int = 0,
         hints: str = "",
         start: dict[str, Any] | None = None,
+        times: Times | None = None,
     ) -> None:
         self.game, self.words, self.seed = game, tuple(words), seed
-        self._player, self._hints, self._start = player, hints, start
+        self._player, self._hints, self._start, self._times = player, hints, start, times
         self._lock = threading.Lock()
 
     def seat(self, words: Sequence[str], record: GameRecord | None = None, seed: int | None = None) -> PageGame:
@@ -82,10 +85,15 @@ class Host:
         agents = [None if word == PERSON else self._player(word, self.game) for word in words]
         names = [PERSON if agent is None else agent.name for agent in agents]
 
+        people = [seat for seat, word in enumerate(words) if word == PERSON]
+
         def begin(number: int) -> Match:
-            if record is not None and not number:
-                return Match(self.game, names, seed, record=record)
-            return Match(self.game, names, seed + number, start=self._start)
+            going_on = record is not None and not number
+            times = (record.clock if record is not None and going_on else None) or self._times
+            clock = Clock(times, self.game, people) if times and people else None
+            if going_on:
+                return Match(self.game, names, seed, record=record, clock=clock)
+            return Match(self.game, names, seed + number, start=self._start, clock=clock)
 
         # Built-in players are this game's own: it need not wait until those of other games have thought.
         own = all(word == PERSON or is_built_in(word) for word in (*words, self._hints or PERSON))

@@ -39,7 +39,7 @@
 
   coterie.pages.play = function (element, show) {
     let socket, data, waited = 0, timer = 0, picker = new Picker({}), rules = "", guests = [];
-    let pressed = null, ghost = null, hover = null, came = -1, drawn = [];
+    let pressed = null, ghost = null, hover = null, came = -1, drawn = [], taken = 0;
 
     // -- the page ----------------------------------------------------------------------------------------------------
     const seats = make("ul", { class: "seats", "aria-label": "Players" });
@@ -131,6 +131,7 @@
       }
       const other = !data || sent.version !== data.version || sent.cover !== data.cover || sent.seat !== data.seat;
       data = sent;
+      taken = performance.now();
       if (other || data.over) {
         picker = new Picker(data.cells || {});
         chooser.hidden = true;
@@ -169,6 +170,7 @@
       note.textContent = visible([data.note, offer, hint, data.busy && data.seat != null && !data.hint ? "Thinking …" : ""].filter(Boolean).join(" "));
       seats.replaceChildren(...(data.seats.length > 8 ? [] : data.seats.map((seat, p) => make("li", { "aria-current": data.active.includes(p) ? "true" : null },
         coterie.disc(seat.color), make("span", { class: "who" }, seat.name), make("bdi", { class: "player" }, visible(seat.player)),
+        data.clock.length ? make("span", { class: "clock" }, time(p)) : null,
         data.returns.some(Boolean) ? make("span", { class: "score" }, String(Number(data.returns[p].toFixed(2))).replace("-", "−")) : null))));
       cover.hidden = !data.cover;
       cover.textContent = data.cover;
@@ -192,6 +194,18 @@
       }
       renderMoves();
     }
+
+    function time(seat) {
+      const gone = data.running && data.active.includes(seat) ? (performance.now() - taken) / 1000 : 0;
+      const whole = Math.ceil(Math.max(0, data.clock[seat] - gone));
+      const two = (number) => String(number).padStart(2, "0");
+      const minutes = Math.floor(whole / 60);
+      return minutes < 60 ? `${minutes}:${two(whole % 60)}` : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(whole % 60)}`;
+    }
+
+    setInterval(() => {
+      if (data && data.running) seats.querySelectorAll(".clock").forEach((shown, seat) => { shown.textContent = time(seat); });
+    }, 250);
 
     function renderBoard() {
       picture.setAttribute("viewBox", `0 0 ${data.width} ${data.height}`);

@@ -229,14 +229,18 @@ def test_sgf_of_go_tells_how_the_players_ended_it(how: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["tictactoe", "--clock", "soon"], "--clock soon is no time"),
-        (["tictactoe", "minimax", "random", "--clock", "5"], "name human"),
-        (["gridworld", "human", "forager", "--clock", "5"], "all act at once"),
-        (["--replay", "games.json", "--clock", "5"], "remove one"),
+        (["play", "tictactoe", "--clock", "soon"], "--clock soon is no time"),
+        (["play", "tictactoe", "minimax", "random", "--clock", "5"], "name human"),
+        (["play", "gridworld", "human", "forager", "--clock", "5"], "all act at once"),
+        (["play", "--replay", "games.json", "--clock", "5"], "remove one"),
+        (["view", "tictactoe", "--clock", "soon"], "--clock soon is no time"),
+        (["view", "matrix", "--clock", "5"], "all act at once"),
+        (["view", "tictactoe", "--clock", "5", "--html", "page.html"], "a person plays on the page"),
+        (["view", "tictactoe", "--clock", "5", "--players", "random", "minimax"], "a person plays on the page"),
     ],
 )
 def test_clocks_that_make_no_sense(words: list[str], part: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["play", *words]) == 2
+    assert main(words) == 2
     told = capsys.readouterr()
     assert part in told.err
     assert told.err.count("\n") == 1

@@ -13,7 +13,9 @@ import pytest
 
 from coterie.agents.core import Decision, Turn
 from coterie.agents.human.browser import PageGame
+from coterie.agents.human.clock import Clock
 from coterie.agents.human.table import Match
+from coterie.envs.core import Times
 from coterie.envs.registry import make_game
 from coterie.envs.replay.file import write_json
 from coterie.errors import UsageError
@@ -197,6 +199,36 @@ def test_undo_resign_and_a_new_game() -> None:
         data = until(socket, lambda data: data["seat"] == 1)
         assert data["players"] == ["random", "human"]
         assert len(data["moves"]) == 1
+
+
+def test_a_person_on_the_page_loses_on_time() -> None:
+    app = application(show(), HOSTS, host=host(times=Times(1)))
+    with client(app) as browser, browser.websocket_connect("/play", headers=OWN) as socket:
+        begun = until(socket, lambda data: data["seat"] == 0)
+        assert begun["running"]
+        assert begun["clock"][1] == 1 >= begun["clock"][0]
+        data = until(socket, lambda data: data["over"])
+        assert data["status"] == "You lose. player_0 (human) ran out of time."
+        assert (data["clock"], data["running"]) == ([0, 1], False)
+        socket.send_json({"do": "save", "name": ".json"})
+        saved = until(socket, lambda data: True, "file")["text"]
+        socket.send_json({"do": "new"})
+        assert until(socket, lambda data: not data["over"])["clock"][0] > 0.5
+    assert json.loads(saved)["clock"]["flagged"] == 0
+
+
+def test_a_file_continues_on_its_clock() -> None:
+    game = make_game("tictactoe")
+    match = Match(game, ["a", "b"], 0, clock=Clock(Times(500), game, [0]))
+    match.clock.spend(0, 100)
+    match.play({0: Decision(4)})
+    match.play({1: Decision(0)})
+    with client() as browser, browser.websocket_connect("/play", headers=OWN) as socket:
+        assert until(socket, lambda data: True)["clock"] == []
+        socket.send_json({"do": "load", "name": "a.json", "text": write_json(game, match.record(), 0)})
+        data = until(socket, lambda data: len(data["moves"]) == 2)
+        assert 390 < data["clock"][0] <= 400
+        assert data["clock"][1] == 500
 
 
 def test_hints_and_offers_of_a_draw() -> None:
