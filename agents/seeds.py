@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..envs.stepping.rng import word, words
 
-__all__ = ["Seed", "pick", "stream", "uniforms"]
+__all__ = ["Seed", "pick", "stream", "streams", "uniforms"]
 
 _FORK = 1 << 32
 """Counters of forks start here, above those of samples."""
@@ -57,6 +57,15 @@ def stream(*numbers: int) -> int:
     for number in numbers:
         found = int(word(np.uint64(found ^ int(word(np.uint64(number % 2**64), 0))), 0))
     return found
+
+
+def streams(*numbers: int | Sequence[int]) -> list[int]:
+    """[B] ``stream`` of B lists of numbers at once, where a single number stands for B equal ones."""
+    found = np.full(1, len(numbers), np.uint64)
+    for number in numbers:
+        each = number if isinstance(number, Sequence) else [number]
+        found = words(found ^ words(np.array([one % 2**64 for one in each], np.uint64), 0), 0)
+    return [int(one) for one in found.tolist()]
 
 
 def uniforms(seeds: Sequence[Seed], count: int = 1) -> NDArray[np.float64]:

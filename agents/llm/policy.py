@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -342,7 +343,13 @@ def _answers(turn: Turn) -> list[str]:
 
 def _bytes(row: Any) -> bytes:
     """The bytes of all fields of a row, without padding between them, whose content is arbitrary."""
-    return b"".join(row[name].tobytes() for name in row.dtype.names) if row.dtype.names else row.tobytes()
+    return b"".join(row[name].tobytes() for name in row.dtype.names) if _padded(row.dtype) else row.tobytes()
+
+
+@cache
+def _padded(dtype: np.dtype[Any]) -> bool:
+    """Whether there are gaps between the fields of a row."""
+    return dtype.names is not None and dtype.itemsize > sum(dtype[name].itemsize for name in dtype.names)
 
 
 def _candidates(form: Form) -> tuple[tuple[int, ...], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from coterie.agents.seeds import Seed, stream, uniforms
+from coterie.agents.seeds import Seed, stream, streams, uniforms
 from coterie.envs.stepping.rng import word, words
 
 SEEDS = [Seed(stream(9, game), turn) for game in range(50) for turn in range(40)]
@@ -37,6 +37,14 @@ def test_streams_tell_their_numbers_and_their_order_apart():
     assert len(set(made)) == len(made)
     assert stream(5, 6) == stream(5, 6)
     assert all(0 <= number < 2**64 for number in made)
+
+
+def test_many_streams_at_once_are_those_made_alone():
+    groups, members = [0, 1, -1, 2**64 - 1], [3, 0, 2, 2**63]
+    made = [stream(7, *pair) for pair in zip(groups, members, strict=True)]
+    assert streams(7, groups, members) == made
+    assert streams(range(3)) == [stream(0), stream(1), stream(2)]
+    assert streams(5, []) == []
 
 
 def test_forks_and_generators_are_their_own():

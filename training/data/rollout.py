@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...agents.core import Agent, Decision, Turn, ask
 from ...agents.deadline import breathe
-from ...agents.seeds import Seed, pick, stream, uniforms
+from ...agents.seeds import Seed, pick, streams, uniforms
 from ...aliases import RUNNING
 from ...envs.core import Game
 from ...envs.gridworld.rules.shaping import Dense
@@ -75,12 +75,12 @@ def opening_states(game: Game, seeds: Sequence[int], plies: int, starts: Any = N
     vec.reset(seed=np.array(seeds, np.uint64))
     if starts is not None:
         vec.set_state(starts)
-    streams = [stream(seed) for seed in seeds]
-    wanted = (uniforms([Seed(own, 0) for own in streams])[:, 0] * (plies + 1)).astype(np.int64)
+    own = streams(seeds)
+    wanted = (uniforms([Seed(one, 0) for one in own])[:, 0] * (plies + 1)).astype(np.int64)
     played = np.zeros(groups, np.int64)
     for ply in range(plies):
         before = vec.get_state()
-        _, _, terminated, truncated, _ = vec.step(_random_actions(vec, streams, ply))
+        _, _, terminated, truncated, _ = vec.step(_random_actions(vec, own, ply))
         over = (terminated | truncated).reshape(groups, -1).any(1)
         stay = over | (wanted <= ply)
         played += ~stay
@@ -150,7 +150,7 @@ def rollout(
     groups = range(len(seatings)) if numbers is None else numbers
     total = len(seatings) * group_size
     vec = vec_of(game, total, autoreset_mode="Disabled", illegal=illegal, illegal_reward=illegal_penalty)
-    deals = [stream(seed, number) for number in groups]
+    deals = streams(seed, groups)
     vec.reset(seed=np.repeat(np.array(deals, np.uint64), group_size))
     openings = np.zeros(len(seatings), np.int64)
     states = starts
@@ -171,8 +171,9 @@ def rollout(
         )
         for row in range(total)
     ]
-    streams = [stream(seed, number, member) for number in groups for member in range(group_size)]
-    return _play(game, vec, agents, episodes, streams, keep_actions, max_plies, dense, teacher)
+    members = [(number, member) for number in groups for member in range(group_size)]
+    own = streams(seed, [number for number, _ in members], [member for _, member in members])
+    return _play(game, vec, agents, episodes, own, keep_actions, max_plies, dense, teacher)
 
 
 def _play(
