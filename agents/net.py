@@ -169,6 +169,24 @@ class NetAgent:
         """One action per turn."""
         if not turns:
             return []
+        logits = self._logits(turns)
+        if self.greedy:
+            actions = logits.argmax(-1)
+        else:
+            drawn = uniforms([turn.seed for turn in turns], logits.shape[1])
+            gumbel = -np.log(-np.log(np.maximum(drawn, np.finfo(np.float64).tiny)))
+            actions = (logits + torch.from_numpy(gumbel.astype(np.float32))).argmax(-1)
+        return [Decision(int(a)) for a in actions]
+
+    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
+        """[A] the probabilities of each turn's actions, also with ``greedy``.
+
+        The turns of an episode must be asked in order, all of one tick together: the net remembers what it has seen.
+        """
+        return list(self._logits(turns).double().softmax(-1).numpy()) if turns else []
+
+    def _logits(self, turns: Sequence[Turn]) -> Tensor:
+        """[B, A] with illegal actions at -1e9, from the rows of one state."""
         need_same_game(self.name, self.game, turns[0], configured=False)
         info, state = turns[0].game.info, turns[0].state
         rows = np.array([turn.row for turn in turns], np.intp)
@@ -181,14 +199,7 @@ class NetAgent:
         with torch.inference_mode():
             logits, _, after = self.net.step(torch.from_numpy(seen), memory)
             self._before[torch.from_numpy(places)], self._memory[torch.from_numpy(places)] = memory, after
-            logits = masked(logits, mask)
-            if self.greedy:
-                actions = logits.argmax(-1)
-            else:
-                drawn = uniforms([turn.seed for turn in turns], logits.shape[1])
-                gumbel = -np.log(-np.log(np.maximum(drawn, np.finfo(np.float64).tiny)))
-                actions = (logits + torch.from_numpy(gumbel.astype(np.float32))).argmax(-1)
-        return [Decision(int(a)) for a in actions]
+        return masked(logits, mask)
 
     def _recall(self, state: Any, rows: NDArray[np.intp], seats: NDArray[np.int32], players: int) -> Tensor:
         """[B, D] each agent's memory; zeros unless its episode has advanced by exactly one tick since its last turn.

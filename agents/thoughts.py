@@ -20,7 +20,7 @@ from ..envs.words import TextGame
 from ..errors import StateError, UsageError
 from .core import Agent, Turn, seeded
 
-__all__ = ["Thinker", "Value", "add_thoughts", "is_model", "thoughts", "value_of"]
+__all__ = ["Thinker", "Value", "add_thoughts", "is_model", "policy_of", "thoughts", "value_of"]
 
 BATCH: Final = 64
 """Positions that a player is asked about at once."""
@@ -48,8 +48,29 @@ class Thinker:
 
 
 def is_model(agent: object) -> bool:
-    """Whether an agent is a language model that can be asked for its probabilities."""
-    return hasattr(agent, "policy") and hasattr(getattr(agent, "backend", None), "policy")
+    """Whether an agent is a language model or a net that can be asked for its probabilities."""
+    return hasattr(agent, "policy") and (_is_language_model(agent) or hasattr(agent, "net"))
+
+
+def _is_language_model(agent: object) -> bool:
+    return hasattr(getattr(agent, "backend", None), "policy")
+
+
+def policy_of(agent: Agent) -> Callable[[Sequence[Turn]], list[NDArray[np.float64]]]:
+    """What gives an agent's probabilities; those of a language model that plays its likeliest action, too.
+
+    Raises:
+        UsageError: it has none to give.
+    """
+    asked: Any = agent
+    if not hasattr(agent, "policy"):
+        raise UsageError(
+            f"{agent.name} does not say with which probabilities it acts. Ask a model, a run, or mcts:400, minimax, "
+            "equilibrium, greedy, random."
+        )
+    if _is_language_model(agent):
+        return lambda turns: list(asked.backend.policy(turns, getattr(agent, "player", None)))
+    return lambda turns: list(asked.policy(turns))
 
 
 def thoughts(agent: Agent, turns: Sequence[Turn]) -> list[dict[str, Any]]:
@@ -62,19 +83,7 @@ def thoughts(agent: Agent, turns: Sequence[Turn]) -> list[dict[str, Any]]:
     Raises:
         UsageError: the agent has no probabilities to give, or none in this game (free answers, talk).
     """
-    backend: Any = getattr(agent, "backend", None)
-    policy: Any = getattr(agent, "policy", None)
-    if policy is None:
-        raise UsageError(
-            f"{agent.name} does not say with which probabilities it acts. Ask a model, a run, or mcts:400, minimax, "
-            "equilibrium, greedy, random."
-        )
-    if is_model(agent):
-        player = getattr(agent, "player", None)
-
-        def policy(some: Sequence[Turn]) -> list[NDArray[np.float64]]:
-            return list(backend.policy(some, player))
-
+    policy = policy_of(agent)
     found: list[dict[str, Any]] = []
     for at in range(0, len(turns), BATCH):
         some = turns[at : at + BATCH]

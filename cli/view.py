@@ -98,11 +98,6 @@ def _people(asked: View) -> tuple[dict[str, Any], Host]:
 
     found = _spec(asked.what)
     game = make_game(found.id, **wanted(found.id, asked.set, asked.preset))
-    if game.info.is_world:
-        raise UsageError(
-            f"{found.name} is played in a window: coterie play {found.name} --window. "
-            f"To watch it in a browser, name players: coterie view {found.name} --players forager"
-        )
     words = company(asked.players, game, window=False)
     if len(words) != game.info.players:
         raise UsageError(f"{found.id} has {game.info.players} players, but --players names {len(words)}.")
@@ -114,7 +109,8 @@ def _people(asked: View) -> tuple[dict[str, Any], Host]:
         make_player(asked.hints, game, read=read_run)
     host.seat(words).close()  # whoever cannot play is told of before a page opens
     title = found.name.replace("_", " ").capitalize()
-    return {"format": 1, "kind": "play", "game": found.id, "title": title, "goal": game.goal}, host
+    kind = "live" if game.info.is_world else "play"
+    return {"format": 1, "kind": kind, "game": found.id, "title": title, "goal": game.goal}, host
 
 
 def shown(asked: View, command: str = "") -> dict[str, Any]:
@@ -232,10 +228,7 @@ def _think(
     from ..training.runs.players import earlier
 
     if made["kind"] == "world":
-        if asked.ask:
-            raise UsageError(
-                f"--ask is for games of positions; a page of {game.info.name} shows what agents did. Remove it."
-            )
+        _think_in_world(asked, game, record, made, words, agents or Company(game))
         return
     if asked.earlier < 0:
         raise UsageError(f"--earlier is {asked.earlier}; it must be at least 0.")
@@ -262,6 +255,31 @@ def _think(
     finally:
         if agents is None:
             company.close()
+
+
+def _think_in_world(
+    asked: View, game: Game, record: GameRecord, made: dict[str, Any], words: dict[Player, str], company: Company
+) -> None:
+    """Add what the agents of a world think at each tick, of those that ``--texts`` names or of the first ones."""
+    from ..agents.thoughts import is_model
+    from ..agents.world_thoughts import world_thoughts
+    from ..renderers.web.world import pack_shares
+
+    if asked.ask:
+        words = dict.fromkeys(range(game.info.players), asked.ask)
+    followed = asked.texts or range(game.info.players)
+    players = {slot: company.one(words[slot]) for slot in followed if slot in words}
+    thinkers = {s: agent for s, agent in players.items() if asked.ask or (asked.thoughts and is_model(agent))}
+    try:
+        found = world_thoughts(game, record, thinkers)
+    except UsageError as error:
+        if asked.ask:
+            raise
+        print(f"Without thoughts: {error}", file=sys.stderr)
+        return
+    if found:
+        made["world"]["thoughts"] = {str(slot): pack_shares(shares) for slot, shares in found.items()}
+        made["world"]["asked"] = asked.ask
 
 
 def _spec(what: str) -> Any:

@@ -40,12 +40,12 @@ def in_window(
     """Play in the game's window.
 
     Raises:
-        UsageError: a world that has no window, or a world with more than one person.
+        UsageError: a world that has no window.
     """
     game = keeper.game
     people = [seat for seat, word in enumerate(words) if word == PERSON]
     world = is_packed(game)
-    own: dict[str, Any] = ({"own": people[0]} if people else {}) if world else {"adviser": adviser}
+    own: dict[str, Any] = {"people": people} if world else {"adviser": adviser}
     drawn: list[Match] = []
 
     def left(match: Match) -> None:
@@ -58,11 +58,6 @@ def in_window(
         if asked.save or (touched and (match.world or match.status == RUNNING or asked.from_)):
             keeper.keep(match.record(), match.seed)
 
-    if world and len(people) > 1:
-        raise UsageError(
-            f"{len(people)} people were named, but only one can use the window. Name human once; that person can take "
-            "over any agent."
-        )
     session = _session(asked, game, begin, agents, games=asked.games, left=left, **own)
     session.run()
 

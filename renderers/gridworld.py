@@ -38,6 +38,7 @@ from .gridworld_keys import target
 from .gridworld_sprites import FLOOR, ICONS, WALL_COLOR, agent_color, sprite, type_color
 
 __all__ = [
+    "LIVE",
     "SHOW",
     "WINDOW",
     "Camera",
@@ -58,6 +59,9 @@ WINDOW: Final = f"{__name__}_window:GridworldWindow"
 
 SHOW: Final = f"{__package__}.web.world:show"
 """Makes the gridworld's page, instead of the function that other games share."""
+
+LIVE: Final = f"{__package__}.web.live:LiveWorld"
+"""Tells pages on which people play the gridworld what happens in it."""
 
 TINY: Final = 4
 """Cells of fewer pixels are points of one colour."""

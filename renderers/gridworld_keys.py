@@ -29,7 +29,17 @@ from ..envs.gridworld.state import (
 )
 from .screen import KEYS as SHARED
 
-__all__ = ["DIRECTIONS", "INTENTIONS", "KEYS", "action_of", "control_of", "intention_of", "target"]
+__all__ = [
+    "CONTROL_KEYS",
+    "DIRECTIONS",
+    "INTENTIONS",
+    "INTENTION_KEYS",
+    "KEYS",
+    "action_of",
+    "control_of",
+    "intention_of",
+    "target",
+]
 
 KEYS: Final = (
     ("click", "select an agent or a thing; elsewhere: deselect"),
@@ -65,7 +75,7 @@ INTENTIONS: Final = (
 
 DIRECTIONS: Final = ("up", "down", "left", "right")
 
-_CONTROLS: Final = {
+CONTROL_KEYS: Final = {
     **SHARED,
     "c": "camera",
     "p": "pause",
@@ -81,7 +91,9 @@ _CONTROLS: Final = {
     "page down": "farther",
     "tab": "next",
 }
-_INTENTIONS: Final = {
+"""pygame's name of a key, or the character that it types -> the control."""
+
+INTENTION_KEYS: Final = {
     **{name: name for name in DIRECTIONS},
     "w": "up",
     "s": "down",
@@ -95,6 +107,8 @@ _INTENTIONS: Final = {
     "v": "swap",
     ".": "wait",
 }
+"""pygame's name of a key -> the intention, while a person controls an agent."""
+
 _NEAREST: Final = (2, 1, 3, 5, 4, 6, 8, 7, 9)
 """Cells of an attack, the nearest first."""
 
@@ -108,7 +122,7 @@ def control_of(name: str, shift: bool = False) -> str:
     """
     if name == "tab" and shift:
         return "before"
-    return _CONTROLS.get(name, "")
+    return CONTROL_KEYS.get(name, "")
 
 
 def intention_of(name: str, control: bool = False) -> str:
@@ -121,7 +135,7 @@ def intention_of(name: str, control: bool = False) -> str:
     digit = name.strip("[]")  # keypad digits are named like [1]
     if len(digit) == 1 and digit in "123456789":
         return f"{'gift' if control else 'attack'} {digit}"
-    return "" if control else _INTENTIONS.get(name, "")
+    return "" if control else INTENTION_KEYS.get(name, "")
 
 
 def action_of(world: World, i: int, slot: int, intention: str, mask: Mask) -> Action:

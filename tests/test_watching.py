@@ -213,7 +213,6 @@ def test_faults_are_told_and_the_games_before_them_kept(
         (["gridworld", "random", "--mp4", "a.gif"], "--mp4 a.gif does not end in .mp4"),
         (["gridworld", "random", "--ticks", "-1"], "--ticks is -1"),
         (["highest_number", "--mp4", "a.mp4"], "has no pictures to write to a.mp4"),
-        (["gridworld", "random", "human", "human", "--window", "--preset", "a3_11x11"], "2 people were named"),
         (["gridworld", "random", "--follow", "7", "--window", "--preset", "a3_11x11"], "no agent 7 to follow"),
         (["chess", "random", "--follow", "1"], "--follow is for worlds"),
         (["gridworld", "random", "--follow", "7", "--gif", "a.gif", "--preset", "a3_11x11"], "no agent 7 to follow"),

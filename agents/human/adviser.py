@@ -67,6 +67,12 @@ class Adviser:
         found = decision.info.get("value", decision.info.get("score"))
         return float(found) if isinstance(found, int | float) else None
 
+    def stop(self) -> None:
+        """End a search that is running, if the player can."""
+        stop = getattr(self.agent, "stop", None)
+        if stop is not None:
+            stop()
+
     def close(self) -> None:
         """End the program of a player that runs one."""
         close = getattr(self.agent, "close", None)

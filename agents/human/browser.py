@@ -8,60 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 from ...aliases import RUNNING, Action
-from ...envs.replay.file import write_json
-from ...envs.typed import STRICT, Whole
 from ...envs.words import TextGame
 from ...errors import UsageError
 from ...renderers.web.shows import Boards
 from ..core import Agent
 from .adviser import Adviser
 from .board import BoardGame
-from .session import reason
+from .paged import Paged, Request
 from .table import Match
 
 __all__ = ["PageGame", "Request"]
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a page asks for.
-
-    Attributes:
-        do: ``act``, ``say``, the name of a control, ``new`` (with ``players``: in other seats), ``save``, ``load``.
-        version: of the data that the page showed; an action for another position is ignored.
-        action: act: the action.
-        text: act: the message that goes with it; say: the message; load: the file.
-        name: save: the format, such as ``.pgn``; load: the file's name.
-        players: new: who sits where.
-    """
-
-    __pydantic_config__: ClassVar[Any] = STRICT
-
-    # fmt: off
-    do: Literal[
-        "act", "say", "undo", "flip", "new", "pause", "step", "slower", "faster", "uncover",
-        "hint", "resign", "offer", "accept", "decline", "retry", "save", "load",
-    ]
-    # fmt: on
-    version: Whole = -1
-    action: Whole = -1
-    text: str = ""
-    name: str = ""
-    players: tuple[str, ...] = field(default=())
-
-
-class PageGame(BoardGame):
+class PageGame(BoardGame, Paged[Match]):
     """A board game on a page; with several people, they share the page.
 
     Args:
         begin, agents, draw, adviser, lock, seconds: see ``board.BoardGame``.
-
-    Attributes:
-        failed: why an agent could not move; it is asked again after ``retry``, a new game or an undo.
     """
 
     def __init__(
@@ -75,12 +41,6 @@ class PageGame(BoardGame):
         seconds: float | None = None,
     ) -> None:
         super().__init__(begin, agents, draw, seconds=seconds, adviser=adviser, lock=lock)
-        self.failed = ""
-        self._changes = 0
-
-    def follows(self, earlier: PageGame) -> None:
-        """Take the place of an earlier game: versions go on, so that clicks for that one are late ones here."""
-        self._version = earlier._version + 1
 
     # -- what happens --------------------------------------------------------------------------------------------------
 
@@ -96,11 +56,7 @@ class PageGame(BoardGame):
         """Play what is due; whether anything has changed. An agent's failure becomes the text ``failed``."""
         before = self._stamp()
         self._pass_time(counted=not self.failed)
-        if not self.failed:
-            try:
-                self._play()
-            except Exception as error:  # whatever an agent raises
-                self.failed = reason(error)
+        self._try()
         self._take_advice()
         return self._stamp() != before
 
@@ -138,32 +94,21 @@ class PageGame(BoardGame):
 
     def _turned(self) -> None:
         super()._turned()
-        self.failed = ""
         tried, people = [ply.seats for ply in self.match.plies[-2:]], {*self.people}
         if self.game.info.secret and people and len(tried) == 2 and tried[0] == tried[1] and not people & {*tried[0]}:
             self._version -= 1  # nobody here could act between, and nobody is told how often another seat tried
-
-    @property
-    def note(self) -> str:
-        """What the person is told; ``""``: nothing."""
-        return self._note
-
-    def close(self) -> None:
-        """Stop the agents' threads, and the programs of agents that run one."""
-        self.thinker.stop()
-        self._advice.stop()
-        advising = self.adviser.agent if self.adviser else None
-        for close in {id(agent): getattr(agent, "close", None) for agent in (*self.agents, advising)}.values():
-            if close:
-                close()
 
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def _controls(self) -> dict[str, str]:
         return ({"retry": "Try again"} if self.failed else {}) | super()._controls()
 
-    def data(self) -> dict[str, Any]:
-        """What the page shows, as plain data: of the position, only what the person at the screen may see."""
+    def data(self, first: bool = True) -> dict[str, Any]:
+        """What the page shows, as plain data: of the position, only what the person at the screen may see.
+
+        Args:
+            first: as in ``PageWorld``; a board is always sent whole.
+        """
         self._view_key = ()  # what a page has besides a window is in no key
         view, game, match = self.view(), self.game, self.match
         shown, state = self._shown(match.state)
@@ -210,20 +155,12 @@ class PageGame(BoardGame):
             "hint": hint and {"text": hint[0], "cells": hint[1], "by": self.adviser.name if self.adviser else ""},
         }
 
-    def saved(self, format: str) -> str:
-        """The game so far as the text of a file.
-
-        Args:
-            format: ``.json``, or one of the game's own, such as ``.pgn``.
+    def saved(self, format: str, words: Sequence[str] = ()) -> str:
+        """As ``Paged.saved``.
 
         Raises:
             UsageError: there is no such format; or the game is hidden and not over: the file would tell of cards.
         """
-        record = self.match.record()
         if self.game.info.hidden and self.match.status == RUNNING and len(self.people) < self.game.info.players:
             raise UsageError("A game with hidden information can be saved when it is over: its file tells everything.")
-        if format == ".json":
-            return write_json(self.game, record, self.match.seed)
-        if format not in self.game.formats:
-            raise UsageError(f"A game of {self.game.info.name} cannot be saved as {format[:20]!r}.")
-        return self.game.formats[format](record)
+        return super().saved(format, words)

@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from ...aliases import Player
 from ...errors import CoterieError
 from ..core import Agent, Decision, Turn
+from ..deadline import breathe, unless
 from .table import Match, answers
 
 __all__ = ["Session", "Thinker", "reason"]
@@ -45,7 +46,8 @@ class Thinker:
 
     def __init__(self, agents: Sequence[Agent | None], lock: AbstractContextManager[Any] | None = None) -> None:
         self._agents, self._lock = agents, lock or contextlib.nullcontext()
-        self._asked: queue.SimpleQueue[tuple[Answer, dict[Player, Turn]] | None] = queue.SimpleQueue()
+        self._asked: queue.SimpleQueue[tuple[Answer, dict[Player, Turn], threading.Event] | None] = queue.SimpleQueue()
+        self._left = threading.Event()  # set once the current question is withdrawn
         self._answer: Answer | None = None
         self._thread: threading.Thread | None = None  # starts with the first question
 
@@ -59,13 +61,16 @@ class Thinker:
         if self._thread is None:
             self._thread = threading.Thread(target=self._think, name="coterie-thinker", daemon=True)
             self._thread.start()
-        self._answer = Future()
-        self._asked.put((self._answer, dict(turns)))
+        self._answer, self._left = Future(), threading.Event()
+        self._asked.put((self._answer, dict(turns), self._left))
 
     def forget(self) -> None:
-        """Withdraw the current question."""
+        """Withdraw the current question; agents that ``breathe`` or have ``stop()`` end their search of it."""
         if self._answer is not None:
-            self._answer.cancel()
+            self._left.set()
+            if not self._answer.cancel():
+                for agent in self._agents:
+                    getattr(agent, "stop", _nothing)()
         self._answer = None
 
     def answer(self, wait: float = 0.0) -> dict[Player, Decision] | None:
@@ -91,14 +96,19 @@ class Thinker:
 
     def _think(self) -> None:
         while (question := self._asked.get()) is not None:
-            answer, turns = question
+            answer, turns, left = question
             if answer.set_running_or_notify_cancel():
                 try:
-                    with self._lock:
+                    with self._lock, unless(left.is_set):
+                        breathe()
                         said = answers(self._agents, turns)
                     answer.set_result(said)
                 except BaseException as error:
                     answer.set_exception(error)
+
+
+def _nothing() -> None:
+    """What an agent does that cannot be stopped."""
 
 
 class Session(ABC, Generic[Shown]):
@@ -151,6 +161,10 @@ class Session(ABC, Generic[Shown]):
     @abstractmethod
     def step(self, wait: float = 0.0) -> bool:
         """One round: show, handle events, play what is due; False once the window is closed."""
+
+    @abstractmethod
+    def _play(self) -> None:
+        """Play what is due."""
 
     def _ask(self, match: Match, seats: Sequence[Player]) -> None:
         """Ask the agents of these seats that have not answered, unless the thread is busy."""

@@ -19,7 +19,7 @@ from ...envs.stepping.jit import kernel
 from ...errors import UsageError
 from ..core import Decision, Turn
 from .chess_evaluation import evaluate
-from .chess_search import BASE, BEST, DEPTH, DRAWN, MATE, NODES, PLIES, SCORE, SEED, Desk, new_desk, think
+from .chess_search import BASE, BEST, DEPTH, DRAWN, LIMIT, MATE, NODES, PLIES, SCORE, SEED, STOP, Desk, new_desk, think
 from .rows import need_action, need_same_game
 
 __all__ = ["AlphaBetaAgent", "Analysis", "analyse", "scores_after"]
@@ -132,6 +132,10 @@ class AlphaBetaAgent:
             info: dict[str, object] = {"score": found.score, "depth": found.depth, "nodes": found.nodes}
             decisions.append(Decision(action, info=info if found.mate is None else info | {"mate": found.mate}))
         return decisions
+
+    def stop(self) -> None:
+        """From another thread: end the search that is running; its move is then whatever it has found so far."""
+        self._desk.numbers[LIMIT], self._desk.numbers[STOP] = 0, 1
 
 
 def _load(desk: Desk, state: State, row: int) -> None:

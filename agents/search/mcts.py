@@ -28,6 +28,7 @@ from ...envs.stepping.jit import disabled
 from ...envs.stepping.rng import below, mix64, word
 from ...errors import UsageError
 from ..core import Decision, Turn
+from ..deadline import breathe
 from .rows import compiled, need_action, need_open_game, need_same_game, unbound
 
 __all__ = ["MCTSAgent", "Shares"]
@@ -38,6 +39,9 @@ UNTRIED, END = -1, -2
 PLAYOUTS = 400
 CAP = 1000
 """Defaults: playouts per move, plies per playout."""
+
+BREATH = 1000
+"""Playouts between looks at the deadline."""
 
 
 class Tree(NamedTuple):
@@ -312,17 +316,25 @@ class MCTSAgent:
         return rows
 
     def search(self, turn: Turn, seed: int) -> Shares:
-        """Search one position; its row in ``turn.state`` is only read."""
+        """Search one position; its row in ``turn.state`` is only read.
+
+        Raises:
+            OutOfTime: see ``deadline``.
+        """
         need_same_game(self.name, self.game, turn)
         need_action(turn)
         done = 0
         while True:
+            breathe()
+            goal = min(done + BREATH, self.playouts)
             done = self._grow(
                 *(turn.state, turn.row, self._scratch, self._tree, np.uint64(seed)),
-                *(done, self.playouts, self.cap, self.exploration),
+                *(done, goal, self.cap, self.exploration),
             )
             if done == self.playouts:
                 break
+            if done == goal:
+                continue
             self._tree = _enlarged(self._tree, self.game.info.num_actions)
         n, seat = int(self._tree.legal[0]), turn.player
         tried = self._tree.tried[:n].copy()

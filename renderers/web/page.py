@@ -19,11 +19,13 @@ from ...errors import UsageError
 
 __all__ = ["SCRIPTS", "STYLES", "as_data", "need_writable", "page", "scripts_of", "served", "static", "write_page"]
 
-SCRIPTS: Final = ("shell.js", "board.js", "words.js", "thought.js", "world.js")
+WORLDS: Final = ("world_data.js", "world_sprites.js", "world_map.js", "world_side.js")
+
+SCRIPTS: Final = ("shell.js", "board.js", "words.js", "thought.js", *WORLDS, "world.js")
 """The scripts of a page, in the order in which they run."""
 
-WHOLE: Final = {"play": "play.js", "run": "run.js"}
-"""Kinds of pages that have no timeline: the script that shows them."""
+WHOLE: Final = {"play": ("table.js", "play.js"), "live": ("table.js", "live.js"), "run": ("run.js",)}
+"""Kinds of pages that have no timeline: the scripts that show them."""
 
 STYLES: Final = ("base.css", "world.css")
 
@@ -85,7 +87,7 @@ def served(show: Mapping[str, Any], title: str = "") -> str:
 
 def scripts_of(show: Mapping[str, Any]) -> list[str]:
     """The scripts that show it, in the order in which they run."""
-    return [*SCRIPTS, *(script for kind, script in WHOLE.items() if kind == show.get("kind"))]
+    return [*SCRIPTS, *WHOLE.get(str(show.get("kind")), ())]
 
 
 def _document(show: Mapping[str, Any], title: str, head: list[str], scripts: list[str]) -> str:

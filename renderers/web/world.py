@@ -12,6 +12,9 @@ Beside the fields of every show (``shows``), with ``frames`` empty, it has ``wor
     state: {layout, data}: the columns below
     texts: {slot: {layout, data}, ...}: what these agents are told: ``words``, a JSON list as bytes, and by tick the
         ``number`` of the one that counts
+    thoughts: {slot: {layout, data}, ...} of agents that were asked what they think, if any were: ``shares``, [T + 1, A]
+        the probabilities of its actions, 32767 for 1, -1 for actions that would fail
+    asked: who was asked what all of them think, or ""
     clock: the clock at the start;  over: whether the episode had ended
 
 ``data`` is base64 of deflated little-endian arrays, one after the other; ``layout`` lists [name, type, length]. A
@@ -44,7 +47,7 @@ from ..gridworld import color_of, config_of, look_of
 from ..gridworld_facts import recipe
 from ..gridworld_sprites import ICONS, ITEM_COLORS
 
-__all__ = ["AGENT_COLUMNS", "OBJECT_COLUMNS", "TEXTS", "pack", "show", "unpack"]
+__all__ = ["AGENT_COLUMNS", "OBJECT_COLUMNS", "TEXTS", "constants", "css", "pack", "pack_shares", "show", "unpack"]
 
 AGENT_COLUMNS: Final = (
     *("row", "col", "facing", "alive", "energy", "hp", "shield", "frozen_until"),
@@ -83,7 +86,7 @@ def show(
     config = config_of(game)
     first, columns, said = _replayed(game, record, list(told))
     info = game.info
-    colors = [_css(color_of(agent)) for agent in first.agents[0]]
+    colors = [css(color_of(agent)) for agent in first.agents[0]]
     return {
         "format": 1,
         "kind": "world",
@@ -99,7 +102,7 @@ def show(
         "speed": 8,
         "frames": [],
         "world": {
-            **_constants(config, first, colors),
+            **constants(config, first, colors),
             "ticks": ticks,
             "over": record.status != RUNNING,
             "state": pack(columns),
@@ -149,8 +152,14 @@ def _change(tick: int, places: NDArray[Any], objects: NDArray[Any]) -> NDArray[A
     return np.array(rows, np.int32)
 
 
-def _constants(config: GridworldConfig, first: World, colors: Sequence[str]) -> dict[str, Any]:
-    """What does not change."""
+def constants(config: GridworldConfig, first: World, colors: Sequence[str]) -> dict[str, Any]:
+    """What does not change in a world: the fields of ``world`` without ticks, columns and texts.
+
+    Args:
+        config: the game's configuration.
+        first: one world, at any tick.
+        colors: [S] a CSS colour for each agent.
+    """
     rules, agents, look = first.rules[0], first.agents[0], look_of(config)
     mode = config.kinship.mode
     pairs = mode in ("matrix", "relatedness")
@@ -162,7 +171,7 @@ def _constants(config: GridworldConfig, first: World, colors: Sequence[str]) -> 
         "max_steps": int(rules["max_steps"]),
         "window": [int(rules["window_height"]), int(rules["window_width"])],
         "rotate": bool(rules["rotate"]),
-        "items": [[name, _css(ITEM_COLORS[j % len(ITEM_COLORS)])] for j, name in enumerate(config.items)],
+        "items": [[name, css(ITEM_COLORS[j % len(ITEM_COLORS)])] for j, name in enumerate(config.items)],
         "actions": list(action_names(config)),
         "attack": ATTACK,
         "gone": GONE,
@@ -170,7 +179,7 @@ def _constants(config: GridworldConfig, first: World, colors: Sequence[str]) -> 
             {
                 "name": name,
                 "glyph": kind.glyph,
-                "color": _css(look.colors[t]),
+                "color": css(look.colors[t]),
                 "icon": name if name in ICONS else "",
                 **{field: int(first.types[0, t][field]) for field in ("hp", "stock", "cooldown")},
                 "usable": bool(first.types[0, t]["usable"]),
@@ -209,7 +218,8 @@ def _facts(config: GridworldConfig, agent: Any) -> list[list[str]]:
     return told
 
 
-def _css(color: Color) -> str:
+def css(color: Color) -> str:
+    """A colour for a page."""
     return "#{:02x}{:02x}{:02x}".format(*color)
 
 
@@ -225,6 +235,11 @@ def pack(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         layout.append([name, np.dtype(kind).str[1:], written.size])
         parts.append(written.tobytes())
     return {"layout": layout, "data": base64.b64encode(zlib.compress(b"".join(parts), 9)).decode()}
+
+
+def pack_shares(shares: NDArray[np.int16]) -> dict[str, Any]:
+    """Probabilities of an agent's actions, see ``world.thoughts``."""
+    return pack({"shares": shares.astype(np.int32).ravel()})
 
 
 def unpack(packed: Mapping[str, Any]) -> dict[str, NDArray[Any]]:

@@ -168,6 +168,8 @@ def serve(
     with needs("Serving pages", "view"):
         import uvicorn
         import websockets  # noqa: F401  # uvicorn finds it by itself
+
+        from .prompt import PromptProtocol
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listening = socket.socket(family)
     try:
@@ -190,6 +192,7 @@ def serve(
     config = uvicorn.Config(
         app,
         log_level="warning",
+        http=PromptProtocol,
         ws="websockets-sansio",
         ws_max_size=LONGEST,
         ws_max_queue=32,

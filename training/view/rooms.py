@@ -14,11 +14,13 @@ from typing import Any, Final, TypeVar
 from ...agents.baselines import is_built_in
 from ...agents.core import Agent
 from ...agents.human.adviser import Adviser, advisers
-from ...agents.human.browser import PageGame, Request
+from ...agents.human.browser import PageGame
 from ...agents.human.clock import Clock
 from ...agents.human.opened import opened
-from ...agents.human.seating import PERSON
+from ...agents.human.paged import Request
+from ...agents.human.seating import PERSON, company, seated
 from ...agents.human.table import Match
+from ...agents.human.world_page import PageWorld, live_of
 from ...envs.core import Game, GameRecord, Times
 from ...envs.reading import parsed
 from ...envs.registry import spec
@@ -37,6 +39,9 @@ RATE, BURST = 30.0, 60.0  # messages a second of one page
 
 TICK: Final = 0.04
 """Seconds between looks at agents that think."""
+
+GRACE: Final = 20.0
+"""Seconds that agents think on for a page that has gone; a page that is loaded again is back sooner."""
 
 _PLAYERS: Final = ("random", "greedy", "minimax", "mcts:400", "alphabeta:3", "equilibrium", "bargainer", "scripted")
 
@@ -69,7 +74,9 @@ class Host:
         self._player, self._hints, self._start, self._times = player, hints, start, times
         self._lock = threading.Lock()
 
-    def seat(self, words: Sequence[str], record: GameRecord | None = None, seed: int | None = None) -> PageGame:
+    def seat(
+        self, words: Sequence[str], record: GameRecord | None = None, seed: int | None = None
+    ) -> PageGame | PageWorld:
         """A game with these players in seats 0..P-1.
 
         Raises:
@@ -82,8 +89,8 @@ class Host:
                     "named them."
                 )
         seed = self.seed if seed is None else seed
-        agents = [None if word == PERSON else self._player(word, self.game) for word in words]
-        names = [PERSON if agent is None else agent.name for agent in agents]
+        agents = list(seated(words, self.game, self._player, window=True))
+        names = [agent.name if agent and word != PERSON else PERSON for word, agent in zip(words, agents, strict=True)]
 
         people = [seat for seat, word in enumerate(words) if word == PERSON]
 
@@ -98,7 +105,10 @@ class Host:
         # Built-in players are this game's own: it need not wait until those of other games have thought.
         own = all(word == PERSON or is_built_in(word) for word in (*words, self._hints or PERSON))
         adviser = Adviser((self._hints,) if self._hints else advisers(self.game), self._player)
-        return PageGame(begin, agents, spec(self.game.info.id).draw, adviser=adviser, lock=None if own else self._lock)
+        more: Any = {"adviser": adviser, "lock": None if own else self._lock}
+        if self.game.info.is_world:
+            return PageWorld(begin, agents, live_of(self.game), people=people, **more)
+        return PageGame(begin, agents, spec(self.game.info.id).draw, **more)
 
     def guests(self) -> list[str]:
         """Names to suggest for a seat."""
@@ -114,7 +124,7 @@ class Room:
         self.game = host.seat(host.words)
         self.seen = time.monotonic()
         self.socket: Any = None
-        self._awake = asyncio.Event()
+        self._awake, self._showing = asyncio.Event(), asyncio.Lock()
         self._working = threading.Lock()  # held by the one thread that works on the game
 
     async def serve(self, socket: Any) -> None:
@@ -140,9 +150,15 @@ class Room:
                 self._awake.set()
         finally:
             playing.cancel()
+            self.seen = time.monotonic()
             if self.socket is socket:
                 self.socket = None
-            self.seen = time.monotonic()
+                asyncio.get_running_loop().call_later(GRACE, self._rest)
+
+    def _rest(self) -> None:
+        """Let agents stop thinking if nobody has come back; they are asked again when somebody does."""
+        if self.socket is None:
+            self.game.rest()
 
     async def _play(self) -> None:
         """Play what is due, and show what has changed."""
@@ -179,16 +195,21 @@ class Room:
         game = self.game
         if asked.do == "save":
             name = f"{game.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{asked.name}"
-            return {"kind": "file", "text": game.saved(asked.name), "name": name}
+            return {"kind": "file", "text": game.saved(asked.name, self.words), "name": name}
         if asked.do == "load":
             self._begin(self.words, opened(self.host.game, asked.name, asked.text))
-        elif asked.do == "new" and asked.players and asked.players != self.words:
-            if len(asked.players) != len(self.words):
-                raise UsageError(f"{len(self.words)} seats need {len(self.words)} players, not {len(asked.players)}.")
-            self._begin(asked.players)
+        elif asked.do == "new" and asked.players and (words := self._company(asked.players)) != self.words:
+            self._begin(words)
         else:
             game.do(asked)
         return None
+
+    def _company(self, players: tuple[str, ...]) -> tuple[str, ...]:
+        """A player for each seat; in worlds the last one takes the remaining seats."""
+        words = company(players, self.host.game, window=False) if self.host.game.info.is_world else players
+        if len(words) != len(self.words):
+            raise UsageError(f"{len(self.words)} seats need {len(self.words)} players, not {len(words)}.")
+        return words
 
     def _begin(self, words: Sequence[str], record: GameRecord | None = None) -> None:
         begun = self.host.seat(words, record, self.game.match.seed)
@@ -197,9 +218,10 @@ class Room:
         self.game, self.words = begun, tuple(words)
 
     async def _show(self, first: bool = False) -> None:
-        data = await asyncio.to_thread(self._alone, lambda: self.game.data())
-        more = {"session": self.id, "guests": self.host.guests(), "rules": self.host.game.rules} if first else {}
-        await self._send({"kind": "game", "players": self.words, **data, **more})
+        async with self._showing:  # one after the other, since a world's messages tell what has changed
+            data = await asyncio.to_thread(self._alone, lambda: self.game.data(first))
+            more = {"session": self.id, "guests": self.host.guests(), "rules": self.host.game.rules} if first else {}
+            await self._send({"kind": "game", "players": self.words, **data, **more})
 
     async def _send(self, data: dict[str, Any]) -> None:
         from starlette.websockets import WebSocketDisconnect

@@ -4,7 +4,6 @@
 (() => {
   const { draw, make, visible } = coterie;
   const MANY = 48; // if more cells than this can be clicked, they are not marked
-  const SESSION = "coterie-session";
 
   // From clicks on cells to an action, as renderers/picking.py has it.
   class Picker {
@@ -38,8 +37,8 @@
   }
 
   coterie.pages.play = function (element, show) {
-    let socket, data, waited = 0, timer = 0, picker = new Picker({}), rules = "", guests = [];
-    let pressed = null, ghost = null, hover = null, came = -1, drawn = [], taken = 0;
+    let data, picker = new Picker({}), rules = "", guests = [];
+    let pressed = null, ghost = null, hover = null, came = -1, drawn = [], takenAt = 0;
 
     // -- the page ----------------------------------------------------------------------------------------------------
     const seats = make("ul", { class: "seats", "aria-label": "Players" });
@@ -65,12 +64,13 @@
     const moves = make("ol", { class: "moves" });
     const words = make("pre", { class: "words", tabindex: "0", "aria-label": "Position in words" });
     const ruled = make("p", {});
-    const file = make("input", { type: "file", accept: ".json,.jsonl,.pgn,.sgf", class: "unseen", tabindex: "-1", "aria-hidden": "true" });
+    const table = coterie.table({ take, tell, lost: () => { picker = new Picker({}); } });
+    const { send } = table;
     const files = make("div", { class: "buttons", role: "group", "aria-label": "Files" });
     const sayForm = make("form", { class: "say" }, typed, make("button", { class: "plain" }, "Play"));
     const talkPart = make("section", { "aria-label": "Messages" }, make("h2", {}, "Messages"), said, message);
     const movesPart = make("section", { class: "grow", "aria-label": "Moves" }, make("h2", {}, "Moves"), moves);
-    const side = make("aside", { "aria-label": "Game" }, status, alarm, note, actions, sayForm, controls, talkPart, movesPart, files, file,
+    const side = make("aside", { "aria-label": "Game" }, status, alarm, note, actions, sayForm, controls, talkPart, movesPart, files, table.file,
       fold("Position in words", words), fold("Rules", ruled));
     element.replaceChildren(header, make("main", {}, stage, side));
     element.classList.add("whole");
@@ -80,34 +80,6 @@
 
     function fold(title, child) {
       return make("details", {}, make("summary", {}, title), child);
-    }
-
-    // -- the server --------------------------------------------------------------------------------------------------
-    function connect() {
-      clearTimeout(timer);
-      let known = "";
-      try { known = sessionStorage.getItem(SESSION) || ""; } catch (error) { /* without storage each reload is a new game */ }
-      const address = new URL(`play?session=${encodeURIComponent(known)}`, location.href);
-      address.protocol = address.protocol.replace("http", "ws");
-      const mine = socket = new WebSocket(address);
-      mine.onmessage = (event) => { if (mine === socket) take(JSON.parse(event.data)); };
-      mine.onclose = (event) => { if (mine === socket) lost(event); };
-    }
-
-    function lost(event) {
-      picker = new Picker({});
-      const again = make("button", { type: "button", class: "plain", onclick: connect }, "Connect");
-      if (event.code === 4001) tell("This game is now shown in another tab. ", again);
-      else if (event.code === 1008) tell("The server closed the connection: too many messages, or one that was too long. ", again);
-      else if (event.code !== 1013) {
-        waited = Math.min(5000, waited * 2 || 500);
-        tell("No connection to the server; trying again. If it was stopped, start it again. ", again);
-        timer = setTimeout(connect, waited);
-      }
-    }
-
-    function send(what) {
-      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(what));
     }
 
     function act(action) {
@@ -120,18 +92,14 @@
     }
 
     function take(sent) {
-      if (sent.kind === "refused") return tell(visible(sent.why));
-      if (sent.kind === "file") return download(sent);
-      waited = 0;
       if (sent.session) {
-        try { sessionStorage.setItem(SESSION, sent.session); } catch (error) { /* as above */ }
         [rules, guests] = [sent.rules, sent.guests];
         ruled.textContent = visible(rules);
         fillHelp();
       }
       const other = !data || sent.version !== data.version || sent.cover !== data.cover || sent.seat !== data.seat;
       data = sent;
-      taken = performance.now();
+      takenAt = performance.now();
       if (other || data.over) {
         picker = new Picker(data.cells || {});
         chooser.hidden = true;
@@ -144,20 +112,6 @@
       }
       render();
     }
-
-    function download({ name, text }) {
-      const link = make("a", { href: URL.createObjectURL(new Blob([text], { type: "text/plain" })), download: name });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-    }
-
-    file.addEventListener("change", async () => {
-      const [one] = file.files;
-      file.value = "";
-      if (!one) return;
-      if (one.size > 900000) return tell(`${visible(one.name)} is too large: at most 900 kB can be opened here.`);
-      send({ do: "load", name: one.name, text: await one.text() });
-    });
 
     // -- what is shown -----------------------------------------------------------------------------------------------
     function render() {
@@ -196,7 +150,7 @@
     }
 
     function time(seat) {
-      const gone = data.running && data.active.includes(seat) ? (performance.now() - taken) / 1000 : 0;
+      const gone = data.running && data.active.includes(seat) ? (performance.now() - takenAt) / 1000 : 0;
       const whole = Math.ceil(Math.max(0, data.clock[seat] - gone));
       const two = (number) => String(number).padStart(2, "0");
       const minutes = Math.floor(whole / 60);
@@ -271,8 +225,7 @@
       controls.replaceChildren(...data.controls.map(([name, label]) =>
         make("button", { type: "button", class: `plain control-${name}`, onclick: () => control(name) }, label)));
       files.replaceChildren(
-        ...(data.cover ? [] : data.formats.map((format) => make("button", { type: "button", class: "plain", onclick: () => send({ do: "save", name: format }) }, `Save ${format}`))),
-        make("button", { type: "button", class: "plain", onclick: () => file.click() }, "Open a file …"));
+        ...table.files(data.cover ? [] : data.formats));
     }
 
     function renderMoves() {
@@ -422,7 +375,6 @@
       if (data && name && data.controls.some(([known]) => known === name)) { event.preventDefault(); control(name); }
     });
 
-    connect();
     return { take };
   };
 })();

@@ -233,7 +233,7 @@ coterie.start = function (element, show) {
     ["?", "these keys", () => help()],
     ...(view.keys || []),
   ];
-  const NAMES = { " ": "space", ArrowLeft: "←", ArrowRight: "→", Home: "home", End: "end", "?": "h, ?" };
+  const NAMES = { " ": "space", ArrowLeft: "←", ArrowRight: "→", Home: "home", End: "end", "?": "h, ?", PageUp: "page up", PageDown: "page down" };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = event.target;

@@ -30,6 +30,9 @@
     return list;
   }
 
+  // For the pages of worlds: {actions: [[text, share], ...] likeliest first, entropy, own: {legal}}, and what was done.
+  coterie.thoughtParts = (thought, next) => [facts(thought), bars(thought, next)];
+
   function whose({ own, name, seat: one }) {
     const { name: seatName, player } = show.seats[one];
     const who = own.who && own.who !== player ? `${own.who} for ${seatName}` : api.seat(one);

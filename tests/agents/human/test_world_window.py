@@ -381,7 +381,7 @@ def test_an_agent_is_taken_over_and_handed_back(desk) -> None:
 
 
 def test_while_time_goes_on_whoever_presses_nothing_waits(desk) -> None:
-    one = desk(world(), own=2)
+    one = desk(world(), people=[2])
     assert (one.session.paused, one.session.own, one.window.slot) == (True, 2, 2)
     one.button("pause")
     one.until(lambda: one.clock > 5)
@@ -391,7 +391,7 @@ def test_while_time_goes_on_whoever_presses_nothing_waits(desk) -> None:
 
 
 def test_nobody_plays_on_after_death(desk) -> None:
-    one = desk(world(death={"energy": True}, agent={"upkeep": 100}), own=1)
+    one = desk(world(death={"energy": True}, agent={"upkeep": 100}), people=[1])
     for _ in range(3):
         one.key(K.K_PERIOD)
         one.until_it_waits()

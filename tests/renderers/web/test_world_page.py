@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from coterie.envs import make_game
 from coterie.renderers.gridworld import config_of
 from coterie.renderers.gridworld_facts import agent_facts
 from coterie.renderers.web.page import write_page
-from coterie.renderers.web.world import show
+from coterie.renderers.web.world import pack_shares, show
 
 from .test_world import DEADLY, played
 
@@ -23,7 +24,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A file, its game, states and rewards. Texts are stored for agents 0 to 3."""
     game = make_game("gridworld", **{**DEADLY, "kinship": {"mode": "families", "size": 2}})
     record, states, paid = played(game, 40)
-    path = write_page(show(game, record, texts=range(4)), tmp_path_factory.mktemp("world") / "world.html")
+    made = show(game, record, texts=range(4))
+    shares = np.where(np.arange(game.info.num_actions) < 4, 32767 // 4, -1).astype(np.int16)  # the first four, equally
+    made["world"]["thoughts"] = {"0": pack_shares(np.tile(shares, (len(states), 1)))}
+    path = write_page(made, tmp_path_factory.mktemp("world") / "world.html")
     return path, game, states, paid
 
 
@@ -94,6 +98,18 @@ def test_words_that_are_not_stored_are_said_to_be_so(opened: Any, world: Any) ->
     page.locator("pre.told", has_text="--texts 5").wait_for()
 
 
+def test_what_an_agent_thinks_is_shown_beside_it(opened: Any, world: Any) -> None:
+    page = begin(opened, world[0])
+    page.evaluate("coterie.views.world.select(0)")
+    panel = page.locator("section[aria-label='What the model thinks']")
+    panel.locator(".bars li").nth(3).wait_for()
+    assert panel.locator(".bars li").count() == 4
+    assert [text.strip() for text in panel.locator(".percent").all_inner_texts()] == ["25 %"] * 4
+    assert "1.39 nats" in panel.inner_text()
+    page.evaluate("coterie.views.world.select(5)")
+    panel.locator("p", has_text="--texts 5").wait_for()
+
+
 def test_keys_select_and_the_camera_follows(opened: Any, world: Any) -> None:
     path, _, states, _ = world
     page = begin(opened, path, width=500, height=800)
@@ -108,7 +124,7 @@ def test_keys_select_and_the_camera_follows(opened: Any, world: Any) -> None:
         x = found["left"] + (int(agent["col"]) + 0.5) * found["cell"]
         assert 0 <= x <= wide
     before = page.evaluate(STATE)["cell"]
-    page.keyboard.press("i")
+    page.keyboard.press("PageUp")
     assert page.evaluate(STATE)["cell"] > before
     page.keyboard.press("w")
     assert not page.evaluate(STATE)["following"]

@@ -63,7 +63,7 @@ def test_other_addresses_need_the_token_that_is_printed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["gridworld", "--players", "human"], "is played in a window: coterie play gridworld"),
+        (["gridworld", "--players", "human", "nobody"], "nobody"),
         (["tictactoe", "--players", "human", "alphabeta"], "chess"),
         (["tictactoe", "--players", "human"], "has 2 players, but --players names 1"),
         (["tictactoe", "--hints", "nobody"], "nobody"),

@@ -44,7 +44,8 @@ def play(served: Any, tab: Any) -> Any:
     def begin(name: str, *words: str, start: dict[str, Any] | None = None, **arguments: Any) -> Any:
         game = make_game(name, **arguments)
         title = spec(name).name
-        data = {"format": 1, "kind": "play", "game": game.info.id, "title": title, "goal": game.goal}
+        kind = "live" if game.info.is_world else "play"
+        data = {"format": 1, "kind": kind, "game": game.info.id, "title": title, "goal": game.goal}
         tab.goto(served(data, host=Host(game, words, make_player, start=start)))
         tab.wait_for_selector(".status:not(:empty)")
         return tab
@@ -223,3 +224,58 @@ def test_two_runs_in_a_file_that_loads_nothing(browser: Any, tab: Any, tmp_path:
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     tab.set_viewport_size({"width": 380, "height": 760})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 380
+
+
+NOW = "coterie.api.state()"
+
+
+def test_a_world_by_keys_and_buttons(play: Any, tmp_path: Path) -> None:
+    map = {"height": 9, "width": 9, "agents": 3, "objects": {"wall": 4, "generator": 3, "converter": 0, "altar": 1}}
+    tab = play("gridworld", "human", "forager", "forager", map=map)
+    says(tab, "You play: each key is a tick")
+
+    def ticks(number: int) -> None:
+        tab.wait_for_function(f"n => {NOW}.k === n", arg=number)
+
+    for number, (key, facing) in enumerate((("ArrowUp", 0), ("d", 3), ("ArrowDown", 1), ("a", 2)), 1):
+        tab.keyboard.press(key)
+        ticks(number)
+        assert tab.evaluate(f"{NOW}.field('facing', 0)") == facing
+    able = set(tab.evaluate(f"{NOW}.now.able"))
+    for verb in tab.locator("[data-verb]").all():
+        assert verb.is_enabled() == (verb.get_attribute("data-verb") in able)
+    tab.click("[data-verb=wait]")
+    ticks(5)
+    assert "energy" in (tab.locator("pre.told").text_content() or "")
+    tab.keyboard.press("o")
+    tab.wait_for_selector("canvas.plane:not([hidden])")
+    tab.keyboard.press("Enter")
+    says(tab, "Paused")
+    assert tab.locator(".pad").is_hidden()
+    tab.locator("canvas.map").focus()
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    says(tab, "You play")
+    assert tab.evaluate(f"{NOW}.now.own") == 1
+    tab.keyboard.press("p")
+    tab.wait_for_function(f"() => {NOW}.k > 8")
+    tab.keyboard.press("h")
+    tab.wait_for_function(f"() => {NOW}.now.paused")
+    tab.keyboard.press("Escape")
+    tab.wait_for_function(f"() => !{NOW}.now.paused")
+    tab.keyboard.press("p")
+    tab.wait_for_function(f"() => {NOW}.now.paused")
+    with tab.expect_download() as saved:
+        tab.click("button:has-text('Save .json')")
+    file = tmp_path / "world.json"
+    saved.value.save_as(file)
+    done = tab.evaluate(f"{NOW}.k")
+    tab.reload()
+    ticks(done)
+    tab.keyboard.press("n")
+    tab.fill("dialog[open] input", "random human forager")
+    tab.click("dialog[open] button[value=begin]")
+    ticks(0)
+    assert tab.evaluate(f"{NOW}.now.own") == 1
+    tab.locator("input[type=file]").set_input_files(file)
+    ticks(done)

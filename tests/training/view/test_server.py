@@ -1,4 +1,4 @@
-"""The server of ``coterie view``: who is let in, what it answers, and games over its socket."""
+"""Games and runs over the socket of the server of ``coterie view``."""
 
 from __future__ import annotations
 
@@ -22,154 +22,15 @@ from coterie.errors import UsageError
 from coterie.training.runs.players import make_player
 
 pytest.importorskip("starlette")
-from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from coterie.training.view import rooms
 from coterie.training.view.app import application
 from coterie.training.view.run import RunPage
 
+from .client import HOSTS, OWN, client, host, show, until
+
 pytestmark = pytest.mark.timeout(60)
-
-HOSTS = ["127.0.0.1:80", "testserver"]
-OWN = {"origin": "http://testserver"}
-
-
-def host(name: str = "tictactoe", *words: str, **more: Any) -> rooms.Host:
-    return rooms.Host(make_game(name), words or ("human", "minimax"), more.pop("player", make_player), **more)
-
-
-def show(name: str = "tictactoe-v0") -> dict[str, Any]:
-    return {"format": 1, "kind": "play", "game": name, "title": "A game", "goal": ""}
-
-
-def client(app: Any = None, **more: Any) -> TestClient:
-    return TestClient(app or application(show(), HOSTS, host=host(), **more))
-
-
-def until(socket: Any, wanted: Any, kind: str = "game") -> dict[str, Any]:
-    """The first message that fits."""
-    for _ in range(400):
-        data: dict[str, Any] = json.loads(socket.receive_text())
-        if data["kind"] == kind and wanted(data):
-            return data
-    raise AssertionError("it never came")
-
-
-# -- who is let in -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1:81", "", "a b", "x\r\ny"])
-def test_only_its_own_names_are_answered(name: str) -> None:
-    answer = client().get("/", headers={"host": name})
-    assert answer.status_code == 403
-    assert "kind" not in answer.text
-
-
-def test_every_answer_has_the_headers_that_keep_pages_apart() -> None:
-    with client() as browser:
-        for path in ("/", "/static/play.js", "/static/none.js", "/nothing", "/run/0"):
-            headers = browser.get(path).headers
-            assert "default-src 'none'" in headers["content-security-policy"]
-            assert "frame-ancestors 'none'" in headers["content-security-policy"]
-            assert headers["x-content-type-options"] == "nosniff"
-            assert headers["referrer-policy"] == "no-referrer"
-
-
-def test_the_page_and_its_files() -> None:
-    with client() as browser:
-        page = browser.get("/").text
-        assert '<script src="/static/play.js">' in page
-        assert "javascript" in browser.get("/static/play.js").headers["content-type"]
-        assert browser.get("/static/base.css").headers["content-type"].startswith("text/css")
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e/app.py", "/static//etc/passwd"),
-        *(
-            "/static/shell.js%00",
-            "/static/....//shell.js",
-            "/static/",
-            "/..%2f..%2fetc/passwd",
-            "/run/0/../../etc/passwd",
-        ),
-        *("/run/0/../../etc/passwd", "/run/7", "/run/-1", "/run/x", "/run/0/config.yaml", "/run/" + "9" * 5000),
-    ],
-)
-def test_no_path_leads_elsewhere(path: str) -> None:
-    with client() as browser:
-        assert browser.get(path).status_code == 404
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
-def test_only_get_is_answered(method: str) -> None:
-    with client() as browser:
-        assert browser.request(method, "/", content=b"x" * 100).status_code == 405
-
-
-def test_other_sites_may_not_even_load_it() -> None:
-    with client() as browser:
-        assert browser.get("/", headers={"origin": "http://evil.example"}).status_code == 403
-        assert browser.get("/static/play.js", headers={"sec-fetch-site": "cross-site"}).status_code == 403
-        assert browser.get("/", headers={"sec-fetch-site": "none"}).status_code == 200
-
-
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://testserver.evil.example", "", None])
-def test_sockets_open_from_its_own_page_alone(origin: str | None) -> None:
-    headers = {} if origin is None else {"origin": origin}
-    with client() as browser, pytest.raises(WebSocketDisconnect), browser.websocket_connect("/play", headers=headers):
-        pass
-
-
-def test_sockets_open_under_its_own_name_alone() -> None:
-    headers = {"origin": "http://evil.example", "host": "evil.example"}
-    with client() as browser, pytest.raises(WebSocketDisconnect), browser.websocket_connect("/play", headers=headers):
-        pass
-
-
-def test_a_token_is_asked_for_and_then_remembered() -> None:
-    app = application(show(), [], token="sesame", host=host())
-    with client(app) as browser:
-        for path in ("/", "/static/play.js", "/?token=wrong", "/?token=", "/?token=sesam", "/?token=sesame2"):
-            assert browser.get(path).status_code == 403, path
-        assert browser.get("/", headers={"cookie": "coterie=wrong"}).status_code == 403
-        with pytest.raises(WebSocketDisconnect), browser.websocket_connect("/play?token=sesame", headers=OWN):
-            pass
-        answer = browser.get("/?token=sesame&x=1", follow_redirects=False)
-        assert (answer.status_code, answer.headers["location"]) == (303, "/?x=1")
-        assert "HttpOnly" in answer.headers["set-cookie"]
-        assert "SameSite=Strict" in answer.headers["set-cookie"]
-        assert browser.get("/").status_code == 200
-        with browser.websocket_connect("/play", headers=OWN) as socket:
-            assert until(socket, lambda data: True)["status"] == "Your move"
-
-
-def test_cookies_of_other_servers_on_the_host_do_no_harm() -> None:
-    names = set()
-    for token in ("sesame", "simsim"):
-        with client(application(show(), [], token=token, host=host())) as browser:
-            kept = browser.get(f"/?token={token}", follow_redirects=False).headers["set-cookie"].partition(";")[0]
-            browser.cookies.clear()
-            name = kept.partition("=")[0]
-            names.add(name)
-            for cookies, status in (
-                (f'a={{"b": [1, "c"]}}; {kept}', 200),
-                (f"{name}=x; {kept}", 200),
-                (f"{name}=x", 403),
-            ):
-                assert browser.get("/", headers={"cookie": cookies}).status_code == status
-    assert len(names) == 2
-
-
-def test_a_token_never_sends_the_browser_to_another_host() -> None:
-    with client(application(show(), [], token="sesame", host=host())) as browser:
-        answer = browser.get("//evil.example/%0d%0aset-cookie:x?token=sesame", follow_redirects=False)
-        assert answer.status_code in (303, 404)
-        assert answer.headers.get("location", "/").startswith("/")
-        assert not answer.headers.get("location", "/").startswith("//")
-
 
 # -- games -------------------------------------------------------------------------------------------------------------
 
@@ -542,6 +403,36 @@ def test_nobody_waits_for_an_opponent_of_a_game_that_was_left() -> None:
                 assert agent.thinks.is_set()
         finally:
             agent.go.set()
+
+
+@pytest.mark.parametrize("leave", ["new", "close"])
+def test_a_strong_opponent_that_was_left_stops_thinking(monkeypatch: pytest.MonkeyPatch, leave: str) -> None:
+    monkeypatch.setattr(rooms, "GRACE", 0.01)
+    begun, ended = threading.Event(), threading.Event()
+
+    def make(word: str, game: Any) -> Any:
+        agent = make_player(word, game)
+        if word == "mcts:2000000000":
+            whole = agent.act
+
+            def act(turns: Any) -> Any:
+                begun.set()
+                try:
+                    return whole(turns)
+                finally:
+                    ended.set()
+
+            agent.act = act
+        return agent
+
+    app = application(show(), HOSTS, host=host("tictactoe", "mcts:2000000000", "human", player=make))
+    with client(app) as browser:
+        with browser.websocket_connect("/play", headers=OWN) as socket:
+            assert begun.wait(20)
+            if leave == "new":
+                socket.send_json({"do": "new", "players": ["random", "human"]})
+                assert ended.wait(20)
+        assert ended.wait(20)
 
 
 def test_markup_in_names_stays_text() -> None:
