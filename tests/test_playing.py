@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from coterie.agents.core import Agent, Decision, Tokens, Turn
-from coterie.agents.human.window import Session
+from coterie.agents.human.window import BoardSession
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.cli import main
 from coterie.cli.arguments import Play
@@ -19,7 +19,7 @@ from coterie.cli.play import play
 from coterie.envs.replay.file import read_games
 from coterie.errors import ModelError
 
-RUN = Session.run
+RUN = BoardSession.run
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ class Clicks:
         self.pygame = pytest.importorskip("pygame")
         self.what, self.close, self.statuses = what, close, []
 
-        def run(session: Session) -> None:
+        def run(session: BoardSession) -> None:
             for _ in range(3):
                 session.step()
             for one in self.what:
@@ -50,10 +50,10 @@ class Clicks:
                 self.pygame.event.post(self.pygame.event.Event(self.pygame.QUIT))
             RUN(session)
 
-        monkeypatch.setattr(Session, "run", run)
+        monkeypatch.setattr(BoardSession, "run", run)
         monkeypatch.setattr("coterie.agents.human.board.SHOWN", 0.0)
 
-    def click(self, session: Session, what: int | str) -> None:
+    def click(self, session: BoardSession, what: int | str) -> None:
         window = session.window
         if isinstance(what, int):
             x, y, w, h = window.boxes()[what]
@@ -368,12 +368,12 @@ def test_an_agent_that_breaks_does_not_lose_the_game(
     monkeypatch.setattr("coterie.training.runs.players.make_player", lambda word, game, **_: Broken())
     pygame = pytest.importorskip("pygame")
 
-    def run(session: Session) -> None:
+    def run(session: BoardSession) -> None:
         x, y, _, _ = session.window.boxes()[4]
         pygame.event.post(pygame.event.Event(pygame.MOUSEBUTTONDOWN, pos=(int(x + 9), int(y + 9)), button=1))
         RUN(session)
 
-    monkeypatch.setattr(Session, "run", run)
+    monkeypatch.setattr(BoardSession, "run", run)
     assert main(["play", "tictactoe", "--window", "--players", "human", "broken"]) == 2
     said = capsys.readouterr()
     assert "The engine has died." in said.err

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coterie.agents.human.window import Session
+from coterie.agents.human.window import BoardSession
 from coterie.agents.human.world_window import WorldSession
 from coterie.aliases import RUNNING
 from coterie.cli import main
@@ -303,7 +303,7 @@ def test_replays_of_other_games_at_the_window(monkeypatch: pytest.MonkeyPatch) -
         record = read_games(Path("t.json"))[-1].record
         states: list[Any] = []
 
-        def run(session: Session, record: Any = record, states: list[Any] = states) -> None:
+        def run(session: BoardSession, record: Any = record, states: list[Any] = states) -> None:
             session.seconds = 0.0
             for _ in range(400):
                 session.step(wait=0.001)
@@ -315,7 +315,7 @@ def test_replays_of_other_games_at_the_window(monkeypatch: pytest.MonkeyPatch) -
             assert len(session.match.plies) == len(record.actions) - 1
             session.close()
 
-        monkeypatch.setattr(Session, "run", run)
+        monkeypatch.setattr(BoardSession, "run", run)
         assert main(["play", "--replay", "t.json", "--window"]) == 0
         turns = [[actions[k % 2] for k, actions in enumerate(each)] for each in (states, record.actions)]
         assert turns[0] == turns[1]

@@ -62,7 +62,7 @@ class HumanAgent:
     """Shows each position and reads lines until one is a legal action, explaining what is wrong with the others.
 
     A line may be a command instead, see ``help``, unless it is an action; in games of words only ``quit``, ``help`` and
-    ``undo`` are commands. ``quit`` or the end of the input (EOFError from ``read``) leaves the game.
+    ``undo`` are commands, and not their short forms. ``quit`` or the end of the input (EOFError from ``read``) leaves the game.
 
     Args:
         name: the player's name.
@@ -99,9 +99,9 @@ class HumanAgent:
         return [self._ask(turn) for turn in turns]
 
     def _ask(self, turn: Turn) -> Decision:
-        known = self._commands(turn.game)
+        known, said = self._commands(turn.game), isinstance(turn.game, TextGame)
         if not self._welcomed:
-            what = "a message" if isinstance(turn.game, TextGame) else "an action"
+            what = "a message" if said else "an action"
             goal = f"{turn.game.goal}\n" if turn.game.goal else ""
             self._write(f"{goal}Type {what}, or a command: {', '.join(map(repr, known))}.")
             self._welcomed = True
@@ -110,7 +110,7 @@ class HumanAgent:
         self._shown = position
         while True:
             line = self._line()
-            word = line.lower()
+            word = line.lower() if not said or line.lower() in known else ""
             if word in LEAVE:
                 raise PlayerLeft(f"{self.name} left the game.")
             if word in HELP:
@@ -232,10 +232,10 @@ def play_games(
 
 
 def _tell(match: Match, line: str) -> None:
-    """Print who did what, in the colour of the seat, and the time that is left on a clock."""
-    who, colon, what = line.partition(":")
+    """Print who did what, with ``player_N`` in the colour of its seat, and the time that is left on a clock."""
+    who, space, what = line.partition(" ")
     left = f"  ({told_time(match.clock.left[match.plies[-1].seats[0]])} left)" if match.clock else ""
-    print(painted(who, SEATS[int(who[7]) % len(SEATS)]) + colon + what + left)
+    print(painted(who, SEATS[int(who[7:]) % len(SEATS)]) + space + what + left)
 
 
 def _audible(moment: Moment, game: Game, people: Sequence[int]) -> Moment:

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core import Agent
-from .board import SPEEDS, BoardGame
-from .session import Thinker
+from .board import BoardGame
 from .table import Match
 
 if TYPE_CHECKING:
     from ...renderers.panel import View
 
-__all__ = ["SPEEDS", "BoardSession", "Session", "Thinker"]
+__all__ = ["BoardSession"]
 
 
 class BoardSession(BoardGame):
@@ -100,7 +99,3 @@ class BoardSession(BoardGame):
                 more |= {"status": f"{adviser} would play {hint[0]}", "hint": hint[1]}
             self._added = shown, key, replace(shown, **more)
         return self._added[2]
-
-
-Session = BoardSession
-"""The former name of ``BoardSession``."""

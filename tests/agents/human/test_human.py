@@ -132,6 +132,13 @@ def test_a_position_is_shown_once() -> None:
     assert sum("You are O. Legal actions: 0 1 2 4 5 6 7 8." in text for text in shown) == 2, "again after the undo"
 
 
+@pytest.mark.parametrize("word", ["q", "H", "?", "exit", "rules"])
+def test_in_a_game_of_words_short_commands_are_messages(word: str) -> None:
+    agent, _ = person(word)
+    asked = Match(make_game("highest_string"), ["you", "you"], 0).turn(0)
+    assert [decision.text for decision in agent.act(seeded([asked]))] == [word]
+
+
 def test_resigning() -> None:
     agent, _ = person("4", "resign", undo=True)
     match = Match(GAME, ["you", "you"], 0)

@@ -11,7 +11,7 @@ import pytest
 
 from coterie.agents.core import Decision, Turn
 from coterie.agents.human.table import Match
-from coterie.agents.human.window import Session
+from coterie.agents.human.window import BoardSession
 from coterie.aliases import TERMINATED
 from coterie.cli import main
 from coterie.envs import make_game
@@ -39,7 +39,7 @@ class Talker:
 class Desk:
     """A session that a test drives by mouse and keyboard."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: BoardSession) -> None:
         self.session, self.window = session, session.window
         self.rest()
 
@@ -92,12 +92,12 @@ class Desk:
 
 @pytest.fixture
 def desk() -> Iterator[Callable[..., Desk]]:
-    made: list[Session] = []
+    made: list[BoardSession] = []
 
     def make(game, *agents: Talker | None, seed: int = 0) -> Desk:
         names = [agent.name if agent else "human" for agent in agents]
         draw = spec(game.info.id).draw
-        made.append(Session(lambda number: Match(game, names, seed + number), agents, draw, seconds=0.0))
+        made.append(BoardSession(lambda number: Match(game, names, seed + number), agents, draw, seconds=0.0))
         return Desk(made[-1])
 
     yield make
@@ -226,12 +226,12 @@ def test_what_was_said_is_taken_back_with_its_action(desk) -> None:
 
 
 def at_window(monkeypatch: pytest.MonkeyPatch, play: Callable[[Desk], None]) -> None:
-    def run(session: Session) -> None:
+    def run(session: BoardSession) -> None:
         session.seconds = 0.0
         play(Desk(session))
         session.close()
 
-    monkeypatch.setattr(Session, "run", run)
+    monkeypatch.setattr(BoardSession, "run", run)
 
 
 @pytest.mark.parametrize(

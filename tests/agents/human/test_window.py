@@ -16,10 +16,11 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Agent, Decision, Turn
+from coterie.agents.human.board import SPEEDS
 from coterie.agents.human.clock import Clock
 from coterie.agents.human.session import Thinker
 from coterie.agents.human.table import Match
-from coterie.agents.human.window import SPEEDS, Session
+from coterie.agents.human.window import BoardSession
 from coterie.aliases import RUNNING, TERMINATED
 from coterie.envs.core import GameRecord, Times
 from coterie.envs.registry import make_game, spec
@@ -55,7 +56,7 @@ class Table:
             return Match(game, names, seed + number, record=record, clock=times and Clock(times, game, people))
 
         kept = more.pop("left", lambda one: self.left.append(one.record()))
-        self.session = Session(
+        self.session = BoardSession(
             begin, agents, spec(game.info.id).draw, seconds=more.pop("seconds", 0.0), left=kept, **more
         )
         self.game, self.window = game, self.session.window
@@ -449,7 +450,7 @@ def test_a_thought_within_torch_is_finished_before_python_ends(torch: bool) -> N
 import sys, time
 from coterie.agents.core import Decision
 from coterie.agents.table import Match
-from coterie.agents.window import Thinker
+from coterie.agents.human.session import Thinker
 from coterie.envs.registry import make_game
 
 class Slow:
