@@ -25,6 +25,7 @@ __all__ = [
     "Presets",
     "factory",
     "game_arguments",
+    "is_game",
     "list_envs",
     "make_game",
     "presets",
@@ -166,6 +167,11 @@ def register_foreign(name: str, entry_point: str, *given: Any) -> str:
 def list_envs() -> list[str]:
     """Ids of all games of ``register``, sorted; games of other code (``envs.foreign``) are not listed."""
     return sorted(id for id, known in _SPECS.items() if not known.given)
+
+
+def is_game(name: str) -> bool:
+    """Whether ``register`` knows this id, or this name without version."""
+    return any(name in (known.id, known.name) for known in _SPECS.values() if not known.given)
 
 
 def spec(id: str) -> GameSpec:

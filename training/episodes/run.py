@@ -33,7 +33,7 @@ from .credit import (
     RAECredit,
     TurnCredit,
 )
-from .tasks import Task, make_task, read_options
+from .tasks import Task, make_task, read_options, task_defaults
 from .transcripts import Told, told, write_transcript
 
 __all__ = ["TaskTrainer", "make_credit", "train_task"]
@@ -158,7 +158,7 @@ class TaskTrainer:
                 try:
                     learning.engine.save(name, folder)
                     if not model:
-                        complete(folder, self.policy.loaded, self.config, [])
+                        complete(folder, self.policy.loaded, self.config, defaults=task_defaults(self.config.task))
                 except (OSError, SafetensorError) as error:
                     raise run.unwritten(f"The adapter in {folder}", error) from None
         run.save(self.updates, *self.taken())

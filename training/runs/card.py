@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...envs.reading import parsed, read_text
+from ...envs.registry import is_game
 from ...errors import RunError
 from ..population.pool import PlayerRecord
 from .config import AnyConfig, NetConfig, PolicyConfig, TaskConfig, TrainConfig, to_dict, write_text
@@ -18,7 +20,7 @@ from .presets import starting
 if TYPE_CHECKING:
     from ...agents.llm.models import LoadedModel
 
-__all__ = ["base_name", "command", "complete", "read_persona", "write_record"]
+__all__ = ["base_name", "command", "complete", "read_persona", "usual", "write_record"]
 
 HUB = {"smollm2": "HuggingFaceTB/SmolLM2-135M-Instruct"}
 """coterie's names -> ids on the hub."""
@@ -29,18 +31,26 @@ def base_name(id: str) -> str:
     return HUB.get(id) or (Path(id).name if Path(id).is_absolute() else id)
 
 
-def command(config: AnyConfig) -> str:
-    """The command line that starts a run with this configuration: its game or task, and what differs from a preset."""
+def usual(config: AnyConfig, defaults: Mapping[str, Any] | None = None) -> AnyConfig:
+    """The configuration that ``coterie train`` begins with for this game or task; ``defaults`` are the task's own."""
     if isinstance(config, NetConfig):
-        words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game, "--policy", "net"]
-        start = to_dict(NetConfig.preset(config.game))
-    elif isinstance(config, TaskConfig):
-        words, start = ["coterie", "train", config.task], to_dict(TaskConfig(task=config.task))
+        return NetConfig.preset(config.game)
+    if isinstance(config, TaskConfig):
+        return TaskConfig.preset(config.task, defaults or {})
+    return starting(config.game, config.rollout.curriculum, config.policy.model)
+
+
+def command(config: AnyConfig, defaults: Mapping[str, Any] | None = None) -> str:
+    """The command line that starts a run with this configuration: its game or task, and what differs from ``usual``."""
+    if isinstance(config, TaskConfig):
+        words = ["coterie", "train", f"task:{config.task}" if is_game(config.task) else config.task]
     else:
         words = ["coterie", "train", config.game.rpartition("-v")[0] or config.game]
-        start = to_dict(starting(config.game, config.rollout.curriculum))
-        if config.rollout.curriculum:
-            words += ["--curriculum", config.rollout.curriculum]
+    if isinstance(config, NetConfig):
+        words += ["--policy", "net"]
+    if isinstance(config, TrainConfig) and config.rollout.curriculum:
+        words += ["--curriculum", config.rollout.curriculum]
+    start = to_dict(usual(config, defaults))
     for section, values in to_dict(config).items():
         own = values if isinstance(values, Mapping) else {section: values}
         before = start[section] if isinstance(values, Mapping) else start
@@ -69,7 +79,7 @@ def read_persona(folder: Path) -> str:
     """
     path = folder / "player.json"
     try:
-        return str(json.loads(path.read_text())["persona"]) if path.is_file() else ""
+        return str(parsed(read_text(path))["persona"]) if path.is_file() else ""
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError(f"{path} cannot be read: {error}. Take it from another version of the player.") from None
 
@@ -78,11 +88,12 @@ def complete(
     folder: Path,
     loaded: LoadedModel,
     config: TrainConfig | TaskConfig,
-    evaluation: Sequence[Mapping[str, Any]],
+    evaluation: Sequence[Mapping[str, Any]] = (),
+    defaults: Mapping[str, Any] | None = None,
 ) -> None:
     """Complete an adapter in peft's format in ``folder``: set the base model's name, add README.md and the tokenizer.
 
-    ``evaluation`` holds the rows of the run's last evaluation, if any.
+    ``evaluation`` holds the rows of the run's last evaluation, if any; ``defaults`` are the task's own settings.
 
     Raises:
         OSError: a file can't be written.
@@ -91,10 +102,12 @@ def complete(
     adapter["base_model_name_or_path"] = base_name(loaded.id)
     write_text(folder / "adapter_config.json", json.dumps(adapter, indent=2, sort_keys=True))
     loaded.tokenizer.save_pretrained(str(folder))
-    write_text(folder / "README.md", _card(loaded, config, evaluation))
+    write_text(folder / "README.md", _card(loaded, config, evaluation, command(config, defaults)))
 
 
-def _card(loaded: LoadedModel, config: TrainConfig | TaskConfig, evaluation: Sequence[Mapping[str, Any]]) -> str:
+def _card(
+    loaded: LoadedModel, config: TrainConfig | TaskConfig, evaluation: Sequence[Mapping[str, Any]], command: str
+) -> str:
     base, game = base_name(loaded.id), config.game.rpartition("-v")[0] or config.game
     hub = "/" in base
     where = f"[{base}](https://huggingface.co/{base})" if hub else f"`{base}`"
@@ -119,7 +132,7 @@ tags: [coterie, lora, reinforcement-learning, {game}]
 A LoRA adapter (r {p.lora_r}, alpha {p.lora_alpha}) that learned {config.game} by playing it, with coterie.
 
 - **Base model**: {where}; {note}. SHA-256 of its weights as loaded: `{loaded.hash}`.
-- **Trained with**: `{command(config)}`
+- **Trained with**: `{command}`
 - **Answers with**: {f"the {p.template} prompt" if task else _decoding(config)}.
 - **Licence** of the adapter: MIT; the base model has its own.
 {"" if task else _results(evaluation)}

@@ -16,10 +16,10 @@ from typing import Any, Final
 from ...envs.plain import read_yaml
 from ...envs.reading import parsed, read_text
 from ...errors import CoterieError, UsageError
+from ..episodes.tasks import task_defaults
 from ..episodes.transcripts import read_transcript, transcript_updates, walk
-from ..runs.card import command
-from ..runs.config import NetConfig, TaskConfig, TrainConfig, from_tagged, to_dict
-from ..runs.presets import starting
+from ..runs.card import command, usual
+from ..runs.config import NetConfig, TaskConfig, from_tagged, to_dict
 from .series import Series
 
 __all__ = ["RunPage", "is_run", "show"]
@@ -202,22 +202,16 @@ class RunPage:
         except CoterieError as error:  # of a game that is not registered, or of another version: as it stands
             rows = [{"name": name, "value": _worded(value)} for name, value in _flat(data)]
             return {"game": str(data.get("game", data.get("task", "")))[:80], "config": rows, "unread": str(error)}
-        if isinstance(config, TrainConfig):
-            start: Any = to_dict(starting(config.game, config.rollout.curriculum))
-        elif isinstance(config, TaskConfig):
-            start = to_dict(TaskConfig(task=config.task))
-        else:
-            start = to_dict(NetConfig.preset(config.game))
-        usual = dict(_flat(start))
+        defaults = task_defaults(config.task) if isinstance(config, TaskConfig) else None
+        start = dict(_flat(to_dict(usual(config, defaults))))
         rows = []
         for name, value in _flat(to_dict(config)):
             row = {"name": name, "value": _worded(value)}
-            if name in usual and usual[name] != value and name not in ("game", "task"):
-                row["usual"] = _worded(usual[name])
+            if name in start and start[name] != value and name not in ("game", "task"):
+                row["usual"] = _worded(start[name])
             rows.append(row)
         kind = "net" if isinstance(config, NetConfig) else "task" if isinstance(config, TaskConfig) else "model"
-        what = config.task if isinstance(config, TaskConfig) else config.game
-        return {"game": what, "kind": kind, "config": rows, "command": command(config)}
+        return {"game": config.game, "kind": kind, "config": rows, "command": command(config, defaults)}
 
     def _environment(self) -> Any:
         found = self._json("environment.json")
@@ -264,7 +258,7 @@ def _lineage(state: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _payoff(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Win rates of the run's players against each other, as its scheme keeps them; those with the newest names last."""
+    """Win rates of a run's players against each other: learners first, then past selves, the newest first."""
     scheme = state.get("scheme")
     pairs = scheme.get("payoff") if isinstance(scheme, dict) else None
     if not pairs:

@@ -13,10 +13,12 @@ torch = pytest.importorskip("torch")
 peft = pytest.importorskip("peft")
 
 from coterie.agents.llm.models import load_model  # noqa: E402
+from coterie.cli import train_task  # noqa: E402
+from coterie.training.episodes.tasks import task_defaults  # noqa: E402
 from coterie.training.loop import train  # noqa: E402
 from coterie.training.runs import command as cli  # noqa: E402
 from coterie.training.runs.card import base_name, command  # noqa: E402
-from coterie.training.runs.config import from_dict, preset  # noqa: E402
+from coterie.training.runs.config import TaskConfig, from_dict, preset  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,25 @@ def test_names_of_bases(tmp_path):
     assert base_name("smollm2") == "HuggingFaceTB/SmolLM2-135M-Instruct"
     assert base_name("Qwen/Qwen3-0.6B") == "Qwen/Qwen3-0.6B"
     assert base_name(str(tmp_path / "mine")) == "mine"
+
+
+@pytest.mark.parametrize(("name", "said"), [("redblue", "task:redblue"), ("proposer_solver", "proposer_solver")])
+def test_the_command_of_a_task_makes_the_same_configuration(name, said):
+    start = TaskConfig.preset(name, task_defaults(name))
+    plain = TaskConfig(task=name)
+    config = dataclasses.replace(start, seed=3, loss=plain.loss, optimizer=plain.optimizer)
+    _, _, word, *words = shlex.split(command(config, task_defaults(name)))
+    made, _ = train_task._config(start, words)
+    assert word == said
+    assert dataclasses.replace(made, set=config.set) == config
+
+
+def test_the_command_of_a_large_model_says_how_it_differs_from_the_preset_of_large_models():
+    start = preset("tictactoe")
+    config = dataclasses.replace(start, policy=dataclasses.replace(start.policy, model="smollm2"))
+    _, _, _, *words = shlex.split(command(config))
+    asked = cli._parsed(words, preset("tictactoe", "", "smollm2"), "tictactoe")
+    assert (asked.rollout, asked.optimizer) == (config.rollout, config.optimizer)
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "kuhn_poker", "gridworld"])
