@@ -34,17 +34,17 @@ Agents that learn by playing each other.
   coterie train --run RUN --resume                  resume a run where it stopped
   coterie train gridworld --policy net              train a small net with PPO instead of a language model
   coterie eval RUN --vs random minimax              measure how good the trained player is
+  coterie play tictactoe --players human RUN        play against it
   coterie tournament RUN random mcts:400            let all play each other: ratings, payoffs, a page with --out
   coterie league tictactoe                          train a league of players, and rate them
-  coterie play tictactoe --players human RUN        play against it
   coterie play pettingzoo:MODULE                    play an environment of PettingZoo; it can also be trained
   coterie view chess                                play in a browser
   coterie view RUN                                  a run's curves, settings and samples in a browser, while it learns
   coterie bench envs                                measure how fast the games run on this machine
 
-A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), forager,
-raider, altruist, net (gridworld), human, a run folder (RUN, RUN:player, RUN:player@version) or a model (tiny, smollm2,
-a folder, a hub id, a .gguf file).
+A player is random, minimax, greedy, mcts[:PLAYOUTS], alphabeta[:DEPTH] (chess), uci:PATH (a chess engine), equilibrium
+(hidden cards), forager, raider, altruist, net (gridworld), human, a run folder (RUN, RUN:player, RUN:player@version) or
+a model (tiny, smollm2, a folder, a hub id, a .gguf file).
 `coterie COMMAND --help` lists all arguments of a command.
 """
 
@@ -131,13 +131,15 @@ def _dispatch(words: list[str]) -> int:
 
 def _no_command(word: str) -> UsageError:
     """The error for a first word that is no command; a game, a task or a run gets the commands that take one."""
-    from ..envs.registry import list_envs
+    from ..envs.registry import is_game
     from ..training.episodes.tasks import TASKS
 
-    if word in (named := {name for id in list_envs() for name in (id, id.rpartition("-v")[0])}) or word in TASKS:
-        play = f"coterie play {word}, or " if word in named else ""
-        kind = "game" if word in named else "task"
-        return UsageError(f"{word} is a {kind}, and a command comes first. Type: {play}coterie train {word}")
+    if is_game(word):
+        return UsageError(
+            f"{word} is a game, and a command comes first. Type: coterie play {word}, or coterie train {word}"
+        )
+    if word in TASKS:
+        return UsageError(f"{word} is a task, and a command comes first. Type: coterie train {word}")
     if os.path.isfile(os.path.join(word, "config.yaml")):
         return UsageError(
             f"{word} is a run, and a command comes first. Type: coterie eval {word}, or coterie view {word}"

@@ -280,7 +280,7 @@ class View:
 
     Attributes:
         what: a game; a file of saved games (.json, .pgn, .sgf); or the folder of a run or a tournament.
-        others: more runs, shown beside the first.
+        runs: more runs, shown beside the first.
         html: write the page to this file; it holds everything and loads nothing.
         players: who plays, one per seat, as in `coterie play`. Without them you play against random, and with --html
             random plays itself. Where no human is named, the game is played first, then shown.
@@ -297,9 +297,9 @@ class View:
         preset: short for --set preset=..., in games that have presets.
         texts: of a world: the agents whose words are in the page; by default the first ones, 30,000 texts at most.
         ask: also ask this player what it would do in every position of the game: a run, a model, mcts:400, minimax.
-        thoughts: pages show with which probabilities language models acted; --no-thoughts leaves that out.
-        earlier: ask this many earlier versions of them too, where the player is a run.
-        text: of a run on a task: list what was said on the terminal instead.
+        thoughts: by default pages show with which probabilities language models acted.
+        earlier: where a player is a run, ask this many of its earlier versions too.
+        text: of a run on a task: print what was said instead.
         update: of a run on a task: what was said in this update, from 0; by default the newest whose words are kept,
             with --chat and --trl all of them. With --html as a page, else on the terminal, as are the next two.
         episode: show this episode and those it started, e.g. 0 or 3.1; without it, the update's episodes are
@@ -317,7 +317,7 @@ class View:
     """
 
     what: Positional[str]
-    others: Positional[tuple[str, ...]] = ()
+    runs: Positional[tuple[str, ...]] = ()
     html: Path | None = None
     players: tuple[str, ...] = ()
     hints: str = ""

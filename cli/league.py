@@ -17,8 +17,7 @@ def run(words: list[str]) -> int:
     Raises:
         CoterieError: a bad argument, setting or folder.
     """
-    chosen = any(word.partition("=")[0] in ("--scheme", "--resume", "--config") for word in words)
-    code, run = train.trained(words if chosen else [*words, "--scheme", "league"], "league")
+    code, run = train.trained(words, "league")
     if code or run is None:
         return code
     return tournament.show(Tournament((str(run), "random"), past=3, out=run / "leaderboard"))

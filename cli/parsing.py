@@ -30,10 +30,10 @@ Positional: TypeAlias = Annotated[T, "positional"]
 
 HELP: Final = ("-h", "--help", "--help-all")
 
-PLACEHOLDERS: Final = {"preset": "NAME", "run": "RUN", "out": "FOLDER", "room": "WHAT"} | {
+PLACEHOLDERS: Final = {"preset": "NAME", "run": "RUN", "runs": "RUN", "out": "FOLDER", "room": "WHAT"} | {
     "clock": "TIME",
     **dict.fromkeys(("set", "start"), "NAME=VALUE"),
-    **dict.fromkeys(("players", "who", "others", "vs", "eval_vs", "opponents", "teacher", "hints"), "PLAYER"),
+    **dict.fromkeys(("players", "who", "others", "vs", "eval_vs", "opponents", "teacher", "hints", "ask"), "PLAYER"),
 }
 """What stands for a value in the help; by default X, N, FILE or the last word of the field's name."""
 
@@ -162,7 +162,7 @@ class _Parser(argparse.ArgumentParser):
             hint, placed = _bare(hints[field.name])
             usual = getattr(default, field.name, field.default)
             if dataclasses.is_dataclass(hint):
-                section = self.add_argument_group(f"{field.name}: {told(hint)[0].partition('.')[0].lower()}")
+                section = self.add_argument_group(f"{field.name}: {told(hint)[0].partition('.')[0]}")
                 self._add(section, hint, usual, f"{path}{field.name}.")
                 continue
             name, many = field.name.rstrip("_").replace("_", "-"), get_origin(hint) is tuple
@@ -215,7 +215,7 @@ def _reader(hint: Any) -> tuple[Callable[[str], Any], str]:
 def _one_of(word: str, known: Sequence[str]) -> str:
     if word in known:
         return word
-    raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(known)}.{did_you_mean(word, known)}")
+    raise argparse.ArgumentTypeError(f"{word!r} is not one of {', '.join(known)}.{did_you_mean(word, known)}")
 
 
 def _with_default(help: str, usual: Any) -> str:

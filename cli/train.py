@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from pathlib import Path
 from typing import Any
 
 from ..envs.arguments import with_preset
 from ..envs.registry import list_envs, make_game, spec
-from ..errors import RunError, UnknownName, UsageError
+from ..errors import UnknownName, UsageError
 from ..training.runs.config import (
     AnyConfig,
     NetConfig,
@@ -24,7 +23,7 @@ from ..training.runs.presets import is_large
 from . import train_task
 from .arguments import COMMON, train_arguments
 from .parsing import HELP, parse
-from .train_task import of_task
+from .train_task import of_task, said, stored_config
 
 __all__ = ["run"]
 
@@ -50,21 +49,16 @@ def trained(words: list[str], command: str = "train") -> tuple[int, Path | None]
     Raises:
         CoterieError: a bad argument, setting or folder.
     """
-    said = _taken(words, "policy", "run", "config")
-    policy = said.policy
-    if policy is not None and policy not in POLICIES:
-        raise UsageError(f"--policy is {policy!r}; it must be llm (a language model, default) or net (a small net).")
+    given = said(words)
+    policy, resume, file = given.policy, given.resume, given.config
     named = words[0] if words and not words[0].startswith("-") else ""
     if {*HELP} & {*words}:
-        _parsed(words, _start(policy, named or TrainConfig.game), named, command)
-    resume, run, file = "--resume" in words, said.run, said.config
+        _parsed(words, _start(policy, named or TrainConfig.game, command), named, command)
     if resume or file:
-        folder = Path(run) if run else newest_folder(spec(named).name if named else "") if resume else None
-        source = folder / "config.yaml" if resume and folder else Path(file or "")
-        if resume and not source.is_file():
-            raise RunError(f"There is no run in {folder} (no config.yaml); leave out --resume to start one there.")
+        folder = Path(given.run) if given.run else newest_folder(spec(named).name if named else "") if resume else None
+        source = stored_config(folder) if resume and folder else Path(file or "")
         base = read_config(source, named or None)
-        if policy and not isinstance(base, POLICIES[policy]):
+        if policy in POLICIES and not isinstance(base, POLICIES[policy]):
             raise UsageError(f"{source} is for another kind of policy than {policy}; leave out --policy.")
         if named and spec(base.game) != spec(named) and spec(base.game).name != named:
             raise UsageError(f"{source} is for {base.game}, not {named}; see its field `game`.")
@@ -72,12 +66,12 @@ def trained(words: list[str], command: str = "train") -> tuple[int, Path | None]
     else:
         if not named:
             raise UsageError(f"Which game? For example: coterie {command} tictactoe; `coterie envs` lists them.")
-        folder, base = Path(run) if run else None, _start(policy, named)
+        folder, base = Path(given.run) if given.run else None, _start(policy, named, command)
         asked = _parsed(words, base, named, command)
         if isinstance(base, TrainConfig) and (asked.rollout.curriculum or is_large(asked.policy.model)):
-            base = preset(base.game, asked.rollout.curriculum, asked.policy.model)  # these have their own presets
+            base = _start(policy, named, command, asked.rollout.curriculum, asked.policy.model)  # their own presets
             asked = _parsed(words, base, named, command)
-            if is_large(asked.policy.model):
+            if is_large(asked.policy.model) and not asked.print_config:
                 print(
                     f"{asked.policy.model} is large, so this run uses games {asked.rollout.games}, learning_rate "
                     f"{asked.optimizer.learning_rate:g}, eval_games {asked.budget.eval_games}, minutes "
@@ -112,11 +106,12 @@ def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:
     return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
 
 
-def _start(policy: str | None, game: str) -> AnyConfig:
+def _start(policy: str | None, game: str, command: str, curriculum: str = "", model: str = "") -> AnyConfig:
     """The configuration that the flags change where there is neither a file nor a run.
 
     Raises:
         UnknownName: no such game.
+        UsageError: a league of nets.
     """
     try:
         spec(game)
@@ -124,7 +119,13 @@ def _start(policy: str | None, game: str) -> AnyConfig:
         from ..training.episodes.tasks import TASKS
 
         raise UnknownName("game or task", game, [*list_envs(), *TASKS]) from None
-    return NetConfig.preset(game) if policy == "net" else preset(game)
+    if policy == "net":
+        if command == "league":
+            raise UsageError("A league is of language models; leave out --policy net.")
+        return NetConfig.preset(game)
+    start = preset(game, curriculum, model)
+    league = dataclasses.replace(start.scheme, scheme="league")
+    return dataclasses.replace(start, scheme=league) if command == "league" else start
 
 
 def _fields(config: AnyConfig) -> list[str]:
@@ -137,11 +138,3 @@ def _parsed(words: list[str], base: AnyConfig, named: str, command: str = "train
     return parse(
         kind, command, words, kind(game=named, **{name: getattr(base, name) for name in _fields(base)}), COMMON
     )
-
-
-def _taken(words: list[str], *names: str) -> argparse.Namespace:
-    """The values of some flags (None: not given; "": without a value)."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for name in names:
-        parser.add_argument(f"--{name}", nargs="?", const="")
-    return parser.parse_known_args(words)[0]

@@ -10,14 +10,14 @@ from typing import Any, get_type_hints
 import yaml
 
 from ..envs.plain import read_yaml
-from ..envs.registry import game_arguments, list_envs
+from ..envs.registry import game_arguments, is_game
 from ..errors import RunError, UsageError
 from ..training.runs.config import TaskConfig, as_yaml, new_folder, newest_folder, read_config
 from ..training.runs.fields import merge
 from .arguments import COMMON, TrainTask
 from .parsing import joined, parse, told
 
-__all__ = ["of_task", "run"]
+__all__ = ["of_task", "run", "said", "stored_config"]
 
 PREFIX = "task:"
 """Before a name, it means the task even if there is a game of that name."""
@@ -31,11 +31,10 @@ def of_task(words: list[str]) -> bool:
     if words and not words[0].startswith("-"):
         from ..training.episodes.tasks import is_task
 
-        games = {name for id in list_envs() for name in (id, id.rpartition("-v")[0])}
         mixed = "+" in words[0] and any(is_task(part) for part in words[0].split("+"))
-        return words[0].startswith(PREFIX) or (words[0] not in games and (mixed or is_task(words[0])))
-    said = _said(words)
-    files = [Path(said.config)] if said.config else [Path(said.run) / "config.yaml"] if said.run else []
+        return words[0].startswith(PREFIX) or (not is_game(words[0]) and (mixed or is_task(words[0])))
+    given = said(words)
+    files = [Path(given.config)] if given.config else [Path(given.run) / "config.yaml"] if given.run else []
     return any(file.is_file() and "task" in read_yaml(file) for file in files)
 
 
@@ -47,16 +46,13 @@ def run(words: list[str]) -> int:
     """
     from ..training.episodes.tasks import make_task, read_options, task_defaults
 
-    said, named = _said(words), ""
+    given, named = said(words), ""
     if words and not words[0].startswith("-"):
         named, words = words[0].removeprefix(PREFIX).replace("-", "_"), words[1:]
-    resume, folder = said.resume, Path(said.run) if said.run else None
-    if resume:
-        folder = folder or newest_folder(named)
-        if not (folder / "config.yaml").is_file():
-            raise RunError(f"There is no run in {folder} (no config.yaml); leave out --resume to start one there.")
-    if resume or said.config:
-        source = folder / "config.yaml" if resume and folder else Path(said.config)
+    resume, folder = given.resume, Path(given.run) if given.run else None
+    if resume or given.config:
+        folder = folder or newest_folder(named) if resume else folder
+        source = stored_config(folder) if resume and folder else Path(given.config)
         data = read_yaml(source)
         task = str(data.get("task", named))
         base = read_config(source) if resume else merge(TaskConfig.preset(task, task_defaults(task)), _untagged(data))
@@ -128,16 +124,26 @@ def _train(config: TaskConfig, folder: Path, resume: bool, asked: Any) -> int:
     def show(tree: Told) -> None:
         display.console.print(as_tree(tree), highlight=False)
 
-    said = show if asked.verbose else None
-    outcome = train_task(config, folder, resume=resume, watcher=display, said=said)
+    outcome = train_task(config, folder, resume=resume, watcher=display, said=show if asked.verbose else None)
     print(outcome.message)
     return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
 
 
-def _said(words: list[str]) -> argparse.Namespace:
-    """``--run`` and ``--config`` (None: not given), and whether ``--resume`` was."""
+def said(words: list[str]) -> argparse.Namespace:
+    """``--run``, ``--config`` and ``--policy`` (None: not given; "": without a value), and whether ``--resume`` was."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--run", nargs="?", const="")
-    parser.add_argument("--config", nargs="?", const="")
+    for name in ("run", "config", "policy"):
+        parser.add_argument(f"--{name}", nargs="?", const="")
     parser.add_argument("--resume", action="store_true")
     return parser.parse_known_args(words)[0]
+
+
+def stored_config(folder: Path) -> Path:
+    """The configuration of the run to resume.
+
+    Raises:
+        RunError: there is none.
+    """
+    if not (folder / "config.yaml").is_file():
+        raise RunError(f"There is no run in {folder} (no config.yaml); leave out --resume to start one there.")
+    return folder / "config.yaml"

@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "shown"]
 
+MEANT_FOR = (
+    ("players set preset seed", ("people", "agents"), "a game that is played"),
+    ("hints clock", ("people",), "a game that a person plays on the page"),
+    ("ticks", ("agents",), "a game that players other than people play"),
+    ("texts ask earlier", ("agents", "file"), "a game that is over, of a file or of players other than people"),
+    ("number", ("file",), "a file of games"),
+    ("text update episode prompts chat trl", ("folder",), "the folder of a run on a task"),
+)
+"""Flags, the kinds of pages that they change, and those in words."""
+
 
 def run(words: list[str]) -> int:
     """Run the command; returns the exit code.
@@ -36,15 +46,11 @@ def run(words: list[str]) -> int:
     folder = Path(asked.what).is_dir()
     episodes = asked.update is not None or bool(asked.episode)
     said = asked.text or asked.prompts or asked.chat or asked.trl or (episodes and asked.html is None)
-    if asked.others and (said or not folder):
-        raise UsageError(f"{asked.what} and {asked.others[0]}: only the pages of runs stand side by side. Name one.")
-    person = "human" in asked.players or not asked.players
-    if asked.clock and (said or Path(asked.what).exists() or asked.html or not person):
-        raise UsageError("--clock is for a game that a person plays on the page. Remove it.")
+    _check(asked)
+    if asked.runs and (said or not folder):
+        raise UsageError(f"{asked.what} and {asked.runs[0]}: only the pages of runs stand side by side. Name one.")
     if said:
         return _transcripts(asked)
-    if not folder and not Path(asked.what).is_file():
-        _spec(asked.what)
     if folder and not _is_run(asked) and not (Path(asked.what) / "transcripts").is_dir():
         raise UsageError(f"The folder {asked.what} holds no run: no config.yaml, results.json or transcripts.")
     if asked.html is None:
@@ -57,6 +63,29 @@ def run(words: list[str]) -> int:
     return 0
 
 
+def _check(asked: View) -> None:
+    """Refuse flags that change nothing of what was named.
+
+    Raises:
+        UsageError: such a flag, or a name of nothing.
+    """
+    path, person = Path(asked.what), _person(asked) and asked.html is None
+    kind = "folder" if path.is_dir() else "file" if path.is_file() else "people" if person else "agents"
+    if not path.exists():
+        _spec(asked.what)
+    for flags, kinds, what in MEANT_FOR:
+        for flag in flags.split():
+            if kind not in kinds and getattr(asked, flag) != getattr(View, flag):
+                raise UsageError(f"--{flag} is for {what}. Remove it.")
+    for flag in ("port", "host", "open") if asked.html else ():
+        if getattr(asked, flag) != getattr(View, flag):
+            raise UsageError(f"--{flag} is for a page that is served, and --html writes one. Remove one of them.")
+
+
+def _person(asked: View) -> bool:
+    return "human" in asked.players or not asked.players
+
+
 def _is_run(asked: View) -> bool:
     from ..training.view.run import is_run
 
@@ -67,7 +96,7 @@ def _runs(asked: View, command: str, *, live: bool) -> tuple[dict[str, Any], lis
     """The page of the runs that were named, and what follows them."""
     from ..training.view.run import RunPage, show
 
-    pages = [RunPage(Path(name)) for name in (asked.what, *asked.others)]
+    pages = [RunPage(Path(name)) for name in (asked.what, *asked.runs)]
     return show(pages, live=live, command=command), pages
 
 
@@ -80,7 +109,7 @@ def _serve(asked: View, command: str) -> int:
     more: dict[str, Any] = {}
     if _is_run(asked):
         show, more["runs"] = _runs(asked, command, live=True)
-    elif not Path(asked.what).exists() and ("human" in asked.players or not asked.players):
+    elif not Path(asked.what).exists() and _person(asked):
         show, more["host"] = _people(asked)
     else:
         show = shown(asked, command)
@@ -135,15 +164,10 @@ def shown(asked: View, command: str = "") -> dict[str, Any]:
         trees = [find(trees, asked.episode)] if asked.episode else trees
         return as_show(trees, f"{path.resolve().name}, update {number}", command)
     if path.is_file():
-        given = [flag for flag in ("players", "seed", "ticks", "set", "preset") if getattr(asked, flag)]
-        if given:
-            raise UsageError(f"--{given[0]} is for a game that is played; {path} holds a game. Remove it.")
         saved = _from_file(asked, path)
         made = show(saved.game, saved.record, command=command, texts=asked.texts or None)
         _think(asked, saved.game, saved.record, made, {})
         return made
-    if asked.number:
-        raise UsageError(f"--number picks a game of a file, and {asked.what} is none. Remove it.")
     return _play(asked, command)
 
 

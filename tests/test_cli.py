@@ -42,11 +42,11 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: int = 2)
 def test_help_teaches_every_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == (0 if words else 2)
     said = capsys.readouterr().out
-    for command in ("envs", "play", "train", "eval", "tournament", "league", "bench"):
+    for command in ("envs", "play", "train", "eval", "tournament", "league", "view", "bench"):
         assert f"coterie {command}" in said
 
 
-@pytest.mark.parametrize("command", ["envs", "play", "train", "eval", "tournament", "league", "bench"])
+@pytest.mark.parametrize("command", ["envs", "play", "train", "eval", "tournament", "league", "view", "bench"])
 def test_every_argument_has_a_help_text(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([command, "--help-all"]) == 0
     said = capsys.readouterr().out
@@ -85,6 +85,13 @@ def test_the_help_of_train_shows_the_defaults_of_a_game(capsys: pytest.CaptureFi
         assert re.search(rf"--eval-vs PLAYER .*?\(default: {re.escape(config.budget.eval_vs)}\)", said)
 
 
+def test_a_league_says_its_own_defaults_and_is_not_of_nets(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["league", "tictactoe", "--help"]) == 0
+    assert "round_robin or swiss (default: league)" in " ".join(capsys.readouterr().out.split())
+    assert main(["league", "gridworld", "--policy", "net"]) == 2
+    assert "leave out --policy net" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -92,6 +99,7 @@ def test_the_help_of_train_shows_the_defaults_of_a_game(capsys: pytest.CaptureFi
         ["gridworld", "--policy", "net", "--worlds", "9", "--preset", "a3_9x9"],
         ["proposer_solver", "--batch", "3", "--minutes", "2.5"],
         ["league"],
+        ["tictactoe", "--model", "smollm2"],
     ],
 )
 def test_a_printed_configuration_can_be_read_back(
@@ -118,7 +126,7 @@ def test_a_printed_configuration_can_be_read_back(
     ("words", "said"),
     [
         (["gridworld", "--policy", "net", "--set", "kinship.mod=teams"], "Did you mean 'mode'?"),
-        (["hex", "--set", "sise=5"], "unexpected keyword argument 'sise'"),
+        (["hex", "--set", "sizes=5"], "unexpected keyword argument 'sizes'"),
         (["proposer_solver", "--set", "levels=-1"], "Levels go from 1 to 49; -1 came."),
     ],
 )
@@ -630,7 +638,7 @@ def test_a_misspelt_word_gets_a_suggestion(
         (["play", "tictactoe", "--seed"], "--seed: a value is missing."),
         (["play", "tictactoe", "--window=3"], "--window: this flag takes no value."),
         (["train", "tictactoe", "--updates", "many"], "--updates: 'many' is not a whole number."),
-        (["train", "tictactoe", "--decode", "what"], "--decode: 'what' is none of choice, constrained, free."),
+        (["train", "tictactoe", "--decode", "what"], "--decode: 'what' is not one of choice, constrained, free."),
         (["train", "tictactoe", "more"], "more: there is no such argument."),
         (["eval"], "RUN is missing."),
         (["bench"], "WHAT is missing."),
