@@ -62,7 +62,8 @@ class HumanAgent:
     """Shows each position and reads lines until one is a legal action, explaining what is wrong with the others.
 
     A line may be a command instead, see ``help``, unless it is an action; in games of words only ``quit``, ``help`` and
-    ``undo`` are commands, and not their short forms. ``quit`` or the end of the input (EOFError from ``read``) leaves the game.
+    ``undo`` are commands, and not their short forms. ``quit`` or the end of the input (EOFError from ``read``) leaves
+    the game.
 
     Args:
         name: the player's name.
