@@ -6,9 +6,10 @@ A person sees the whole map, as in the window, and beside it what the selected a
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,6 +26,8 @@ from .table import Match
 from .world import WorldGame
 
 __all__ = ["PageWorld", "live_of"]
+
+_INTENTION: Final = re.compile("(attack|gift) [1-9]|[a-z]{1,9}")
 
 
 class PageWorld(WorldGame, Paged[Match | Replayed]):
@@ -78,7 +81,7 @@ class PageWorld(WorldGame, Paged[Match | Replayed]):
         slot = asked.action if 0 <= asked.action < self.game.info.players else None
         if asked.do == "all":
             self._live.forget()
-        elif asked.do == "intend":
+        elif asked.do == "intend" and _INTENTION.fullmatch(asked.name):
             self.intend(asked.name)
         elif asked.do == "look":
             self._slot, self._plane = slot, asked.plane

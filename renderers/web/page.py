@@ -19,7 +19,7 @@ from ...errors import UsageError
 
 __all__ = ["SCRIPTS", "STYLES", "as_data", "need_writable", "page", "scripts_of", "served", "static", "write_page"]
 
-WORLDS: Final = ("world_data.js", "world_sprites.js", "world_map.js", "world_side.js")
+WORLDS: Final = ("world_data.js", "world_sprites.js", "world_pointer.js", "world_map.js", "world_side.js")
 
 SCRIPTS: Final = ("shell.js", "board.js", "words.js", "thought.js", *WORLDS, "world.js")
 """The scripts of a page, in the order in which they run."""

@@ -220,8 +220,15 @@ coterie.pages.live = function (element, show) {
       make("form", { method: "dialog" }, make("button", { class: "plain" }, "Close")));
     held = now && !now.paused && !now.over;
     if (held) send({ do: "pause" });
-    helps.onclose = () => { if (held && now.paused) send({ do: "pause" }); };
+    helps.onclose = () => { if (held) send({ do: "pause" }); };
     helps.showModal();
+  }
+
+  // Whether a key that is held repeats too fast.
+  function tooSoon(event) {
+    if (event.repeat && performance.now() - sentAt < REPEAT) return true;
+    sentAt = performance.now();
+    return false;
   }
 
   map.map.addEventListener("focus", () => { leaving = false; });
@@ -233,26 +240,23 @@ coterie.pages.live = function (element, show) {
     if (event.key === "Tab") {
       if (event.target !== map.map || leaving) return;
       event.preventDefault();
-      return map.next(event.shiftKey ? -1 : 1);
+      if (!tooSoon(event)) map.next(event.shiftKey ? -1 : 1);
+      return;
     }
     leaving = key === "escape";
     const digit = /^[1-9]$/.test(key) && `${event.ctrlKey ? "gift" : "attack"} ${key}`;
     const intention = now.own === null || now.over ? "" : digit || (event.ctrlKey ? "" : keys.intentions[key]);
     if (intention) {
       event.preventDefault();
-      if (event.repeat && performance.now() - sentAt < REPEAT) return;
-      sentAt = performance.now();
-      return send({ do: "intend", name: intention });
+      if (!tooSoon(event)) send({ do: "intend", name: intention });
+      return;
     }
     if (event.ctrlKey) return;
     const name = key === "i" && now.own !== null ? "hint" : keys.controls[event.key] || keys.controls[key];
-    if (!name || name === "back" || (event.repeat && performance.now() - sentAt < REPEAT)) {
-      if (key === "d") themes.click();
-      return;
-    }
+    if (key === "d") return themes.click();
+    if (!name || name === "back") return;
     event.preventDefault();
-    sentAt = performance.now();
-    control(name);
+    if (!tooSoon(event)) control(name);
   });
 
   // For tests: what is shown.

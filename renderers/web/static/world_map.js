@@ -293,65 +293,7 @@ coterie.worldMap = function (data, { announce, changed, painted }) {
     c.strokeRect(x + x0, y + y0, Math.min(w, (map.width - left) * per) - x0, Math.min(h, (map.height - top) * per) - y0);
   }
 
-  // -- the pointer ---------------------------------------------------------------------------------------------------
-
-  const fingers = new Map();
-  let moved = 0, inMinimap = false;
-
-  function spot(event) {
-    const area = map.getBoundingClientRect();
-    return [(event.clientX - area.left) * scale, (event.clientY - area.top) * scale];
-  }
-
-  function pressed(event) {
-    map.setPointerCapture(event.pointerId);
-    fingers.set(event.pointerId, spot(event));
-    moved = fingers.size > 1 ? 99 : 0;
-    inMinimap = look(...spot(event));
-  }
-
-  // Centre the camera on a point of the minimap.
-  function look(x, y) {
-    const where = corner();
-    if (!where || fingers.size > 1 || x < where[0] || y < where[1] || x > where[0] + where[2] || y > where[1] + where[3]) return false;
-    following = false;
-    center((y - where[1]) / where[3] * data.world.height - 0.5, (x - where[0]) / where[2] * data.world.width - 0.5);
-    later();
-    return true;
-  }
-
-  function dragged(event) {
-    const old = fingers.get(event.pointerId);
-    if (!old) return;
-    const now = spot(event);
-    if (inMinimap) return void look(...now);
-    const others = [...fingers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
-    fingers.set(event.pointerId, now);
-    if (others.length) {
-      const [other] = others;
-      const apart = (at) => Math.hypot(at[0] - other[0], at[1] - other[1]);
-      pinch *= apart(now) / Math.max(1, apart(old));
-      if (Math.round(cell * pinch) !== cell) {
-        zoom(pinch, (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
-        pinch = 1;
-      }
-      return;
-    }
-    moved += Math.hypot(now[0] - old[0], now[1] - old[1]);
-    if (moved < 4 * scale) return;
-    following = false;
-    left += now[0] - old[0];
-    top += now[1] - old[1];
-    later();
-  }
-  let pinch = 1;
-
-  function released(event) {
-    const at = fingers.get(event.pointerId);
-    fingers.delete(event.pointerId);
-    pinch = 1;
-    if (at && moved < 4 * scale && !inMinimap && event.type === "pointerup") choose(...at);
-  }
+  // -- what is selected -----------------------------------------------------------------------------------------------
 
   // Select what is at a point: the agent or thing whose cell it is, in small cells the nearest agent.
   function choose(x, y) {
@@ -412,8 +354,17 @@ coterie.worldMap = function (data, { announce, changed, painted }) {
   const tools = coterie.make("div", { class: "map-tools", role: "group", "aria-label": "Map" },
     button("+", "Zoom in (page up)", () => zoom(1.25)), button("−", "Zoom out (page down)", () => zoom(0.8)), button("Whole map", "The whole map", fit), follows);
 
-  for (const [kind, run] of [["pointerdown", pressed], ["pointermove", dragged], ["pointerup", released], ["pointercancel", released]]) map.addEventListener(kind, (event) => { if (data.ready) run(event); });
-  map.addEventListener("wheel", (event) => { event.preventDefault(); if (data.ready) zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, ...spot(event)); }, { passive: false });
+  // Centre the camera on a point of the minimap; whether the point is there.
+  function jump(x, y) {
+    const where = corner();
+    if (!where || x < where[0] || y < where[1] || x > where[0] + where[2] || y > where[1] + where[3]) return false;
+    following = false;
+    center((y - where[1]) / where[3] * data.world.height - 0.5, (x - where[0]) / where[2] * data.world.width - 0.5);
+    later();
+    return true;
+  }
+
+  coterie.worldPointer(map, { ready: () => data.ready, scale: () => scale, cell: () => cell, zoom, pan, jump, choose });
   new ResizeObserver(() => { if (data.ready) resized(); }).observe(map);
   new MutationObserver(later).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Agent, Decision, Turn
 from coterie.agents.human.adviser import Adviser, advisers
@@ -121,6 +123,20 @@ def test_people_who_share_a_page_are_asked_in_turn() -> None:
     page.do(Request("release"))
     page.do(Request("take", action=1))
     assert (page.people, page.own) == ([0, 1], 1)
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "intention", ["attack 0", "attack 99", "gift x", "attack", "gift 9", "", "fly", "up\n", "x" * 10**5]
+)
+def test_no_intention_harms_the_world(intention: str) -> None:
+    page, _ = world("human", "turning", agent=Turning())
+    page.do(Request("intend", name=intention))
+    page.do(Request("look", action=2**70, plane=2**70))
+    page.do(Request("take", action=-5))
+    play(page, "wait")
+    assert (page.failed, len(page.match.plies)) == ("", 1)
+    assert page.data()["seen"] is None
     page.close()
 
 

@@ -390,6 +390,17 @@ def test_while_time_goes_on_whoever_presses_nothing_waits(desk) -> None:
     one.until(lambda: any(ply.actions[2] == USE for ply in one.session.match.plies))
 
 
+def test_people_who_share_the_window_are_asked_in_turn(desk) -> None:
+    one = desk(world(), people=[1, 3])
+    assert one.window.slot == 1
+    one.key(K.K_SPACE)
+    assert (one.clock, one.session.own, one.window.slot) == (0, 3, 3)
+    one.key(K.K_PERIOD)
+    one.until_it_waits()
+    assert (one.clock, one.session.own) == (1, 1)
+    assert [one.session.match.plies[0].actions[seat] for seat in (1, 3)] == [USE, NOOP]
+
+
 def test_nobody_plays_on_after_death(desk) -> None:
     one = desk(world(death={"energy": True}, agent={"upkeep": 100}), people=[1])
     for _ in range(3):
