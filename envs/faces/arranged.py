@@ -37,7 +37,7 @@ class Arrangement:
 
     Raises:
         UnknownName: not one of these.
-        UsageError: a game whose observations or actions cannot be arranged.
+        UsageError: a game whose observations or actions cannot be arranged, or ``idle`` without masks.
     """
 
     def __init__(
@@ -50,6 +50,8 @@ class Arrangement:
             ("infos", infos, INFOS),
         ):
             known_name(name, value, known)
+        if mask == "none" and idle == "ones":
+            raise UsageError("idle='ones' came with mask='none', which shows no masks; leave out one of the two.")
         if face.table.text or face.game.verbs:
             what = "pairs as actions" if face.game.verbs else "texts as observations"
             raise UsageError(f"{face.game.info.id} has {what} here; layout, mask and idle are for arrays and masks.")

@@ -55,7 +55,7 @@ class SoloEnv(gymnasium.Env[Any, Any]):
 
     Raises:
         UnknownName: no such game, opponent or layout.
-        UsageError: an argument that the game or the environment does not take.
+        UsageError: an argument that the game or the environment does not take, such as ``coterie.make``'s ``mask``.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["human", "ansi", "rgb_array"]}  # noqa: RUF012  # the class, to Gymnasium
@@ -69,6 +69,12 @@ class SoloEnv(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         **config: Any,
     ) -> None:
+        for switch in ("mask", "idle"):
+            if (came := config.pop(switch, None)) is not None:
+                raise UsageError(
+                    f"{switch}={came!r} is for coterie.make. The learner's mask is in info['action_mask'] and "
+                    "action_masks() here, and with layout='dict' in the observation too; leave the argument out."
+                )
         face: Any = make(game, api="parallel", render_mode=render_mode, **config)
         if face.table.words and not face.table.text:
             face = make(game, api="parallel", render_mode=render_mode, **(config | {"text": True}))

@@ -81,3 +81,8 @@ def test_a_games_module_is_imported_by_name():
     assert module is connect_four_v0
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("coterie.envs.connect_five_v0")
+
+
+def test_masks_of_idle_agents_need_masks():
+    with pytest.raises(UsageError, match="idle='ones' came with mask='none'"):
+        coterie.make("connect_four-v0", mask="none", idle="ones")

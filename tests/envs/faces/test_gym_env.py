@@ -210,6 +210,12 @@ def test_masks_have_the_name_that_maskable_ppo_looks_for():
         words.unwrapped.action_masks()
 
 
+@pytest.mark.parametrize("switch", [{"mask": "none"}, {"mask": "both"}, {"idle": "ones"}])
+def test_switches_of_pettingzoo_faces_contradict_action_masks(switch: dict[str, str]):
+    with pytest.raises(UsageError, match=r"action_masks\(\)"):
+        gymnasium.make("coterie/tictactoe-v0", **switch)
+
+
 def test_illegal_actions_follow_the_policy():
     env = gymnasium.make("coterie/tictactoe-v0", seat=0, opponent=first_free, illegal_reward=-3)
     env.reset(seed=0)
