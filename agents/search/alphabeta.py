@@ -134,7 +134,7 @@ class AlphaBetaAgent:
         return decisions
 
     def stop(self) -> None:
-        """From another thread: end the search that is running; its move is then whatever it has found so far."""
+        """From another thread: end the search that is running; its move is then worth nothing."""
         self._desk.numbers[LIMIT], self._desk.numbers[STOP] = 0, 1
 
 

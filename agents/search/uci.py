@@ -10,6 +10,7 @@ repetitions that began earlier, and remembers nothing from one move to the next.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
@@ -124,6 +125,12 @@ class UCIAgent:
                 f"The engine {engine.path} answered {answer!r} in {fen!r}, which cannot be played: {error}"
             ) from None
         return Decision(action, answer, info=info)
+
+    def stop(self) -> None:
+        """From another thread: tell the engine to answer at once with the best move that it has found."""
+        if self._engine is not None:
+            with contextlib.suppress(EngineError):
+                self._engine.send("stop")
 
     def close(self, *, ask: bool = True) -> None:
         """End the engine; with ``ask`` it is first sent ``quit``. The next call of ``act`` starts it again."""

@@ -83,6 +83,9 @@ def main() -> None:
             fen = line.strip().removeprefix("position fen ")
         elif words[0] == "go":
             settings["go"] = " ".join(words[1:])
+            if mode != "waits":
+                answer(mode, fen, settings)
+        elif words[0] == "stop":
             answer(mode, fen, settings)
         elif words[0] == "quit" and mode != "stays":
             return

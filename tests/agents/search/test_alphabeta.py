@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import chess
@@ -11,9 +13,10 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Turn, seeded
+from coterie.agents.human.table import Match
 from coterie.agents.search.alphabeta import AlphaBetaAgent, analyse
 from coterie.agents.search.chess_evaluation import evaluate
-from coterie.agents.search.chess_search import BASE, DRAWN, NODES, PAST, PLIES, new_desk, think
+from coterie.agents.search.chess_search import BASE, DEPTH, DRAWN, NODES, PAST, PLIES, new_desk, think
 from coterie.agents.search.mates import mating_moves
 from coterie.envs.chess import fen as notation
 from coterie.envs.chess import push
@@ -359,3 +362,16 @@ def test_analysis_agrees_with_the_board() -> None:
     for _ in range(30):
         fen = push(fen, analyse(fen, depth=2).move)
     assert chess.Board(fen).is_valid()
+
+
+def test_a_search_is_stopped_from_another_thread(game: Game) -> None:
+    agent = AlphaBetaAgent(game, 60)
+    match = Match(game, ["a", "b"], 0)
+    turn = match.turn(0)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(agent.act, [turn])
+        while agent._desk.numbers[DEPTH] < 2:
+            time.sleep(0.01)
+        agent.stop()
+        (decision,) = answer.result(timeout=60)
+        assert decision.action in turn.legal_actions

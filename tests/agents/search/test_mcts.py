@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Turn, seeded
+from coterie.agents.deadline import OutOfTime, unless
 from coterie.agents.search.mates import mating_moves
 from coterie.agents.search.mcts import MCTSAgent, _tree
 from coterie.agents.search.solver import solve
@@ -330,6 +331,20 @@ def test_a_tree_that_outgrows_its_room_is_the_same_tree() -> None:
     for a, b in zip(roomy.search(turn, 4), tight.search(turn, 4), strict=True):
         np.testing.assert_array_equal(a, b)
     assert len(tight._tree.first) > 2000
+
+
+def test_pauses_for_breath_change_nothing_and_end_a_search_that_nobody_waits_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    game = make_game("tictactoe")
+    turn = after(game, [])
+    whole = MCTSAgent(game, 200).search(turn, 5)
+    monkeypatch.setattr("coterie.agents.search.mcts.BREATH", 7)
+    agent = MCTSAgent(game, 200)
+    assert agent.search(turn, 5).visits.tolist() == whole.visits.tolist()
+    looks: list[int] = []
+    with unless(lambda: len(looks) > 3 or bool(looks.append(1))), pytest.raises(OutOfTime):
+        agent.search(turn, 5)
 
 
 def test_no_playouts_to_the_end_where_they_are_cut() -> None:

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -339,6 +340,16 @@ def test_closing(game: Game, fake: Callable[[str], str]) -> None:
     with contextlib.closing(Engine(fake())) as engine:
         pid = engine.pid
     assert gone(pid)
+
+
+def test_a_search_is_stopped_from_another_thread(game: Game, fake: Callable[[str], str]) -> None:
+    agent = make_baseline(f"uci:{fake('waits')}?timeout=60", game)
+    with contextlib.closing(agent), ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(act, agent, turn_at(game))
+        while not answer.done():
+            agent.stop()  # before "go" it is nothing to an engine
+            time.sleep(0.01)
+        assert answer.result() != [None]
 
 
 def test_forgetting(game: Game, fake: Callable[[str], str]) -> None:
