@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...aliases import RUNNING, Action, Player, State
+from ...aliases import RUNNING, Action, Player
 from ...envs.core import Game
 from ...envs.words import SAY, TextGame
-from ...envs.words.talk import TalkGame
 from ...errors import ActionError
 from ..core import Agent, Decision
 from .adviser import Adviser
 from .clock import told_time
+from .history import History
 from .session import Session, Thinker, reason
-from .table import Match, Ply, can_resign, can_undo, winner
+from .table import Match, can_resign, can_undo, winner
 
 if TYPE_CHECKING:
     from ...renderers.panel import View
@@ -51,6 +51,7 @@ class BoardGame(Session[Match]):
         people: the seats of people.
         talk: the game, if messages may come with its actions.
         drawer: the drawer's module, with ``boxes`` and ``cells``.
+        history: what has happened, as viewers may know it.
         flipped: whether the board is shown from the other side.
         offered: the person who offers a draw.
     """
@@ -71,15 +72,15 @@ class BoardGame(Session[Match]):
         self.thinker = Thinker(self.agents, lock)
         self.game: Game = self.match.game
         self.people = [p for p, agent in enumerate(agents) if agent is None]
-        self.talk = self.game if isinstance(self.game, TalkGame) else None
         self.drawer: ModuleType = importlib.import_module((draw or WORDS).partition(":")[0])
+        self.history = History(self.game, self.drawer)
+        self.talk = self.history.talk
         self.adviser, self._advice = adviser, Thinker([adviser] * self.game.info.players, lock)
         self.offered: Player | None = None
         self._asked_for = ""  # of the adviser: "hint" or "offer"
         self._hint: tuple[int, Decision] | None = None  # the version of the position, and what was advised
-        self._moves: list[tuple[Ply, list[tuple[Player, str]]]] = []
         self._note = ""  # what the person is told
-        shown = self._shown(self.match.state)[0]
+        shown = self.history.shown(self.match.state)[0]
         boxes = [self.drawer.boxes(shown, size=480, player=p) for p in range(self.game.info.players)]
         self._has_sides = any(other != boxes[0] for other in boxes)
         self.flipped = False
@@ -94,10 +95,6 @@ class BoardGame(Session[Match]):
     def touched(self) -> bool:
         """Whether a person has moved in this match."""
         return any(seat in self.people for ply in self.match.plies for seat in ply.seats)
-
-    def _shown(self, state: State) -> tuple[Game, State]:
-        """What is drawn of a state: without talk, the game itself."""
-        return self.talk.drawn(state) if self.talk else (self.game, state)
 
     def choose(self, action: Action, message: str = "") -> None:
         """Play this action, with talk after a message; a note tells why something cannot be said."""
@@ -277,7 +274,7 @@ class BoardGame(Session[Match]):
         self._view_key = key
         cells: dict[Action, tuple[int, ...]] = {}
         labels: dict[Action, str] = {}
-        game, state = self._shown(match.state)
+        game, state = self.history.shown(match.state)
         if seat is not None and not self._covered and not isinstance(game, TextGame):
             legal = game.legal_actions(state, 0, seat)
             cells = {a: tuple(self.drawer.cells(game, state, 0, a)) for a in legal}
@@ -287,7 +284,7 @@ class BoardGame(Session[Match]):
             self._eyes(),
             cells,
             labels,
-            self._last_cells(),
+            self.history.cells(match, self._eyes()),
             match.names,
             tuple(match.seats()),
             self._status(),
@@ -308,35 +305,13 @@ class BoardGame(Session[Match]):
         side = (side + self.flipped) % self.game.info.players
         return side if side or len(self.people) == 1 else None
 
-    def _last_cells(self) -> tuple[int, ...]:
-        if not self.match.plies or isinstance(self._shown(self.match.state)[0], TextGame):
-            return ()
-        ply = self.match.plies[-1]
-        if ply.actions is None or (self.game.info.secret and self._eyes() not in (None, *ply.seats)):
-            return ()
-        assert ply.before is not None, "worlds have a separate window"
-        game, before = self._shown(ply.before)
-        done = {p: ply.actions[p] for p in ply.seats}
-        if self.talk:
-            done = {p: self.talk.split(ply.before, 0, text).action for p, text in done.items()}
-        return tuple(cell for a in done.values() for cell in self.drawer.cells(game, before, 0, int(a)))
-
     def _said(self) -> tuple[tuple[Player, str], ...]:
         """What the viewer heard, spectators everything; and what the person who types is told."""
         from ...renderers.talking import NOTE
 
         if not self.talk:
             return ()
-        viewer, match = self._eyes(), self.match
-        if viewer is not None:
-            heard = self.talk.heard(match.state[0], viewer)
-        else:
-            heard = []
-            for ply in match.plies:
-                seat = ply.seats[0]
-                if ply.actions is not None and ply.before is not None:
-                    message = self.talk.split(ply.before, 0, ply.actions[seat]).message
-                    heard += [(seat, message)] if message else []
+        heard = self.history.said(self.match, self._eyes())
         return (*heard, *([(NOTE, self._note)] if self._note else []))
 
     def _status(self) -> str:
@@ -389,7 +364,7 @@ class BoardGame(Session[Match]):
         """What the adviser would play here, in words, and its cells; None if nothing was advised."""
         if self._hint is None or self._hint[0] != self._version or self.asked is None:
             return None
-        game, state = self._shown(self.match.state)
+        game, state = self.history.shown(self.match.state)
         decision = self._hint[1]
         if isinstance(game, TextGame):
             return decision.text, ()
@@ -400,25 +375,3 @@ class BoardGame(Session[Match]):
         if action is None:
             return None
         return game.action_to_text(state, 0, action), tuple(self.drawer.cells(game, state, 0, action))
-
-    def _told(self, eyes: Player | None) -> tuple[tuple[tuple[Player, str], ...], ...]:
-        """The turns that the viewer may know, each a list of (seat, action in words)."""
-        if isinstance(self._shown(self.match.state)[0], TextGame):
-            return ()
-        plies = self.match.plies
-        same = 0
-        while same < min(len(plies), len(self._moves)) and plies[same] is self._moves[same][0]:
-            same += 1
-        self._moves[same:] = [(ply, self._told_of(ply)) for ply in plies[same:]]
-        secret = self.game.info.secret and eyes is not None
-        known = (tuple(one for one in said if not secret or one[0] == eyes) for _, said in self._moves)
-        return tuple(said for said in known if said)
-
-    def _told_of(self, ply: Ply) -> list[tuple[Player, str]]:
-        if ply.actions is None or ply.before is None:
-            return [(p, "an illegal answer") for p in ply.seats]
-        game, before = self._shown(ply.before)
-        done = {p: ply.actions[p] for p in ply.seats}
-        if self.talk:
-            done = {p: self.talk.split(ply.before, 0, text).action for p, text in done.items()}
-        return [(p, game.action_to_text(before, 0, int(a))) for p, a in done.items()]

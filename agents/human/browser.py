@@ -111,7 +111,7 @@ class PageGame(BoardGame, Paged[Match]):
         """
         self._view_key = ()  # what a page has besides a window is in no key
         view, game, match = self.view(), self.game, self.match
-        shown, state = self._shown(match.state)
+        shown, state = self.history.shown(match.state)
         words = isinstance(shown, TextGame)
         boards = Boards(game)  # a new one each time, which knows no earlier picture
         told: dict[str, Any] = {
@@ -151,7 +151,7 @@ class PageGame(BoardGame, Paged[Match]):
             "labels": {str(a): label for a, label in view.labels.items()},
             "last": view.last,
             "said": [[p, text] for p, text in view.said if p >= 0],
-            "moves": [{"seat": p, "text": text} for turn in self._told(eyes) for p, text in turn],
+            "moves": [{"seat": p, "text": text} for turn in self.history.moves(match, eyes) for p, text in turn],
             "hint": hint and {"text": hint[0], "cells": hint[1], "by": self.adviser.name if self.adviser else ""},
         }
 

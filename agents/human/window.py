@@ -40,7 +40,7 @@ class BoardSession(BoardGame):
         super().__init__(begin, agents, draw, **more)
         self.entry = Entry(self.talk.length if self.talk and self.people else 0)
         title = f"{self.game.info.name}: {' against '.join(self.match.names)}"
-        shown, entry = self._shown(self.match.state)[0], self.entry if self.talk else None
+        shown, entry = self.history.shown(self.match.state)[0], self.entry if self.talk else None
         self._column = draw is not None and not self.talk
         self.window: Any = Window(shown, draw, title, entry, column=self._column)
         self._added: tuple[View, tuple[object, ...], View] | None = None
@@ -87,7 +87,10 @@ class BoardSession(BoardGame):
         clocks = self.times() if self._column or self.match.clock else ()
         key = (clocks, hint, self._asked_for, self._note)
         if self._added is None or self._added[0] is not shown or self._added[1] != key:
-            more: dict[str, Any] = {"clocks": clocks, "moves": self._told(shown.player) if self._column else ()}
+            more: dict[str, Any] = {
+                "clocks": clocks,
+                "moves": self.history.moves(self.match, shown.player) if self._column else (),
+            }
             adviser = self.adviser.name if self.adviser else ""
             if self._asked_for:
                 more["status"] = f"{adviser} thinks about {'a hint' if self._asked_for == 'hint' else 'your offer'} ..."
