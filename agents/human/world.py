@@ -67,6 +67,7 @@ class WorldGame(Session[Match | Replayed]):
         self._seat(people)
         self.touched = False
         self._intentions: dict[Player, str] = {}  # of people's slots, for the next tick
+        self._ahead = ""  # an intention that came while a tick was under way, for the tick after it
         self._dead: list[Player] = []  # slots of people whose agents died; in the next world they play again
         self._due = time.monotonic()
 
@@ -83,6 +84,9 @@ class WorldGame(Session[Match | Replayed]):
             if self._single:
                 self._single = False
                 self._due = time.monotonic()
+                ahead, self._ahead = self._ahead, ""
+                if ahead:
+                    self.intend(ahead)
                 return
             now = time.monotonic()
             self._due = max(self._due + (1 / self.rate if self.rate else 0.0), now - FRAME)
@@ -135,8 +139,14 @@ class WorldGame(Session[Match | Replayed]):
     # -- controls ------------------------------------------------------------------------------------------------------
 
     def intend(self, intention: str) -> None:
-        """Tell the person's agent what to do; in a paused world the next person is asked, then the tick is played."""
+        """Tell the person's agent what to do; in a paused world the next person is asked, then the tick is played.
+
+        While that tick is under way, one intention is kept for the tick after it.
+        """
         if self.own is None or self.match.status != RUNNING:
+            return
+        if self._single:
+            self._ahead = intention
             return
         self._intentions[self.own] = intention
         if self.paused:
@@ -156,6 +166,7 @@ class WorldGame(Session[Match | Replayed]):
         """Hand the person's agent back to the player of its seat."""
         if self.own is not None:
             self._intentions.pop(self.own, None)
+            self._ahead = ""
             self._seat([seat for seat in self.people if seat != self.own])
             self.thinker.forget()
 
@@ -173,7 +184,7 @@ class WorldGame(Session[Match | Replayed]):
     def _new(self) -> None:
         """Start the next world, or restart a replay."""
         super()._new()
-        self._due, self._intentions, self.touched = time.monotonic(), {}, False
+        self._due, self._intentions, self._ahead, self.touched = time.monotonic(), {}, "", False
         self._seat([*self.people, *self._dead])
         self._dead = []
 
