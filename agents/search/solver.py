@@ -22,9 +22,10 @@ from ...envs.core import Game
 from ...envs.faces.vec import VecEnv
 from ...envs.state import take
 from ...errors import StateError, UsageError
-from .rows import Twins
+from ..core import HasPolicy, Turn
+from .rows import Twins, asked
 
-__all__ = ["LIMIT", "Decide", "Graph", "Solution", "explore", "game_key", "solve"]
+__all__ = ["LIMIT", "Decide", "Graph", "Solution", "explore", "game_key", "policy_table", "solve"]
 
 LIMIT = 200_000
 """Positions that ``solve`` visits before it gives up: seconds and tens of megabytes, not minutes."""
@@ -178,6 +179,17 @@ def solve(game: Game, limit: int = LIMIT) -> Solution:
         optimal = graph.legal & (ahead >= mine[:, None] - CLOSE)
         _SOLUTIONS[name] = Solution(graph, mine, optimal, values[0])
     return _SOLUTIONS[name]
+
+
+def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:
+    """[S, A] the agent's probability of each action in every position of a graph; asks ``batch`` turns at a time.
+
+    Raises:
+        UsageError: probabilities that don't sum to 1 over the legal actions.
+    """
+    masks, movers, keys = graph.legal.astype(np.int8), graph.movers.tolist(), graph.keys.tolist()
+    turns = [Turn(graph.game, graph.states, s, movers[s], masks[s], keys[s]) for s in range(len(graph))]
+    return asked(agent, turns, graph.legal, lambda s: f"position {s} of {graph.game.info.id}", batch)
 
 
 def game_key(game: Game) -> tuple[Any, ...]:

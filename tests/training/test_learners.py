@@ -398,7 +398,7 @@ def test_the_recipe_of_contributing_is_a_scheme_that_runs(two):
             assert sum(s.players[p] == name and s.learners[p] for s in drawn) == 10
 
 
-@pytest.mark.parametrize("scheme", ["pfsp", "league", "psro", "pairs", "round_robin", "swiss"])
+@pytest.mark.parametrize("scheme", ["pfsp", "league", "psro", "oracle", "pairs", "round_robin", "swiss"])
 def test_every_scheme_trains_all_its_learners_and_resumes_exactly(two, tmp_path, scheme):
     changed = {"scheme": scheme, "learners": 2, "snapshot_every": 1, "league_exploiters": 1}
     config = change(two, scheme=changed, rollout={"games": 16}, credit={"credit": "constant"}, budget={"updates": 4})

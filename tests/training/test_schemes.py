@@ -207,3 +207,21 @@ def test_past_selves_are_kept_where_they_are_played(scheme, opponents, kept):
         made.update(done, [], pool)
     assert pool.past("main") == ["main@6", "main@9"][: kept or 0]
     assert pool.past("main-2") == ["main-2@6", "main-2@9"][: kept or 0]
+
+
+def test_the_oracle_scheme_plays_itself_and_exploiters_of_the_past_selves_that_are_kept():
+    config = SchemeConfig(scheme="oracle", learners=2, snapshot_every=2, max_past=2)
+    made, pool, rng = make_scheme(config, 2), people(config.names, max_past=2), np.random.default_rng(0)
+    for update, kept in enumerate(((0,), (0,), (0, 2), (0, 2), (2, 4))):
+        drawn = made.seats(update, 32, pool, rng)
+        mine = [s for s in drawn if "main" in s.players]
+        assert Counter(s.players for s in mine if all(s.learners)) == {("main", "main"): 4}
+        met = Counter((name, p) for s in mine for p, name in enumerate(s.players) if not s.learners[p])
+        assert set(met) == {(f"exploiter:main@{past}", p) for past in kept for p in (0, 1)}
+        assert set(met.values()) == {12 // len(met)}
+        assert {name for name in pool.agents if "exploiter" in name} == {
+            f"exploiter:{learner}@{past}" for learner in ("main", "main-2") for past in kept
+        }
+        made.update(update + 1, [], pool)
+    with pytest.raises(UsageError, match="needs a game of two players, and this one has 3"):
+        make_scheme(SchemeConfig(scheme="oracle"), 3)

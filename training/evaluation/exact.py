@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...agents.core import HasPolicy, Turn
+from ...agents.core import HasPolicy
 from ...agents.search import information_sets
 from ...agents.search.information_sets import Exploitability, nash_conv
 from ...agents.search.information_tree import LIMIT, information_tree
-from ...agents.search.rows import asked
-from ...agents.search.solver import END, Decide, Graph, Solution, explore, solve
+from ...agents.search.solver import END, Decide, Graph, Solution, explore, policy_table, solve
 from ...envs.core import Game
 from ...errors import UsageError
 
@@ -31,17 +30,6 @@ __all__ = [
     "policy_table",
     "tabulate",
 ]
-
-
-def policy_table(graph: Graph, agent: HasPolicy, *, batch: int = 4096) -> NDArray[np.float64]:
-    """[S, A] the agent's probability of each action in every position of a graph; asks ``batch`` turns at a time.
-
-    Raises:
-        UsageError: probabilities that don't sum to 1 over the legal actions.
-    """
-    masks, movers, keys = graph.legal.astype(np.int8), graph.movers.tolist(), graph.keys.tolist()
-    turns = [Turn(graph.game, graph.states, s, movers[s], masks[s], keys[s]) for s in range(len(graph))]
-    return asked(agent, turns, graph.legal, lambda s: f"position {s} of {graph.game.info.id}", batch)
 
 
 def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64], limit: int = LIMIT) -> Exploitability:

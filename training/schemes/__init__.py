@@ -76,6 +76,7 @@ SCHEMES: dict[str, str | Factory] = {
     "pfsp": "pfsp:pfsp",
     "league": "league:league",
     "psro": "psro:psro",
+    "oracle": "oracle:oracle",
     "pairs": "pairs:pairs",
     "round_robin": "round_robin:round_robin",
     "swiss": "swiss:swiss",
