@@ -14,7 +14,9 @@ the policy that played; ``fictitious_mmd``, ``league_mmd`` and ``psro_mmd`` are 
 
 ``matrix`` is rock-paper-scissors with a rock that is paid 2 for scissors: its equilibrium is 1/4 rock, 1/2 paper, 1/4
 scissors, and not the uniform choice that an entropy bonus pulls to. In tic-tac-toe the measured players take their
-likeliest move. Runs that the file of results holds are not repeated.
+likeliest move; ``sampled`` is the learner that samples its moves, and ``on_path`` the share of right moves among the
+positions that its likeliest moves can lead to, with any opponent. ``oracle`` exists there alone. Runs that the file of
+results holds are not repeated.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agents.llm.policy import LLMAgent
-from ..training.evaluation.exact import exploitability_of_mixture, tabulate
+from ..training.evaluation.exact import exploitability, exploitability_of_mixture, optimal_share, tabulate
 from ..training.loop import Trainer
 from ..training.runs.config import (
     BudgetConfig,
@@ -49,6 +51,9 @@ from .sweep import save_picture, sweep
 __all__ = ["GAMES", "SCHEMES", "Setting", "draw", "main", "train"]
 
 
+SCHEMES = ("self_play", "fictitious", "league", "psro", "mmd", "fictitious_mmd", "league_mmd", "psro_mmd", "oracle")
+
+
 @dataclass(frozen=True)
 class Setting:
     """How schemes are compared on a game.
@@ -57,7 +62,9 @@ class Setting:
         set: what is set of the game.
         updates, games: of a run, and of an update.
         rate: learning rate at the beginning; it falls to a tenth over all updates.
-        every: updates between two past selves: fictitious, league, psro.
+        momentum: of the optimizer.
+        explore: share of the learners' answers that are sampled uniformly.
+        every: updates between two past selves: fictitious, league, psro, oracle.
         mmd: what magnetic mirror descent changes in the loss.
         settled: the share of a run after which its entropy bonus no longer falls.
         loss: the loss of all schemes.
@@ -65,13 +72,16 @@ class Setting:
         limit: decisions of the game, see ``exploitability``.
         greedy: measure the players' likeliest moves.
         bar: a line in the picture.
+        schemes: those that can be compared.
     """
 
     set: tuple[str, ...] = ()
     updates: int = 240
     games: int = 512
     rate: float = 3e-4
-    every: tuple[int, int, int] = (5, 10, 10)
+    momentum: float = 0.0
+    explore: float = 0.0
+    every: tuple[int, int, int, int] = (5, 10, 10, 5)
     mmd: Mapping[str, float] = field(
         default_factory=lambda: {"magnet_coef": 1.0, "entropy_coef": 0.3, "entropy_final": 0.1}
     )
@@ -81,13 +91,14 @@ class Setting:
     limit: int = 20_000
     greedy: bool = False
     bar: float = 0.05
+    schemes: tuple[str, ...] = SCHEMES[:-1]
 
 
 _CARDS = Setting(
     updates=240,
     games=1024,
     rate=6e-4,
-    every=(6, 12, 12),
+    every=(6, 12, 12, 6),
     mmd={"entropy_coef": 0.2, "entropy_final": 0.06},
     settled=0.6,
     loss=LossConfig(num_iterations=1),
@@ -103,16 +114,34 @@ GAMES = {
         updates=400,
         games=4096,
         rate=1e-3,
-        every=(20, 40, 50),
+        every=(20, 40, 50, 20),
         mmd={"entropy_coef": 1.0, "entropy_final": 0.25},
         bar=0.3,
     ),
-    "tictactoe": Setting(greedy=True, bar=0.0),
+    "tictactoe": Setting(
+        updates=200,
+        rate=2e-3,
+        momentum=0.9,
+        explore=0.1,
+        mmd={"entropy_coef": 0.1, "entropy_final": 0.02},
+        settled=0.6,
+        loss=LossConfig(
+            num_iterations=2,
+            num_mini_batches=4,
+            entropy_coef=0.03,
+            entropy_final=0.01,
+            cover_coef=0.02,
+            cover_final=0.004,
+            entropy_decay_updates=120,
+        ),
+        credit=CreditConfig(credit="state", lam=0.2, memory=0.9),
+        greedy=True,
+        bar=0.0,
+        schemes=("self_play", "fictitious", "league", "psro", "mmd", "oracle"),
+    ),
     "liars_dice": replace(_CARDS, set=("faces=2",)),
 }
 """Game -> its setting."""
-
-SCHEMES = ("self_play", "fictitious", "league", "psro", "mmd", "fictitious_mmd", "league_mmd", "psro_mmd")
 
 
 def train(
@@ -135,6 +164,7 @@ def train(
         "fictitious": SchemeConfig("fictitious", snapshot_every=at.every[0], max_past=updates),
         "league": SchemeConfig("league", snapshot_every=at.every[1]),
         "psro": SchemeConfig("psro", snapshot_every=at.every[2], fresh=True),
+        "oracle": SchemeConfig("oracle", snapshot_every=at.every[3]),
     }
     base = "self_play" if name == "mmd" else name.removesuffix("_mmd")
     terms: dict[str, Any] = {} if base == name else {**at.mmd, "entropy_decay_updates": int(at.settled * updates)}
@@ -143,10 +173,10 @@ def train(
         seed=seed,
         set=at.set,
         policy=PolicyConfig(model=model),
-        rollout=RolloutConfig(games=games, num_generations=1, opening_plies=0),
+        rollout=RolloutConfig(games=games, num_generations=1, opening_plies=0, explore=at.explore),
         credit=at.credit,
         loss=replace(at.loss, **terms),
-        optimizer=OptimizerConfig(learning_rate=at.rate, decay_updates=updates, beta1=0.0),
+        optimizer=OptimizerConfig(learning_rate=at.rate, decay_updates=updates, beta1=at.momentum),
         scheme=schemes[base],
         budget=BudgetConfig(eval_vs="", min_entropy=-1.0, max_kl=1e9),
     )
@@ -173,7 +203,7 @@ def train(
                 "newest": alone,
                 "average": exploitability_of_mixture(trainer.game, late, [1.0] * len(late), at.limit).value,
                 "seconds": round(learning, 1),
-            }
+            } | (_beside(trainer, tables["main"]) if at.greedy else {})
         if update < updates:
             began = time.monotonic()
             row = trainer.step()
@@ -195,8 +225,17 @@ def _measured(
     ).value
 
 
+def _beside(trainer: Trainer, table: NDArray[np.float64]) -> dict[str, float]:
+    """What else is told of a learner that is measured by its likeliest moves, [S, A]."""
+    sampled = exploitability(trainer.game, LLMAgent(trainer.policy, "main", greedy=False))
+    return {"sampled": sampled.value, "on_path": optimal_share(trainer.game, table).on_path}
+
+
 def draw(rows: Sequence[dict[str, Any]], path: Path, bar: float) -> None:
-    """A panel for each scheme, a line for each seed, dashed for a learner's ``average``; ``bar`` is a line across."""
+    """A panel for each scheme, a line for each seed, ``bar`` a line across.
+
+    Dashed are a learner's ``average`` or, where likeliest moves are measured, the learner that samples.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -214,8 +253,9 @@ def draw(rows: Sequence[dict[str, Any]], path: Path, bar: float) -> None:
             run = [row for row in rows if (row["scheme"], row["seed"]) == (name, seed)]
             decisions = [row["decisions"] / 1000 for row in run]
             (line,) = axis.plot(decisions, [row["exploitability"] for row in run], label=f"seed {seed}")
-            if name in ("self_play", "mmd"):
-                axis.plot(decisions, [row["average"] for row in run], color=line.get_color(), linestyle="--")
+            dashed = "sampled" if "sampled" in run[0] else "average"
+            if dashed == "sampled" or name in ("self_play", "mmd"):
+                axis.plot(decisions, [row[dashed] for row in run], color=line.get_color(), linestyle="--")
         axis.axhline(bar, color="gray", linewidth=0.8, linestyle=":")
         axis.set_title(name, fontsize=10)
         axis.set_xlabel("thousand decisions")
@@ -238,7 +278,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         name="schemes",
         about=f"{__doc__}\nGames: {', '.join(GAMES)}.",
         kind="scheme",
-        kinds=list(SCHEMES),
+        kinds=list(at.schemes),
         train=partial(train, game=asked.game),
         draw=partial(draw, bar=at.bar),
         seeds=(0,),

@@ -260,7 +260,7 @@ class SchemeConfig:
     """Who plays whom.
 
     Attributes:
-        scheme: self_play, fixed, mixed, fictitious, pfsp, league, psro, pairs, round_robin or swiss.
+        scheme: self_play, fixed, mixed, fictitious, pfsp, league, psro, oracle, pairs, round_robin or swiss.
         learners: how many players learn; their names are main, main-2, main-3 and so on. In a league: how many main
             agents.
         main_exploiters: league: how many players learn to beat the main agents.
@@ -269,8 +269,8 @@ class SchemeConfig:
         snapshot_every: updates between two snapshots of a past self (league: at least so many, at most twice as many;
             psro: updates of a round). With several learners, one that breaks is set back to the last of these updates
             after which it was healthy.
-        max_past: mixed and fictitious: past selves to keep of each learner; the oldest is removed. The other schemes
-            keep all of them.
+        max_past: mixed, fictitious and oracle: past selves to keep of each learner; the oldest is removed. The other
+            schemes keep all of them.
         curve: pfsp: weight of a past self by the win rate x against it: easy x, variance x(1-x), linear 1-x, capped
             min(0.5, 1-x), squared (1-x)^2.
         meta_solver: psro: what weighs the population: nash, rectified, alpha-rank or uniform.
