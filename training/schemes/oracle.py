@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
+from ...agents.core import HasPolicy
 from ...agents.search.exploiter import ExploiterAgent
 from ...errors import UsageError
 from ..data.records import Episode
@@ -56,7 +58,7 @@ class Oracle:
             pool.remove(gone)
         for name, kept in names.items():
             if name not in pool.agents:
-                pool.add(name, ExploiterAgent(pool.ready([kept])[kept]))
+                pool.add(name, ExploiterAgent(cast("HasPolicy", pool.ready([kept])[kept])))
         return dict.fromkeys(names, 1.0)
 
     def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
