@@ -24,7 +24,7 @@ coterie.pages.live = function (element, show) {
   }
 
   const themes = coterie.themeButton();
-  const asks = make("button", { type: "button", class: "icon", "aria-label": "Keys and rules (?)", title: "Keys and rules (?)", onclick: help }, "?");
+  const asks = coterie.helpButton("Keys (?)", help);
   const header = make("header", {}, make("div", { class: "name" }, make("h1", {}, visible(show.title)), make("span", { class: "id" }, show.game),
     show.goal ? make("span", { class: "goal" }, visible(show.goal)) : null), make("div", { class: "tools" }, themes, asks));
   const live = make("div", { class: "unseen", role: "status", "aria-live": "polite" });
@@ -215,8 +215,7 @@ coterie.pages.live = function (element, show) {
     const page = [["click", "select an agent or an object"], ["Tab on the map", "the next agent; Escape, then Tab leaves the map"], ["Enter", "take the agent over; hand it back"], ["Escape", "hand it back; or select nothing"],
       ["p, Space", "pause, play"], [".", "one tick"], ["+, -", "faster, slower"], ["c", "follow the agent, or not"], ["page up, page down, wheel", "zoom"], ["o, [, ]", "what the agent sees: words, planes"],
       ["i", "hint"], ["n", "a new world"], ["d", "dark or light, while you control nobody"], ["h, ?", "these keys; the world waits"]];
-    const list = (rows) => make("dl", {}, rows.map(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)]));
-    helps.replaceChildren(make("h2", {}, "Keys"), list(page), make("h2", {}, "While you control an agent"), list(keys.told),
+    helps.replaceChildren(make("h2", {}, "Keys"), coterie.keyList(page), make("h2", {}, "While you control an agent"), coterie.keyList(keys.told),
       make("form", { method: "dialog" }, make("button", { class: "plain" }, "Close")));
     held = now && !now.paused && !now.over;
     if (held) send({ do: "pause" });

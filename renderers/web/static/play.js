@@ -42,7 +42,7 @@
 
     // -- the page ----------------------------------------------------------------------------------------------------
     const seats = make("ul", { class: "seats", "aria-label": "Players" });
-    const asks = make("button", { type: "button", class: "icon", "aria-label": "Keys and rules (?)", title: "Keys and rules (?)", onclick: () => help.showModal() }, "?");
+    const asks = coterie.helpButton("Keys and rules (?)", () => help.showModal());
     const themes = coterie.themeButton();
     const header = make("header", {}, make("div", { class: "name" }, make("h1", {}, visible(show.title)), make("span", { class: "id" }, show.game)),
       seats, make("div", { class: "tools" }, themes, asks));
@@ -359,7 +359,7 @@
       const told = [["click, drag", "choose a cell; drag a piece to another cell"], ["Esc", "choose nothing"], ["u", "undo"], ["i", "hint"], ["f", "flip the board"],
         ["n", "new game"], ["d", "dark or light"], ["h, ?", "this"]];
       help.replaceChildren(make("h2", {}, show.goal ? visible(show.goal) : "Keys"),
-        make("dl", {}, told.map(([key, what]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, what)])),
+        coterie.keyList(told),
         make("details", {}, make("summary", {}, "Rules"), make("p", {}, visible(rules))),
         make("form", { method: "dialog" }, make("button", { class: "plain" }, "Close")));
     }

@@ -21,7 +21,9 @@
     const themes = coterie.themeButton();
     const names = make("ul", { class: "seats", "aria-label": "Runs" }, runs.map((run, k) => make("li", {},
       several ? coterie.disc(COLORS[k % COLORS.length]) : null, make("span", { class: "who" }, visible(run.name)))));
-    const header = make("header", {}, make("div", { class: "name" }, make("h1", {}, several ? "Runs" : "Run"), live), names, make("div", { class: "tools" }, themes));
+    const header = make("header", {}, make("div", { class: "name" }, make("h1", {}, several ? "Runs" : "Run"), live), names, make("div", { class: "tools" }, themes, coterie.helpButton("Help (?)", () => help.showModal())));
+    const help = make("dialog", { "aria-label": "Help" }, make("h2", {}, "Help"), make("p", {}, "Curves show every figure of metrics.jsonl; point at one to read its values." + (show.live ? " The page looks for news by itself." : "")),
+      coterie.keyList([["d", "dark or light"], ["h, ?", "this"]]), make("form", { method: "dialog" }, make("button", { class: "plain" }, "Close")));
     const axis = make("select", { "aria-label": "Horizontal axis", onchange: () => { setting.x = axis.value; charts(); } },
       make("option", { value: "update" }, "by update"), make("option", { value: "minutes" }, "by minute"));
     const smooth = make("input", { type: "range", min: 0, max: 0.98, step: 0.02, value: setting.smooth, "aria-label": "Smoothing", oninput: () => { setting.smooth = Number(smooth.value); charts(); } });
@@ -32,11 +34,13 @@
     const faults = make("div", { class: "alarm", role: "alert" });
     const curves = make("div", {}), rest = make("div", {});
     const report = make("div", { class: "report" }, faults, tools, curves, rest);
-    element.replaceChildren(header, make("main", { class: "wide-main", tabindex: "-1" }, report));
+    element.replaceChildren(header, make("main", { class: "wide-main", tabindex: "-1" }, report), help);
     element.classList.add("whole");
 
     document.addEventListener("keydown", (event) => {
-      if (event.key === "d" && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.matches("input, select, textarea")) themes.click();
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea") || help.open) return;
+      if (event.key === "d") themes.click();
+      if (event.key === "h" || event.key === "?") help.showModal();
     });
 
     // -- what is new -------------------------------------------------------------------------------------------------

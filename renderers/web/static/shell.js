@@ -78,6 +78,11 @@ coterie.theme = function (name) {
   return document.documentElement.dataset.theme;
 };
 
+// Keys and what they do, [[key, words], ...], as a list.
+coterie.keyList = (rows) => coterie.make("dl", {}, rows.map(([key, what]) => [coterie.make("dt", {}, coterie.make("kbd", {}, key)), coterie.make("dd", {}, what)]));
+
+coterie.helpButton = (words, run) => coterie.make("button", { type: "button", class: "icon", "aria-label": words, title: words, onclick: run }, "?");
+
 coterie.themeButton = () => button("light", "Dark or light (d)", () => coterie.theme(coterie.theme() === "dark" ? "light" : "dark"));
 
 function firstTheme() {
@@ -117,7 +122,7 @@ coterie.start = function (element, show) {
 
   // Header
   const themes = coterie.themeButton();
-  const asks = make("button", { type: "button", class: "icon", "aria-label": "Keys and help (?)", title: "Keys and help (?)", onclick: help }, "?");
+  const asks = coterie.helpButton("Keys and help (?)", help);
   const seats = make("ul", { class: "seats", "aria-label": "Players" });
   const header = make("header", {},
     make("div", { class: "name" }, make("h1", {}, coterie.visible(show.title)), make("span", { class: "id" }, show.game),
@@ -248,7 +253,7 @@ coterie.start = function (element, show) {
   });
 
   const dialog = make("dialog", { "aria-label": "Keys" }, make("h2", {}, "Keys"),
-    make("dl", {}, keys.map(([key, what]) => [make("dt", {}, make("kbd", {}, NAMES[key] || key)), make("dd", {}, what)])),
+    coterie.keyList(keys.map(([key, what]) => [NAMES[key] || key, what])),
     make("form", { method: "dialog" }, make("button", { class: "plain" }, "Close")));
   element.append(dialog);
   function help() { if (dialog.open) dialog.close(); else dialog.showModal(); }

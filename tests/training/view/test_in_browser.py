@@ -187,6 +187,9 @@ def test_a_runs_page_grows_with_the_run(served: Any, tab: Any, tmp_path: Path) -
     pages = [RunPage(folder)]
     tab.goto(served(show(pages, live=True), runs=pages))
     says(tab, "20 updates", "header .id")
+    tab.keyboard.press("h")
+    assert "dark or light" in (tab.locator("dialog[open]").text_content() or "")
+    tab.keyboard.press("Escape")
     tab.wait_for_selector(".chart:has-text('reward') path.curve")
     assert "coterie train tictactoe" in (tab.locator("pre.command").first.text_content() or "")
     assert tab.locator("b:has-text('odd')").count() == 0
