@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from coterie.agents.net import NetAgent, PolicyNet
 from coterie.agents.thoughts import is_model
 from coterie.agents.world_thoughts import ALL, world_thoughts
 from coterie.aliases import RUNNING
+from coterie.cli import main
 from coterie.envs.registry import make_game
 from coterie.errors import UsageError
 from coterie.renderers.web.world import pack_shares, unpack
@@ -63,3 +67,17 @@ def test_a_replay_thinks_what_was_thought_when_it_was_played() -> None:
     assert list(few) == [0, 1]
     with pytest.raises(UsageError, match="does not say with which probabilities"):
         world_thoughts(game, record, {0: make_baseline("forager", game)})
+
+
+def test_the_command_writes_them_into_the_page(tmp_path: Path) -> None:
+    def asked(*more: str) -> list[str]:
+        words = ["view", "gridworld", "--preset", "a5_25x25", "--ticks", "2", "--html", str(tmp_path / "w.html"), *more]
+        assert main(words) == 0
+        data = re.search(r'id="coterie-show">(.*?)</script>', (tmp_path / "w.html").read_text(), re.DOTALL)
+        assert data is not None
+        return list(json.loads(data[1])["world"].get("thoughts", {}))
+
+    assert asked("--players", "net", "forager") == ["0"]
+    assert asked("--players", "net", "--texts", "2", "3") == ["2", "3"]
+    assert asked("--players", "net", "--no-thoughts") == []
+    assert asked("--players", "forager", "--ask", "net") == ["0", "1", "2", "3", "4"]

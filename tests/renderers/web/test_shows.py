@@ -242,6 +242,7 @@ def test_a_saved_game_becomes_a_page(tmp_path: Path, played: Callable[..., GameR
         (["{game}", "--players", "random"], "--players is for a game that is played"),
         (["chess", "--players", "minimax"], "too many to solve"),
         (["chess", "--ask", "alphabeta", "--ticks", "1"], "does not say with which probabilities it acts"),
+        (["gridworld", "--ask", "forager", "--ticks", "1"], "does not say with which probabilities it acts"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_no_file(
