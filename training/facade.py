@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
+from ..agents.baselines import make_baseline
 from ..agents.core import Agent
+from ..agents.human.table import watch
 from ..envs.core import Game
 from ..envs.foreign import register_play
 from ..envs.registry import make_game
@@ -41,6 +44,9 @@ __all__ = [
     "SelfPlayConfig",
     "SelfPlayTrainer",
 ]
+
+REHEARSALS, PATIENCE = 3, 10.0
+"""The games, and the seconds, in which a function with random answers should come to an end once."""
 
 MATCH, TABLE = 40, 8
 """The leaderboard: games of a match, and the most players of a table with past selves."""
@@ -206,6 +212,8 @@ class _Trainer(Generic[Config]):
             scheme = scheme.__name__
         config = self.config.of(game, model, scheme)
         self._game = make_game(config.game, **config.game_arguments)
+        if game.startswith("play:") and not resume:
+            _rehearse(self._game)
         watcher = self._watcher or Display(report_to="none")
         self._players, self._leaderboard = {}, []
         self.outcome = loop.train(config, run or new_folder(config), resume=resume, watcher=watcher)
@@ -315,6 +323,25 @@ def _named(play: Playable) -> str:
     if isinstance(known, str):
         return known
     return register_play(re.sub(r"\W+", "_", getattr(play, "__name__", type(play).__name__)), play)
+
+
+def _rehearse(game: Game) -> None:
+    """Play a game with random answers before anything learns; in one of a few it should come to its end.
+
+    Raises:
+        UsageError: none did, and why.
+    """
+    random, until = make_baseline("random", game), time.monotonic() + PATIENCE
+    why: UsageError | None = None
+    for seed in range(REHEARSALS):
+        try:
+            for _ in watch(game, [random] * game.info.players, seed):
+                if time.monotonic() > until:
+                    return
+            return
+        except UsageError as error:
+            why = error
+    raise UsageError(f"{why} ({REHEARSALS} games with random answers were tried before the first update.)") from None
 
 
 def _longest_answer(game: Game) -> int:

@@ -201,6 +201,17 @@ def test_a_game_that_fails_costs_no_update() -> None:
     assert list(Path("run/players/main").glob("v*2"))
 
 
+def test_a_function_without_an_end_is_told_of_before_anything_learns() -> None:
+    def forever(a, b):
+        while True:
+            a.choose("Again?", ["yes", "no"])
+
+    watcher = Silent()
+    with pytest.raises(UsageError, match="asked more than 200 times without an end.*3 games with random answers"):
+        SelfPlayTrainer(SelfPlayConfig(epochs=1, **SMALL), watcher=watcher).train("tiny", forever, run="endless")
+    assert not Path("endless").exists()
+
+
 class Hub(BaseHTTPRequestHandler):
     """As much of the hub as uploading a small folder needs; ``server.files`` is what was uploaded."""
 
