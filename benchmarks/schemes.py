@@ -6,7 +6,8 @@
 Measured is what a scheme finds: the learner in ``self_play`` and ``mmd``, the main agent in ``league``, the average of
 all past selves in ``fictitious``, the mixture of the population in ``psro``. An average or a mixture draws one player
 before each game, and the measure is exact for that. ``newest`` is the learner alone, ``average`` what it was at the
-measurements of the second half of the run so far.
+measurements of the second half of the run so far. At the end of ``league``, ``population`` is everybody whom it has
+kept, and its learners: their Nash mixture, by the exact payoff of each pair, and drawn alike.
 
 Nothing else differs between the schemes of a game: model, credit, optimizer, updates and games an update are the same,
 and a scheme's learners share the games. ``mmd`` is self-play with a KL to the uniform choice, in ``matrix`` also one to
@@ -34,8 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..agents.llm.policy import LLMAgent
+from ..agents.search.information_sets import expected_returns, information_tree
 from ..training.evaluation.exact import exploitability, exploitability_of_mixture, optimal_share, tabulate
 from ..training.loop import Trainer
+from ..training.population.solvers import nash
 from ..training.runs.config import (
     BudgetConfig,
     CreditConfig,
@@ -46,6 +49,7 @@ from ..training.runs.config import (
     SchemeConfig,
     TrainConfig,
 )
+from ..training.schemes.seating import historical
 from .sweep import save_picture, sweep
 
 __all__ = ["GAMES", "SCHEMES", "Setting", "draw", "main", "train"]
@@ -192,7 +196,7 @@ def train(
             alone = found if "main" in shares else _measured(trainer, {"main": 1.0}, at, tables)
             selves.append(tables["main"])
             late = selves[len(selves) // 2 :]
-            yield {
+            measured: dict[str, Any] = {
                 "scheme": name,
                 "seed": seed,
                 "model": trainer.policy.loaded.id,
@@ -203,7 +207,12 @@ def train(
                 "newest": alone,
                 "average": exploitability_of_mixture(trainer.game, late, [1.0] * len(late), at.limit).value,
                 "seconds": round(learning, 1),
-            } | (_beside(trainer, tables["main"]) if at.greedy else {})
+            }
+            if at.greedy:
+                measured |= _beside(trainer, tables["main"])
+            elif base == "league" and update == updates:
+                measured |= _population(trainer, at, tables)
+            yield measured
         if update < updates:
             began = time.monotonic()
             row = trainer.step()
@@ -229,6 +238,25 @@ def _beside(trainer: Trainer, table: NDArray[np.float64]) -> dict[str, float]:
     """What else is told of a learner that is measured by its likeliest moves, [S, A]."""
     sampled = exploitability(trainer.game, LLMAgent(trainer.policy, "main", greedy=False))
     return {"sampled": sampled.value, "on_path": optimal_share(trainer.game, table).on_path}
+
+
+def _population(trainer: Trainer, at: Setting, tables: dict[str, NDArray[np.float64]]) -> dict[str, Any]:
+    """The exploitability of all of a run's players, as a Nash mixture and drawn alike; the shares in the first."""
+    names = [*historical(trainer.pool, trainer.scheme.learners), *trainer.scheme.learners]
+    for name in names:
+        if name not in tables or name in trainer.scheme.learners:
+            tables[name] = tabulate(trainer.game, LLMAgent(trainer.policy, name), at.limit)
+    tree, known = information_tree(trainer.game, at.limit), [tables[name] for name in names]
+    first = (tree.owners == 0)[:, None]
+    paid = np.array([[expected_returns(tree, np.where(first, a, b))[0] for b in known] for a in known])
+    shares = nash((paid - paid.T) / 2)[0]
+    weights = {"nash": shares.tolist(), "alike": [1.0] * len(names)}
+    return {
+        "population": {
+            how: exploitability_of_mixture(trainer.game, known, each, at.limit).value for how, each in weights.items()
+        },
+        "mixed": {name: round(share, 4) for name, share in zip(names, shares.tolist(), strict=True) if share > 1e-3},
+    }
 
 
 def draw(rows: Sequence[dict[str, Any]], path: Path, bar: float) -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-import signal
-import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
 
 from ...aliases import Player
 from ...envs.core import Game, Times
 from ...errors import UsageError
-from ..deadline import OutOfTime, remaining, until
+from ..deadline import OutOfTime, until
 
-__all__ = ["Clock", "alarmed", "read_times", "told_time"]
+__all__ = ["Clock", "read_times", "told_time"]
 
 
 def read_times(text: str) -> Times:
@@ -101,27 +98,3 @@ class Clock:
             self.spend(seat, time.monotonic() - begun)
         if self.flagged(seat):
             raise OutOfTime
-
-
-@contextmanager
-def alarmed() -> Iterator[None]:
-    """Context that ends at the deadline with OutOfTime, even while it waits for a line.
-
-    Without alarms, in other threads than the main one and under Windows, the caller notices afterwards.
-    """
-    left = remaining()
-    main = threading.current_thread() is threading.main_thread()
-    if math.isinf(left) or not main or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def ring(*_: Any) -> None:
-        raise OutOfTime
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(left, 0.001))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

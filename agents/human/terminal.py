@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aliases import RUNNING
+from ...envs.alarm import alarm
 from ...envs.core import Game
 from ...envs.words import TextGame
 from ...envs.words.talk import TalkGame
@@ -25,7 +26,7 @@ from ...errors import ActionError, CoterieError, PlayerLeft
 from ..core import Agent, Decision, Turn
 from ..deadline import OutOfTime, remaining
 from .adviser import Adviser
-from .clock import alarmed, told_time
+from .clock import told_time
 from .table import Ended, Match, Moment, TakeBack, can_resign, can_undo, follow, tell, winner
 
 __all__ = ["HumanAgent", "play_games", "result"]
@@ -147,10 +148,12 @@ class HumanAgent:
         if self._read is input and sys.stdin.isatty():
             with contextlib.suppress(ImportError):
                 import readline  # noqa: F401 its import is what gives ``input`` these
-        time = f"{told_time(remaining())} " if remaining() < math.inf else ""
+        left = remaining()
         try:
-            with alarmed():
-                return self._read(time + prompt).strip()
+            if math.isinf(left):
+                return self._read(prompt).strip()
+            with alarm(max(left, 0.001), OutOfTime):
+                return self._read(f"{told_time(left)} {prompt}").strip()
         except OutOfTime:
             self._write("")  # ends the line of the prompt
             raise

@@ -11,16 +11,14 @@ import hashlib
 import inspect
 import itertools
 import math
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...aliases import RUNNING, TERMINATED, Player, Seed, Status
 from ...errors import CoterieError, IllegalAction, UsageError
+from ..alarm import alarm
 from ..registry import register_foreign
 from ..words.core import LONGEST, Plain, TextGame, one_of, text_game
 
@@ -235,7 +233,7 @@ class _Script:
 
         more = {"rng": np.random.default_rng(deal)} if self._random else {}
         try:
-            with _limited(self._seconds):
+            with alarm(self._seconds, _TooLong):
                 found = self.play(*(Called(seat, ask) for seat in range(self.players)), **more)
         except _Asked as stopped:
             return [], stopped.question, trace
@@ -260,22 +258,3 @@ class _Script:
                 f"{self.name} returned {found!r:.100}; it must return {self.players} numbers, a reward for each player."
             )
         return paid
-
-
-@contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    """Raises _TooLong in the block after so many seconds, where signals allow it; an earlier timer goes on after it."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def over(*_: Any) -> None:
-        raise _TooLong
-
-    handler = signal.signal(signal.SIGALRM, over)
-    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, left, interval)
-        signal.signal(signal.SIGALRM, handler)

@@ -27,6 +27,10 @@ def test_runs_are_added_and_not_repeated(tmp_path: Path, capsys: pytest.CaptureF
     }
     assert len(capsys.readouterr().out.splitlines()) == len(rows) - 2  # the first run was only read
     assert picture.read_bytes().startswith(b"\x89PNG")
+    (league,) = (row for row in rows if (row["scheme"], row["update"]) == ("league", 1))
+    assert set(league["population"]) == {"nash", "alike"}
+    assert all(0 < value <= 2 for value in league["population"].values())
+    assert sum(league["mixed"].values()) == pytest.approx(1, abs=1e-2)
     assert len({row["exploitability"] for row in rows if row["update"] == 0}) == 1  # all begin with the same player
 
 

@@ -207,7 +207,7 @@ def test_a_function_without_an_end_is_told_of_before_anything_learns() -> None:
             a.choose("Again?", ["yes", "no"])
 
     watcher = Silent()
-    with pytest.raises(UsageError, match="asked more than 200 times without an end.*3 games with random answers"):
+    with pytest.raises(UsageError, match=r"asked more than 200 times without an end.*3 games with random answers"):
         SelfPlayTrainer(SelfPlayConfig(epochs=1, **SMALL), watcher=watcher).train("tiny", forever, run="endless")
     assert not Path("endless").exists()
 
