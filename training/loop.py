@@ -31,7 +31,7 @@ from .runs.config import TrainConfig, new_folder
 from .runs.course import follow
 from .runs.folder import Run
 from .runs.outcome import Outcome, Watcher
-from .runs.players import as_recorded, build_policy, make_player
+from .runs.players import as_recorded, build_policy, make_opponents
 from .runs.rows import summary
 from .runs.state import restore
 from .schemes import Mixing, make_scheme
@@ -55,7 +55,7 @@ class Trainer:
         groups = config.rollout.games // config.rollout.num_generations
         self.scheme = make_scheme(config.scheme, self.game.info.players, groups)
         self.exam = Exam(config, self.games)
-        opponents = {name: make_player(name, self.game, device=config.policy.device) for name in self.scheme.opponents}
+        opponents = make_opponents(self.scheme.opponents, self.game, config.policy.device)
         self.policy = build_policy(config.policy, players=self.scheme.learners, seed=config.seed)
         explore = dict.fromkeys(self.scheme.learners, config.rollout.explore)
         self.pool = Pool(

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from ...agents.core import Agent
 from ...envs.core import Game
 from ...envs.registry import make_game, presets, spec
-from ...errors import RunError, UnknownName, UsageError, needs
+from ...errors import ModelError, RunError, UnknownName, UsageError, did_you_mean, needs
 from .config import AnyConfig, PolicyConfig, TrainConfig, is_net_run, load_config
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ __all__ = [
     "learners",
     "load_base",
     "load_player",
+    "make_opponents",
     "make_player",
     "split",
 ]
@@ -124,7 +125,10 @@ def load_player(
     trained_on = Run(path, config).model()
     wanted = as_recorded(config.policy, trained_on)
     wanted = dataclasses.replace(wanted, device=device or (wanted.device if wanted.device in devices() else "cpu"))
-    base, name = load_base(wanted.model, wanted.dtype, wanted.device), str(folder.resolve())
+    try:
+        base, name = load_base(wanted.model, wanted.dtype, wanted.device), str(folder.resolve())
+    except ModelError as error:
+        raise ModelError(f"{path} was trained on a model that can't be loaded: {error}") from error
     key = (game.info.id, base.hash, wanted)
     policy = _SAVED.get(key)
     if policy is None:
@@ -206,6 +210,26 @@ def learners(name: str, config: AnyConfig | None) -> list[str]:
     return [name]
 
 
+def make_opponents(specs: Sequence[str], game: Game, device: str = "") -> dict[str, Agent]:
+    """The players that a run plays against.
+
+    Raises:
+        CoterieError: see ``make_player``.
+    """
+    made = {}
+    for word in specs:
+        try:
+            made[word] = make_player(word, game, device=device)
+        except UsageError as error:
+            raise UsageError(f"{error} {word} is one of --opponents ({', '.join(specs)}): name others.") from error
+    return made
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few names."""
+    return ", ".join([*names[:5], *(["..."] if len(names) > 5 else [])])
+
+
 def make_player(
     spec: str, game: Game, *, greedy: bool = True, device: str = "", read: Callable[[Path], TrainConfig] = load_config
 ) -> Agent:
@@ -253,6 +277,9 @@ def make_player(
     path, _, _ = split(spec)
     if (path / "config.yaml").is_file():
         return load_player(spec, game, greedy=greedy, device=device, read=read)
+    beside = sorted(found.parent.name for found in path.parent.glob("*/config.yaml")) if len(path.parts) > 1 else []
+    if beside and not path.exists():
+        raise RunError(f"There is no run {path}.{did_you_mean(path.name, beside)} {path.parent} has {_some(beside)}.")
     from ...agents.llm.models import model_names
 
     head, colon, _ = spec.partition(":")

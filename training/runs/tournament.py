@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ...agents.core import Agent
 from ...envs.arguments import wanted
 from ...envs.core import Game
-from ...envs.registry import make_game, spec
+from ...envs.registry import list_envs, make_game, spec
 from ...errors import UsageError, needs
 from ..episodes.playing import as_game, read_any
 from ..evaluation.table import Meeting, Table, check_table, play_table, swiss_round
@@ -169,10 +169,14 @@ class Tournament:
                 game = self.game or config.game
                 return make_game(game, **wanted(game, self.set, self.preset, arguments))
         if not self.game:
-            shown = " ".join(words) or "PLAYER PLAYER"
+            for word in words:
+                if ":" not in word and (Path(word).is_dir() or ("/" in word and Path(word).parent.is_dir())):
+                    raise UsageError(f"{word} holds no run (no config.yaml). If it is a model, name the game: --game.")
+            games = [id.rpartition("-v")[0] for id in list_envs()]
+            game = next((word for word in words if word in games), "tictactoe")
+            shown = " ".join(word for word in words if word != game) or "PLAYER PLAYER"
             raise UsageError(
-                f"No run folder is among the players, so name the game, e.g.: coterie tournament {shown} "
-                "--game tictactoe"
+                f"No run folder is among the players, so name the game, e.g.: coterie tournament {shown} --game {game}"
             )
         return make_game(self.game, **wanted(self.game, self.set, self.preset))
 

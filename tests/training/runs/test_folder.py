@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from coterie.errors import RunError, UsageError  # noqa: E402
+from coterie.errors import ModelError, RunError, UsageError  # noqa: E402
 from coterie.training.loop import Trainer, train  # noqa: E402
 from coterie.training.runs.config import load_config  # noqa: E402
 from coterie.training.runs.state import save  # noqa: E402
@@ -145,6 +145,9 @@ def test_a_player_of_a_run_refuses_another_base_model(small, tmp_path):
     recipe = dataclasses.replace(recipe, seed=1)
     save(build(recipe), recipe, tmp_path / "base")
     with pytest.raises(RunError, match="other weights"):
+        load_player(str(tmp_path / "run"), game)
+    shutil.rmtree(tmp_path / "base")
+    with pytest.raises(ModelError, match=r"run was trained on a model that can't be loaded: There is no folder"):
         load_player(str(tmp_path / "run"), game)
 
 
