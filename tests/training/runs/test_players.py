@@ -118,8 +118,8 @@ def test_names_that_mean_nobody(tmp_path):
         load_player(str(tmp_path), GAME)
     (tmp_path / "runs" / "league").mkdir(parents=True)
     (tmp_path / "runs" / "league" / "config.yaml").touch()
-    with pytest.raises(RunError, match=r"There is no run .*leage\. Did you mean 'league'\? .*runs has league\."):
-        make_player(str(tmp_path / "runs" / "leage"), GAME)
+    with pytest.raises(RunError, match=r"There is no run .*leagu\. Did you mean 'league'\? .*runs has league\."):
+        make_player(str(tmp_path / "runs" / "leagu"), GAME)
 
 
 def test_a_model_as_it_is(mini):
