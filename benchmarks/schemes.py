@@ -3,7 +3,7 @@
     python -m coterie.benchmarks.schemes kuhn_poker --seeds 0 1 2 --results kuhn.jsonl --picture kuhn.png
     python -m coterie.benchmarks.schemes matrix --updates 20 --schemes psro --results /tmp/schemes.jsonl
 
-Measured is what a scheme finds: the learner in ``self_play`` and ``mmd``, the main agent in ``league``, the average of
+What a scheme finds is measured: the learner in ``self_play`` and ``mmd``, the main agent in ``league``, the average of
 all past selves in ``fictitious``, the mixture of the population in ``psro``. An average or a mixture draws one player
 before each game, and the measure is exact for that. ``newest`` is the learner alone, ``average`` what it was at the
 measurements of the second half of the run so far. At the end of ``league``, ``population`` is everybody whom it has

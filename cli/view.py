@@ -136,7 +136,7 @@ def _people(asked: View) -> tuple[dict[str, Any], Host]:
     host = Host(game, words, partial(make_player, read=read_run), seed=asked.seed, hints=asked.hints, times=times)
     if asked.hints:
         make_player(asked.hints, game, read=read_run)
-    host.seat(words).close()  # whoever cannot play is told of before a page opens
+    host.seat(words).close()  # a player that cannot play is an error before a page opens
     title = found.name.replace("_", " ").capitalize()
     kind = "live" if game.info.is_world else "play"
     return {"format": 1, "kind": kind, "game": found.id, "title": title, "goal": game.goal}, host

@@ -1,8 +1,8 @@
 r"""Finds the answer in what a person or a model writes: the rules of docs/answers.md, for every game.
 
-Thoughts are dropped. Of the rest counts what is marked last by ``\boxed{}``, ``<answer>`` or JSON; without such a mark
-the last ``Answer:``; then the last pair of brackets, if it holds an action; then the text itself. All of it takes time
-linear in the length of the text.
+Thoughts are dropped. In the rest, the last of all ``\boxed{}``, ``<answer>`` and JSON marks counts; without one, the
+last ``Answer:``; then the last pair of brackets, if it holds an action; then the text itself. Reading takes time linear
+in the length of the text.
 """
 
 from __future__ import annotations

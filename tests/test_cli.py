@@ -376,7 +376,7 @@ def test_files_of_other_programs_are_replayed_and_continued(
     assert (tmp_path / "game.txt").read_text() == PGN, "only a file of one's own is written"
     assert len([*tmp_path.glob("chess-*.json")]) == 1
     (tmp_path / "notes.txt").write_text("buy milk\n")
-    assert "notes.txt is no file of games, which are" in refused(["play", "--replay", "notes.txt"], capsys)
+    assert "notes.txt is not a file of games." in refused(["play", "--replay", "notes.txt"], capsys)
     (tmp_path / "bad.pgn").write_text(PGN.replace("Nf3", "Nf4"))
     assert "'Nf4' cannot be played" in refused(["play", "--replay", "bad.pgn"], capsys)
 

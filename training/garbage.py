@@ -1,4 +1,4 @@
-"""How often Python looks for objects that only circles of references keep alive."""
+"""How often Python's garbage collector runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ __all__ = ["collected_rarely"]
 
 @contextmanager
 def collected_rarely(objects: int = 50_000) -> Iterator[None]:
-    """Look for circles after this many new objects, instead of after 700; usable as a decorator.
+    """Collect garbage after this many new objects, instead of after 700; usable as a decorator.
 
-    The games of an update are made of some hundred thousand small objects, none of them in circles. All that are alive
-    would be looked through again and again, which took a third of the time of an update. Whoever has turned the
-    collector off, or looks more rarely still, is not disturbed.
+    The games of an update consist of some hundred thousand small objects without reference cycles. Scanning them again
+    and again took a third of the time of an update. A collector that is off, or runs more rarely still, stays as it is.
     """
     usual = gc.get_threshold()
     if 0 < usual[0] < objects:

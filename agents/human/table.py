@@ -323,7 +323,7 @@ class Match:
     def _need_ending(self) -> None:
         """Check that players may end this game now."""
         if not can_resign(self.game) or self.status != RUNNING:
-            why = "is over" if self.status != RUNNING else "is none that players end themselves"
+            why = "is over" if self.status != RUNNING else "cannot be resigned or agreed to be drawn"
             raise UsageError(f"This game of {self.game.info.name} {why}.")
 
     def _end(self, how: str, returns: Sequence[float]) -> None:

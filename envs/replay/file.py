@@ -219,7 +219,7 @@ def read_games(source: str | Path) -> list[SavedGame]:
         NotationError: a line that is not a game, is of a game that is not registered or has another version, or a game
             with actions that are not legal; it names the line, and ``read`` holds the games before it.
     """
-    name = f"{source} is" if isinstance(source, Path) else "This is"
+    name = f"{source}" if isinstance(source, Path) else "This"
     if isinstance(source, Path):
         try:
             source = read_text(source)
@@ -250,7 +250,7 @@ def read_games(source: str | Path) -> list[SavedGame]:
             left -= len(games[-1].record.actions) + 100
         except CoterieError as error:
             if number == 1 and not kind:
-                told = f"{name} no file of games, which are JSON lines, PGN (chess) or SGF (go, hex)."
+                told = f"{name} is not a file of games. It would hold JSON lines, PGN (chess) or SGF (go, hex)."
                 raise UsageError(told) from None
             raise NotationError(f"line {number}: {error}", number, games) from error
     return games

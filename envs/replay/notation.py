@@ -30,7 +30,7 @@ def kind_of(text: str) -> str:
 
 
 def read_notation(text: str, kind: str) -> Iterator[tuple[Game, GameRecord]]:
-    """The games of a text of the kind ``pgn`` or ``sgf``; one that somebody gave up has the result that it says.
+    """The games of a text of the kind ``pgn`` or ``sgf``; a game that was given up has the result that the text states.
 
     Raises:
         NotationError: something that cannot be read or played.

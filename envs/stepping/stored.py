@@ -25,7 +25,7 @@ PATIENCE = 300.0
 """Seconds after which a process stops waiting for another's compilation, which may have been stopped."""
 
 SILENT = 2.0
-"""Seconds of compiling before a word is said about it."""
+"""Seconds of compiling before a message says so."""
 
 
 class OwnFiles(IndexDataCacheFile):
@@ -121,10 +121,10 @@ def compile_once(dispatcher: Any, files: OwnFiles) -> None:
 
 
 _compiling: set[int] = set()
-"""The kernels that are being compiled or waited for, by the id() of their files."""
+"""The kernels that are being compiled or waited for: the id() of their files."""
 
 _teller: list[threading.Timer] = []
-"""Who will say so, or has."""
+"""The timer that prints the message, or has printed it."""
 
 
 def _tell(files: OwnFiles) -> None:

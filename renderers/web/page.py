@@ -17,7 +17,18 @@ from typing import Any, Final
 
 from ...errors import UsageError
 
-__all__ = ["SCRIPTS", "STYLES", "as_data", "need_writable", "page", "scripts_of", "served", "static", "write_page"]
+__all__ = [
+    "SCRIPTS",
+    "STYLES",
+    "as_data",
+    "finite",
+    "need_writable",
+    "page",
+    "scripts_of",
+    "served",
+    "static",
+    "write_page",
+]
 
 WORLDS: Final = ("world_data.js", "world_sprites.js", "world_pointer.js", "world_map.js", "world_side.js")
 
@@ -44,16 +55,16 @@ def as_data(data: Any) -> str:
     try:
         text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     except ValueError:
-        text = json.dumps(_finite(data), separators=(",", ":"), allow_nan=False)
+        text = json.dumps(finite(data), separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _finite(data: Any) -> Any:
-    """The same data without infinite numbers and those that are not a number."""
+def finite(data: Any) -> Any:
+    """The same data, with None for infinite numbers and those that are not a number."""
     if isinstance(data, Mapping):
-        return {name: _finite(value) for name, value in data.items()}
+        return {name: finite(value) for name, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
+        return [finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 

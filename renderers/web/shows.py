@@ -45,13 +45,12 @@ from ...errors import UsageError
 from ..board import PALETTE
 from .recording import css, record
 
-__all__ = ["Boards", "describe", "drawn_state", "ending", "seats", "show", "spoken"]
+__all__ = ["COLORS", "Boards", "describe", "drawn_state", "ending", "seats", "show", "spoken"]
 
 SIZE: Final = 480
 """Width of the pictures in pixels; they scale."""
 
 COLORS: Final = (PALETTE.first, PALETTE.second, PALETTE.accent, PALETTE.third, PALETTE.fourth, PALETTE.fifth)
-
 
 _THINKING: Final = re.compile(r"\s*<think>(.*?)</think>(.*)", re.DOTALL)
 

@@ -46,6 +46,7 @@ from ..board import Color
 from ..gridworld import color_of, config_of, look_of
 from ..gridworld_facts import recipe
 from ..gridworld_sprites import ICONS, ITEM_COLORS
+from .shows import seats
 
 __all__ = ["AGENT_COLUMNS", "OBJECT_COLUMNS", "TEXTS", "constants", "css", "pack", "pack_shares", "show", "unpack"]
 
@@ -94,10 +95,7 @@ def show(
         "title": title or "Gridworld",
         "goal": game.goal,
         "rules": game.rules,
-        "seats": [
-            {"name": name, "player": player, "color": color}
-            for name, player, color in zip(info.agents, record.players, colors, strict=True)
-        ],
+        "seats": seats(game, record.players, colors),
         "command": command,
         "speed": 8,
         "frames": [],

@@ -43,7 +43,7 @@ class TimeSteps:
         self._over = True
 
     def seed(self, seed: int | None = None) -> None:
-        """Of the next game; the games after it go on from there."""
+        """Seed the next game; the games after it continue its random numbers."""
         self._seed = seed
 
     def action_spec(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class TimeSteps:
         return {"num_actions": count, "min": 0, "max": count - 1, "dtype": int}
 
     def observation_spec(self) -> dict[str, Any]:
-        """Shapes: the observation is flat."""
+        """The shapes of what a TimeStep holds; the observation is flattened."""
         size, count = int(np.prod(self.game.info.observation_shape)), self.game.info.num_actions
         return {"info_state": (size,), "legal_actions": (count,), "current_player": (), "serialized_state": ()}
 

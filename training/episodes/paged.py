@@ -11,9 +11,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...renderers.board import PALETTE
 from ...renderers.web.recording import css
-from ...renderers.web.shows import spoken
+from ...renderers.web.shows import COLORS, spoken
 from .transcripts import Told, walk
 
 __all__ = ["as_show"]
@@ -32,9 +31,7 @@ def as_show(trees: Sequence[Told], title: str, command: str = "") -> dict[str, A
     """
     nodes = [node for tree in trees for node in walk(tree)]
     roles = list(dict.fromkeys(step["role"] or ORACLE for node in nodes for step in _steps(node)))
-    seats = [
-        {"name": role, "player": role, "color": css(PALETTE[_COLORS[p % len(_COLORS)]])} for p, role in enumerate(roles)
-    ]
+    seats = [{"name": role, "player": role, "color": css(COLORS[p % len(COLORS)])} for p, role in enumerate(roles)]
     frames: list[dict[str, Any]] = []
     sections = []
     for node in nodes:
@@ -52,9 +49,6 @@ def as_show(trees: Sequence[Told], title: str, command: str = "") -> dict[str, A
         "sections": sections,
         "frames": frames or [{"text": "No episode is kept.", "rewards": [], "status": "No episode is kept."}],
     }
-
-
-_COLORS = [PALETTE._fields.index(name) for name in ("first", "second", "accent", "third", "fourth", "fifth", "sixth")]
 
 
 def _steps(node: Told) -> list[dict[str, Any]]:

@@ -31,6 +31,9 @@ __all__ = ["application", "serve"]
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
+EVERYWHERE: Final = ("", "0.0.0.0", "::")
+"""All addresses of this machine, which the printed address names by the machine's name."""
+
 SWEEP: Final = 60.0
 """Seconds between looks for rooms to which nobody has come back."""
 
@@ -163,7 +166,7 @@ def serve(
 
     Raises:
         MissingExtra: uvicorn is not installed.
-        UsageError: nobody can listen there.
+        UsageError: the address or port cannot be used.
     """
     with needs("Serving pages", "view"):
         import uvicorn
@@ -175,17 +178,18 @@ def serve(
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((address, port))
-        listening.listen(128)  # who comes early waits
+        listening.listen(128)  # requests that come before uvicorn runs wait
     except (OSError, OverflowError, UnicodeError) as error:
         listening.close()
         why = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise UsageError(
-            f"Nobody can listen on {address}, port {port}: {why}. Try another --host, or --port 0, a free one."
+            f"Cannot listen on {address}, port {port}: {why}. Try another --host, or --port 0 for a free port."
         ) from None
     port = listening.getsockname()[1]
     local = address in LOOPBACK
     token = "" if local else secrets.token_urlsafe(24)
-    named = f"[{address}]" if ":" in address else address or "0.0.0.0"
+    name = socket.gethostname() if address in EVERYWHERE else address
+    named = f"[{name}]" if ":" in name else name
     hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")] if local else []
     url = f"http://{named}:{port}/" + (f"?token={token}" if token else "")
     app = application(show, hosts, token=token, **more)

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
-__all__ = ["POLICY", "Guard", "Tokens"]
+__all__ = ["POLICY", "Bucket", "Guard"]
 
 App: TypeAlias = Any
 """An ASGI application: ``async (scope, receive, send)``."""
@@ -119,8 +119,8 @@ class Guard:
         return f"{self._name}={self._token}; HttpOnly; SameSite=Strict; Path=/"
 
 
-class Tokens:
-    """A bucket of tokens, which limits how often something happens.
+class Bucket:
+    """A token bucket, which limits how often something happens.
 
     Args:
         rate: how many a second, in the long run.

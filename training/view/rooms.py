@@ -26,7 +26,7 @@ from ...envs.reading import parsed
 from ...envs.registry import spec
 from ...envs.typed import read
 from ...errors import CoterieError, UsageError
-from .guard import Tokens
+from .guard import Bucket
 
 __all__ = ["LONGEST", "Host", "Room", "Rooms"]
 
@@ -135,7 +135,7 @@ class Room:
                 await earlier.close(4001, "This game is shown in another tab.")
         await self._show(first=True)
         playing = asyncio.create_task(self._play())
-        limit = Tokens(RATE, BURST)
+        limit = Bucket(RATE, BURST)
         try:
             while True:
                 message = await socket.receive()

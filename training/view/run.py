@@ -16,6 +16,7 @@ from typing import Any, Final
 from ...envs.plain import read_yaml
 from ...envs.reading import parsed, read_text
 from ...errors import CoterieError, UsageError
+from ...renderers.web.page import finite
 from ..episodes.tasks import task_defaults
 from ..episodes.transcripts import read_transcript, transcript_updates, walk
 from ..runs.card import command, usual
@@ -103,7 +104,7 @@ class RunPage:
             "skipped": {"count": series.damaged, "lines": series.skipped, "full": series.full},
         }
         if rows != series.rows or not same:
-            found |= {"evaluations": series.evaluations(), "last": _plain(series.last)}
+            found |= {"evaluations": series.evaluations(), "last": finite(series.last)}
         if stamp != self._stamp:
             found["facts"] = self._facts
         return found
@@ -174,7 +175,7 @@ class RunPage:
             "leaderboard": any(self._file(name) for name in ("leaderboard.html", "leaderboard/leaderboard.html")),
             "faults": faults,
         }
-        return {name: _plain(value) for name, value in facts.items() if value not in (None, [], {})}
+        return {name: finite(value) for name, value in facts.items() if value not in (None, [], {})}
 
     def _json(self, name: str) -> Any:
         path = self._file(name)
@@ -324,12 +325,3 @@ def _worded(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)[:500] if value != "" else "none"
-
-
-def _plain(data: Any) -> Any:
-    """Data without the numbers that JSON lacks."""
-    if isinstance(data, dict):
-        return {str(k): _plain(v) for k, v in data.items()}
-    if isinstance(data, list | tuple):
-        return [_plain(v) for v in data]
-    return None if isinstance(data, float) and (data != data or abs(data) == float("inf")) else data

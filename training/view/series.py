@@ -1,8 +1,8 @@
 """The curves of a run: metrics.jsonl, read as it grows, thinned for a page.
 
-A page needs no more points than it has pixels, so each point is the mean of as many updates as it takes. The file is
-followed by its size and time of change, as on network file systems nobody tells of changes. A line that cannot be read
-is skipped and counted; the last one may be still being written.
+A page needs no more points than it has pixels, so each point is the mean of as many updates as it takes. The size of
+the file is looked at again and again, since network file systems announce no changes. A line that cannot be read is
+skipped and counted; the last one may still be incomplete.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def test_players_resign_and_agree_to_a_draw() -> None:
 @pytest.mark.parametrize("name", ["kuhn_poker", "matrix", "word_chain"])
 def test_nobody_resigns_where_games_are_not_just_won_or_lost(name: str) -> None:
     match = Match(make_game(name), ["a", "b"], seed=1)
-    with pytest.raises(UsageError, match="none that players end themselves"):
+    with pytest.raises(UsageError, match="cannot be resigned or agreed to be drawn"):
         match.resign(0)
 
 

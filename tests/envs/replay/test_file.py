@@ -115,7 +115,7 @@ def test_files_of_other_kinds(tmp_path) -> None:
         read_games(packed)
     with pytest.raises(UsageError, match="it is not text in UTF-8"):
         read_games(binary)
-    with pytest.raises(UsageError, match="no file of games, which are JSON lines, PGN"):
+    with pytest.raises(UsageError, match="is not a file of games"):
         read_games("buy milk")
 
 

@@ -227,7 +227,7 @@ def test_a_saved_game_becomes_a_page(tmp_path: Path, played: Callable[..., GameR
     [
         (["tictactoo"], "neither a game nor a file nor a run's folder. Did you mean 'tictactoe'?"),
         (["nowhere.json"], "There is no file or folder nowhere.json"),
-        (["{file}"], "file.json is no file of games"),
+        (["{file}"], "file.json is not a file of games"),
         (["{empty}"], "holds no game"),
         (["tictactoe", "--players", "nobody"], "Unknown player 'nobody'"),
         (["tictactoe", "--players", "human"], "A person cannot play into a file"),

@@ -67,9 +67,9 @@ def test_other_addresses_need_the_token_that_is_printed(tmp_path: Path) -> None:
         (["tictactoe", "--players", "human", "alphabeta"], "chess"),
         (["tictactoe", "--players", "human"], "has 2 players, but --players names 1"),
         (["tictactoe", "--hints", "nobody"], "nobody"),
-        (["tictactoe", "--port", "70000"], "Nobody can listen on 127.0.0.1, port 70000"),
-        (["tictactoe", "--host", "192.0.2.1"], "Nobody can listen on 192.0.2.1"),
-        (["tictactoe", "--host", ".x"], "Nobody can listen on .x"),
+        (["tictactoe", "--port", "70000"], "Cannot listen on 127.0.0.1, port 70000"),
+        (["tictactoe", "--host", "192.0.2.1"], "Cannot listen on 192.0.2.1"),
+        (["tictactoe", "--host", ".x"], "Cannot listen on .x"),
         (["tictactoe", "chess"], "only the pages of runs stand side by side"),
     ],
 )

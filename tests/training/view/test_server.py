@@ -222,7 +222,7 @@ def test_files_go_out_and_in() -> None:
         ("g.pgn", "1. e4 Ke4", "Ke4"),
         ("g.pgn", "", "no game"),
         ("g.sgf", "(;GM[1])", "this is chess-v0"),
-        ("g.exe", "MZ", "no file of games"),
+        ("g.exe", "MZ", "not a file of games"),
         ("/etc/passwd", "", "no game"),
         ("g.json", "{", "not JSON"),
         ("g.json", '{"game": "tictactoe-v0", "config": {}, "seed": 1, "actions": [4], "players": ["a", "b"], '
