@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -47,7 +48,8 @@ def test_other_addresses_need_the_token_that_is_printed(tmp_path: Path) -> None:
     save_config(TaskConfig(task="proposer_solver"), tmp_path / "config.yaml")
     running, address = started(str(tmp_path), "--host", "0.0.0.0")
     try:
-        plain, token = address.replace("0.0.0.0", "127.0.0.1").split("?token=")
+        assert f"//{socket.gethostname()}:" in address, "others cannot use 0.0.0.0"
+        plain, token = re.sub("//[^:/]+:", "//127.0.0.1:", address).split("?token=")
         assert len(token) >= 32
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(plain, timeout=60)

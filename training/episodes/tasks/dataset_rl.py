@@ -58,7 +58,7 @@ def dataset_rl(
         answer: the column with answers.
         choices: the column with choices, if there is one.
         split: of a data set.
-        config: of a data set of the hub.
+        config: of a data set of the hub (``--set config=main``; ``--config`` is a file of settings).
         batch: problems of an update.
         rollouts: answers to each problem, compared with each other.
         free: the answer may be any text; otherwise problems with choices are answered by choice.
