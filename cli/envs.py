@@ -29,7 +29,8 @@ def run(words: list[str]) -> int:
             game = make_game(id)
             kind = "simultaneous" if game.info.simultaneous else "turn-based"
             actions = "messages" if isinstance(game, TextGame) else f"{game.info.num_actions} actions"
-            print(f"{id:<20} {game.info.players} players   {kind:<13} {actions:<12} {game.rules.split('. ')[0]}.")
+            players = f"{game.info.players} player{'s' * (game.info.players > 1)}"
+            print(f"{id:<20} {players:<10}  {kind:<12}  {actions:<12}  {game.rules.split('. ')[0].rstrip('.')}.")
         return 0
     found = spec(asked.game)
     if asked.presets:
