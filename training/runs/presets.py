@@ -107,6 +107,15 @@ _CARDS = dataclasses.replace(
     budget=BudgetConfig(updates=400, eval_every=20, exact=True),
 )
 
+# Rarer situations, larger stakes: more games, and an entropy bonus that is large in chips.
+_LEDUC = dataclasses.replace(
+    _CARDS,
+    rollout=RolloutConfig(games=4096, num_generations=1, opening_plies=0),
+    credit=CreditConfig(credit="state", lam=0.0),
+    loss=LossConfig(num_iterations=1, entropy_coef=1.0, entropy_final=0.25, entropy_decay_updates=240),
+    optimizer=OptimizerConfig(learning_rate=1e-3, decay_updates=400, beta1=0.0),
+)
+
 # Many agents in one world with rewards along the way: copies of one map are compared, seat by seat and tick by tick. A
 # prompt costs more than a tick, so there are few games and many steps.
 _WORLDS = TrainConfig(
@@ -168,7 +177,7 @@ PRESETS: dict[str, TrainConfig] = {
     "highest_number": dataclasses.replace(_MIXED, budget=BudgetConfig(updates=40, eval_every=20)),
     "highest_string": _WORDS,
     "kuhn_poker": _CARDS,
-    "leduc_poker": _CARDS,
+    "leduc_poker": _LEDUC,
     "matrix": _MIXED,
     "negotiation": _DEALS,
     "twenty_questions": _ASKING,
