@@ -158,7 +158,7 @@ class Room:
     def _rest(self) -> None:
         """Let agents stop thinking if nobody has come back; they are asked again when somebody does."""
         if self.socket is None:
-            self.game.rest()
+            asyncio.get_running_loop().run_in_executor(None, self._alone, self.game.rest)
 
     async def _play(self) -> None:
         """Play what is due, and show what has changed."""
