@@ -167,7 +167,8 @@ def train(
         "self_play": SchemeConfig("self_play"),
         "fictitious": SchemeConfig("fictitious", snapshot_every=at.every[0], max_past=updates),
         "league": SchemeConfig("league", snapshot_every=at.every[1]),
-        "psro": SchemeConfig("psro", snapshot_every=at.every[2], fresh=True),
+        # A round is too short to learn tic-tac-toe from the beginning.
+        "psro": SchemeConfig("psro", snapshot_every=at.every[2], fresh=not at.greedy),
         "oracle": SchemeConfig("oracle", snapshot_every=at.every[3]),
     }
     base = "self_play" if name == "mmd" else name.removesuffix("_mmd")
