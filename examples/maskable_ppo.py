@@ -1,8 +1,9 @@
 """MaskablePPO of sb3-contrib learns tic-tac-toe against a random opponent: its own script, with an import and an id.
 
-``pip install sb3-contrib`` first. PPO and DQN of Stable-Baselines3 take the same id; they learn from the penalty which
-moves are illegal.
+``pip install sb3-contrib`` first. ``sb3_ppo.py`` has learners without masks.
 """
+
+import argparse
 
 import gymnasium
 import torch
@@ -28,4 +29,6 @@ def main(steps: int = 8000, games: int = 200) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=8000)
+    main(**vars(parser.parse_args()))

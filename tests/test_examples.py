@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,8 +34,18 @@ def test_short_and_documented(file: Path) -> None:
     assert '__name__ == "__main__"' in text
 
 
-LIBRARIES = {"openenv_server": "openenv", "openspiel_agents": "open_spiel", "textarena_loop": "textarena"}
-"""Examples of libraries that our own environment doesn't install; docs/libraries.md says with which they ran."""
+LIBRARIES = {"openenv_server": "openenv", "rllib_ppo": "ray", "supersuit_ppo": "supersuit"}
+"""Examples of libraries that our own environment may lack; docs/libraries.md says why, and with which they ran."""
+
+STEPS = {
+    "maskable_ppo": 500,
+    "rllib_ppo": 4000,
+    "sb3_ppo": 500,
+    "supersuit_ppo": 500,
+    "tianshou_dqn": 500,
+    "torchrl_ppo": 1000,
+}
+"""Steps of learning of other libraries' learners here: enough to run all of their code, too few to learn much."""
 
 
 @pytest.mark.slow
@@ -43,7 +54,7 @@ def test_runs_as_a_script(name: str, tmp_path: Path) -> None:
     if name in LIBRARIES and importlib.util.find_spec(LIBRARIES[name]) is None:
         pytest.skip(f"{LIBRARIES[name]} is not installed")
     done = subprocess.run(
-        [sys.executable, ROOT / "examples" / f"{name}.py"],
+        [sys.executable, ROOT / "examples" / f"{name}.py", *(["--steps", str(STEPS[name])] if name in STEPS else [])],
         cwd=tmp_path,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -52,6 +63,8 @@ def test_runs_as_a_script(name: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
+    if name in STEPS:
+        assert len(re.findall(r"\d\.\d\d\b", done.stdout)) == 2, "the scores before and after"
 
 
 def test_random_aec_ends_as_the_rules_say() -> None:
