@@ -62,6 +62,7 @@ def test_a_match_takes_names_of_baselines() -> None:
     named = play_match(GAME, ("random", "minimax"), 6, 1)
     assert named.games == 6
     assert play_match(GAME, ("random", "minimax")).games == 100
+    assert play_match("tictactoe", ("random", "minimax"), 6, 1).games == 6
 
 
 @pytest.mark.parametrize("name", ["render_mode", "layout", "num_threads"])

@@ -24,8 +24,9 @@ def kind_of(text: str) -> str:
     head = text[:2000].lstrip("\ufeff \t\r\n")
     if re.match(r"\(\s*;", head):
         return "sgf"
-    if head.startswith("{"):
+    if re.match(r'\{\s*["}]', head):
         return "json"
+    head = re.sub(r"^(\{[^}]*\}\s*)+", "", head)  # comments before a PGN's first move
     return "pgn" if re.match(r'\[\s*\w+\s+"|1\s*\.\s*\w|%', head) else ""
 
 

@@ -20,6 +20,7 @@ from ...agents.search.information_tree import LIMIT
 from ...agents.search.solver import explore
 from ...agents.seeds import stream
 from ...envs.core import Game
+from ...envs.registry import make_game
 from ...envs.state import bare, take
 from ...errors import UsageError
 from ..data.records import Episode
@@ -194,7 +195,7 @@ def usual_opening(game: Game, agents: tuple[Agent, ...]) -> int:
 
 
 def play_match(
-    game: Game,
+    game: Game | str,
     agents: tuple[Agent | str, Agent | str],
     games: int = 100,
     seed: int = 0,
@@ -207,7 +208,7 @@ def play_match(
     deterministic and there are too few openings to fill the match, it has fewer games rather than repeated ones.
 
     Args:
-        game: a registered game.
+        game: a registered game, or its name.
         agents: the measured player and its opponent, which fills all other seats: agents, or names of baselines.
         games: number of games.
         seed: of the games and of the agents' choices; the same seed gives the same match.
@@ -218,6 +219,7 @@ def play_match(
     """
     if isinstance(agents, str) or len(agents) != 2:
         raise UsageError(f"{agents!r} came; a match has two sides: the measured player and its opponent.")
+    game = make_game(game) if isinstance(game, str) else game
     first, other = (an_agent(agent, game) for agent in agents)
     if games < 1:
         raise UsageError(f"{games} games are not a match: play at least one.")

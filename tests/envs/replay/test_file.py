@@ -128,6 +128,8 @@ def test_games_of_other_programs() -> None:
     assert (won.record.status, won.record.returns, len(won.record.actions)) == (TERMINATED, (1.0, -1.0), 3)
     assert won.record.comments == {0: "best"}
     assert (begun.record.status, len(begun.record.actions), begun.seed) == (RUNNING, 1, None)
+    (noted,) = read_games("{a comment first} {and one more} 1. e4 *")
+    assert len(noted.record.actions) == 1
     (go,) = read_games("(;GM[1]SZ[5]KM[0.5]AB[aa]PL[W]PB[Ada]RE[B+R];W[cc]C[so];B[];W[bb])")
     assert (go.game.config["size"], go.game.config["komi"], go.record.players) == (5, 0.5, ("Ada", ""))
     assert (go.record.returns, go.record.comments, len(go.record.actions)) == ((1.0, -1.0), {0: "so"}, 3)
