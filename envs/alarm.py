@@ -13,7 +13,7 @@ __all__ = ["alarm"]
 
 @contextmanager
 def alarm(seconds: float, error: type[BaseException]) -> Iterator[None]:
-    """Raises ``error`` in the block after so many seconds; an earlier alarm goes on after it.
+    """Raises ``error`` in the block after so many seconds; an earlier alarm continues after it.
 
     Only the main thread can be interrupted, and not under Windows: elsewhere nothing is raised.
     """
