@@ -215,7 +215,8 @@ def _reader(hint: Any) -> tuple[Callable[[str], Any], str]:
 def _one_of(word: str, known: Sequence[str]) -> str:
     if word in known:
         return word
-    raise argparse.ArgumentTypeError(f"{word!r} is not one of {', '.join(known)}.{did_you_mean(word, known)}")
+    named = [one for one in known if one]
+    raise argparse.ArgumentTypeError(f"{word!r} is not one of {', '.join(named)}.{did_you_mean(word, named)}")
 
 
 def _with_default(help: str, usual: Any) -> str:

@@ -24,10 +24,10 @@ def kind_of(text: str) -> str:
     head = text[:2000].lstrip("\ufeff \t\r\n")
     if re.match(r"\(\s*;", head):
         return "sgf"
-    if re.match(r'\{\s*["}]', head):
-        return "json"
-    head = re.sub(r"^(\{[^}]*\}\s*)+", "", head)  # comments before a PGN's first move
-    return "pgn" if re.match(r'\[\s*\w+\s+"|1\s*\.\s*\w|%', head) else ""
+    told = re.sub(r"^(\{[^}]*\}\s*)+", "", head)  # comments before a PGN's first move
+    if re.match(r'\[\s*\w+\s+"|1\s*\.\s*\w|%', told):
+        return "pgn"
+    return "json" if head.startswith("{") else ""
 
 
 def read_notation(text: str, kind: str) -> Iterator[tuple[Game, GameRecord]]:

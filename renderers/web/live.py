@@ -93,7 +93,7 @@ class LiveWorld:
         return [name for name, _ in self.verbs() if mask[action_of(world, 0, slot, name, mask)]]
 
     def seen(self, world: World, slot: Player, plane: int) -> dict[str, Any]:
-        """What an agent is told: {slot, text, plane: its number, names, values: [h][w] of that plane}."""
+        """What an agent is told: {slot, text, plane: its number, names, values: h lists of w numbers of that plane}."""
         names = plane_names(self._config)
         plane = plane % len(names)
         if not world.agents[0, slot]["alive"]:

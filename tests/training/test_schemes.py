@@ -114,7 +114,7 @@ def test_self_play_fills_every_seat():
 
 
 def test_every_scheme_is_built_by_name_and_a_misspelt_one_gets_a_suggestion():
-    for name in SCHEMES:
+    for name in [name for name, made in SCHEMES.items() if isinstance(made, str)]:  # others were added by other tests
         made = make_scheme(SchemeConfig(scheme=name, learners=2), 2)
         assert made.learners[:2] == ("main", "main-2")
         assert made.learners == SchemeConfig(scheme=name, learners=2).names

@@ -220,6 +220,8 @@ def make_opponents(specs: Sequence[str], game: Game, device: str = "") -> dict[s
     for word in specs:
         try:
             made[word] = make_player(word, game, device=device)
+        except UnknownName:  # which says enough
+            raise
         except UsageError as error:
             raise UsageError(f"{error} {word} is one of --opponents ({', '.join(specs)}): name others.") from error
     return made

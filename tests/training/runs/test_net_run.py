@@ -275,7 +275,7 @@ def test_the_command_line(whole: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "1 held-out world, 5 ticks:" in told
     assert " to " not in told, "one world has no interval"
     assert main(["train", "gridworld", "--policy", "nte"]) == 2
-    assert "--policy is 'nte'" in capsys.readouterr().err
+    assert "--policy: 'nte' is not one of llm, net. Did you mean 'net'?" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--preset", "a5_25x25_simpel"]) == 2
     assert "a5_25x25_simple" in capsys.readouterr().err
     assert main(["train", "gridworld", "--policy", "net", "--preset", "a3_9x9", "--set", "config=my.yaml"]) == 2
