@@ -49,6 +49,7 @@ from ..training.runs.config import (
     SchemeConfig,
     TrainConfig,
 )
+from ..training.runs.presets import PRESETS
 from ..training.schemes.seating import historical
 from .sweep import save_picture, sweep
 
@@ -129,15 +130,7 @@ GAMES = {
         explore=0.1,
         mmd={"entropy_coef": 0.1, "entropy_final": 0.02},
         settled=0.6,
-        loss=LossConfig(
-            num_iterations=2,
-            num_mini_batches=4,
-            entropy_coef=0.03,
-            entropy_final=0.01,
-            cover_coef=0.02,
-            cover_final=0.004,
-            entropy_decay_updates=120,
-        ),
+        loss=replace(PRESETS["tictactoe"].loss, entropy_decay_updates=120),
         credit=CreditConfig(credit="state", lam=0.2, memory=0.9),
         greedy=True,
         bar=0.0,

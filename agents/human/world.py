@@ -6,12 +6,16 @@ time allows. While the world is paused, a tick is played once every person has s
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from ...aliases import RUNNING, TERMINATED, Player
+from ...envs.core import Game
+from ...envs.registry import spec
+from ...errors import UsageError
 from ..core import Agent, Decision
 from .replayed import Replayed
 from .session import Session, Thinker
@@ -210,3 +214,16 @@ class WorldGame(Session[Match | Replayed]):
         back = (("back", "Back"),) if replay else ()
         again = ("new", "From the start" if replay else "New world")
         return (("pause", "Play" if self.paused else "Pause"), *back, ("step", "Step"), *PACE, again)
+
+
+def beside_drawer(game: Game, name: str, missing: str) -> str:
+    """What shows a world, ``"package.module:class"``: the constant ``name`` in its drawer's module.
+
+    Raises:
+        UsageError: there is none; ``missing`` says what this means.
+    """
+    draw = spec(game.info.id).draw
+    found: str | None = getattr(importlib.import_module(draw.partition(":")[0]), name, None) if draw else None
+    if found is None:
+        raise UsageError(f"{game.info.id} {missing}")
+    return found

@@ -15,15 +15,13 @@ import numpy as np
 
 from ...aliases import RUNNING, Player
 from ...envs.core import Game
-from ...envs.registry import spec
-from ...errors import UsageError
 from ..core import Agent
 from .adviser import Adviser
 from .paged import Paged, Request
 from .replayed import Replayed
 from .session import Thinker, reason
 from .table import Match
-from .world import WorldGame
+from .world import WorldGame, beside_drawer
 
 __all__ = ["PageWorld", "live_of"]
 
@@ -162,8 +160,4 @@ def live_of(game: Game) -> str:
     Raises:
         UsageError: there is none.
     """
-    draw = spec(game.info.id).draw
-    live: str | None = getattr(importlib.import_module(draw.partition(":")[0]), "LIVE", None) if draw else None
-    if live is None:
-        raise UsageError(f"{game.info.id} cannot be played in a browser; play it with coterie play {game.info.name}.")
-    return live
+    return beside_drawer(game, "LIVE", f"cannot be played in a browser; play it with coterie play {game.info.name}.")

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...aliases import RUNNING, Player
 from ...envs.core import Game
-from ...envs.registry import spec
 from ...errors import UsageError
 from ..core import Agent
 from .replayed import Replayed
 from .table import Match
-from .world import RATES, REST, WorldGame
+from .world import RATES, REST, WorldGame, beside_drawer
 
 if TYPE_CHECKING:
     from ...renderers.gridworld_window import Asked, Scene
@@ -112,8 +111,4 @@ def window_of(game: Game) -> str:
     Raises:
         UsageError: there is none.
     """
-    draw = spec(game.info.id).draw
-    window: str | None = getattr(importlib.import_module(draw.partition(":")[0]), "WINDOW", None) if draw else None
-    if window is None:
-        raise UsageError(f"{game.info.id} has no window; remove --window.")
-    return window
+    return beside_drawer(game, "WINDOW", "has no window; remove --window.")
