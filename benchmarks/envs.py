@@ -54,10 +54,9 @@ def _batched() -> Iterator[Measurement]:
     """Observation, mask and restart in every step."""
     vec = make_vec("tictactoe-v0", GAMES, seed=0)
     vec.reset()
-    rollout, theirs = _duel(lambda: vec.random_rollout(300).steps, _pgx())
+    rollout, theirs = _duel(lambda: vec.random_rollout(300).steps, _pgx("tic_tac_toe", 100))
     more = {"games": GAMES, "work": "observation, mask, restart, random legal action"}
-    peer = f"pgx {version('pgx')}" if theirs else ""
-    yield Measurement("tictactoe batched, random_rollout", rollout, "steps/s", 1, peer, theirs, more)
+    yield Measurement("tictactoe batched, random_rollout", rollout, "steps/s", 1, _peer(theirs), theirs, more)
 
     def sample_and_step() -> int:
         for _ in range(200):
@@ -98,32 +97,35 @@ def _step_only() -> float:
     return median_rate(work)
 
 
-def _pgx() -> Callable[[], int] | None:
-    """The same work with pgx: legal actions sampled from its mask, step with restart, in one compiled loop."""
+def _pgx(name: str, steps: int, games: int = GAMES) -> Callable[[], int] | None:
+    """The same with pgx: legal actions sampled from its mask, step with restart, in one compiled loop."""
     if not (find_spec("pgx") and find_spec("jax")):
         return None
     jax, pgx = import_module("jax"), import_module("pgx")
     auto_reset = import_module("pgx.experimental").auto_reset
-    env = pgx.make("tic_tac_toe")
+    env = pgx.make(name)
     init, step = jax.vmap(env.init), jax.vmap(auto_reset(env.step, env.init))
-    steps = 100
 
     def one(carry: Any, _: Any) -> tuple[Any, Any]:
         state, key = carry
         key, first, second = jax.random.split(key, 3)
         logits = jax.numpy.log(state.legal_action_mask.astype(jax.numpy.float32))
         action = jax.random.categorical(first, logits, axis=-1)
-        state = step(state, action, jax.random.split(second, GAMES))
+        state = step(state, action, jax.random.split(second, games))
         return (state, key), state.observation.sum()
 
     play = jax.jit(lambda state, key: jax.lax.scan(one, (state, key), None, length=steps))
-    state = jax.jit(init)(jax.random.split(jax.random.PRNGKey(0), GAMES))
+    state = jax.jit(init)(jax.random.split(jax.random.PRNGKey(0), games))
 
     def work() -> int:
         jax.block_until_ready(play(state, jax.random.PRNGKey(1)))
-        return steps * GAMES
+        return steps * games
 
     return work
+
+
+def _peer(theirs: object) -> str:
+    return f"pgx {version('pgx')}" if theirs else ""
 
 
 # -- one game at a time ------------------------------------------------------------------------------------------------

@@ -200,7 +200,7 @@ def spec(id: str) -> GameSpec:
             f"{kind}:{name} is code that is not part of coterie, and only you can say that it may run: {typed}call "
             f"coterie.envs.foreign.{called} first."
         )
-    raise UnknownName("environment", id, _SPECS)
+    raise UnknownName("game", id, _SPECS)
 
 
 def factory(id: str) -> Callable[..., Game]:

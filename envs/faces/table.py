@@ -212,7 +212,8 @@ class Table:
         if not (0 <= action < self.num_actions and self._mask[action]):
             self._illegal_turn(action)
             return
-        code = self._turn(self.state, action, self._acts, self._rewards, self._observation, self._mask)
+        chosen = int(action)  # of a NumPy number, numba would compile the loop again for its type
+        code = self._turn(self.state, chosen, self._acts, self._rewards, self._observation, self._mask)
         self.rewards = self._rewards.tolist()
         self.mover = code >> 2
         self.cycles += 1

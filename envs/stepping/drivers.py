@@ -77,10 +77,12 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     links |= {"ACTIONS": actions, "PLAYERS": players, "ROWS": rows, "IDLE": idle, "WORDS": words}
     links["MORTAL"] = int(mortal)
 
-    def add(name: str, template: Callable[..., Any], apart: bool = False) -> None:
-        links[name] = bind(template, links, tag, inline=not apart, within=apart)
+    def add(name: str, template: Callable[..., Any], apart: bool = False, spliced: bool = False) -> None:
+        links[name] = bind(template, links, tag, inline=not apart and not spliced, within=apart, spliced=spliced)
 
-    worlds = not players  # their kernels are large: code that several loops share is compiled once and called
+    # The kernels of worlds are large, and numba optimises all of them again for each template that is compiled on its
+    # own between them and a loop: hence those that contain a whole step or reset are spliced into the loops.
+    worlds = not players
 
     pick = templates.pick_wide if actions >= WIDE else templates.pick_legal
     add("pick", templates.pick_plain if disabled() else pick)
@@ -93,7 +95,7 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
         links["lives"] = kernels.alive
     if kernels.sound is None:
         add("sound", templates.any_sound)
-    add("begin", templates.begin_row, apart=worlds)
+    add("begin", templates.begin_row, spliced=worlds)
     add("look", templates.look_ticks, apart=worlds)
     add("pack", templates.pack_mask if packed else templates.pack_nothing)
     add("unpack", templates.unpack_mask)
@@ -101,14 +103,14 @@ def _drivers(kernels: Kernels, name: str, actions: int, players: int, ticks: boo
     add("act", templates.act_packed if packed else templates.act_plain)
     add("view", templates.view_ticks if ticks else templates.view_turns)
     add("finish", templates.finish_ticks if ticks else templates.finish_turns)
-    add("advance", templates.advance_ticks if ticks else templates.advance_turns, apart=worlds)
+    add("advance", templates.advance_ticks if ticks else templates.advance_turns, spliced=worlds)
     add("sample", templates.sample_ticks if ticks else templates.sample_turns)
-    add("row", templates.step_row, apart=worlds)
+    add("row", templates.step_row, spliced=worlds)
     if ticks:
-        add("play", unseen.play_ticks)
+        add("play", unseen.play_ticks, spliced=True)
     else:
-        add("play", unseen.play_turns if kernels.draw is None else unseen.play_drawn)
-    add("unseen", unseen.unseen_row)
+        add("play", unseen.play_turns if kernels.draw is None else unseen.play_drawn, spliced=True)
+    add("unseen", unseen.unseen_row, spliced=True)
     whole = (
         templates.begin_rows,
         templates.view_rows,

@@ -64,16 +64,18 @@ def inner(function: Function, **options: Any) -> Function:
 
     An entry point for Python, which unpacks every array of a state, would take as long to compile as a small kernel.
     """
-    made: Any = kernel(function, no_cpython_wrapper=True, **options)
+    return _refusing(kernel(function, no_cpython_wrapper=True, **options))  # type: ignore[no-any-return]
+
+
+def _refusing(made: Any) -> Any:
+    """A kernel without an entry point for Python, which now says so when Python calls it."""
     if not disabled():
 
         def refuse(*_: Any, **__: Any) -> Any:
-            raise TypeError(
-                f"{function.__name__} is called by kernels alone; @kernel and @entry can be called by Python."
-            )
+            raise TypeError(f"{made.__name__} is called by kernels alone; @kernel and @entry can be called by Python.")
 
         made._insert, made._compile_for_args = (lambda *_: None), refuse  # else a call would jump to address 0
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def kernel(function: Function, **options: Any) -> Function:
@@ -178,7 +180,12 @@ def source_hash(functions: Iterable[Callable[..., Any] | None], *constants: int)
 
 
 def bind(
-    template: Callable[..., Any], links: dict[str, Any], tag: str, inline: bool = False, within: bool = False
+    template: Callable[..., Any],
+    links: dict[str, Any],
+    tag: str,
+    inline: bool = False,
+    within: bool = False,
+    spliced: bool = False,
 ) -> Callable[..., Any]:
     """Compile a copy of ``template`` with ``links``, such as a game's kernels, among its globals.
 
@@ -186,14 +193,19 @@ def bind(
         template: a plain function with free names.
         links: the values of those names in this copy: kernels, and numbers that become constants.
         tag: makes the copy's name unique; holds ``source_hash`` so that the disk cache notices edits.
-        inline: only other templates call the copy, and it is inlined into them.
+        inline: only other templates call the copy, and LLVM inlines its compiled code into them.
         within: only other templates call the copy, and it is compiled once for all of them.
+        spliced: numba compiles the copy as a part of its caller, and again for each further one. Where it has several,
+            ``inline`` is quicker; but with ``inline``, code at the end of a chain is optimised again for every link.
     """
     assert isinstance(template, FunctionType)
     copy = FunctionType(template.__code__, template.__globals__ | links, template.__name__)
     copy.__qualname__ = f"{template.__name__}__{tag}"
     copy.__module__ = template.__module__
     copy.__doc__ = template.__doc__
-    if inline:
+    if spliced:
         return numba.njit(inline="always", **_OPTIONS)(copy)  # type: ignore[no-any-return]
+    if inline:  # not stored: its callers are
+        options = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
+        return _refusing(numba.njit(**options)(copy))  # type: ignore[no-any-return]
     return inner(copy) if within else kernel(copy)

@@ -33,7 +33,7 @@ def test_names_without_version_mean_the_newest(scratch):
 @pytest.mark.parametrize("name", ["tictacto", "tictactoe-v7", "", "TicTacToe-v0"])
 def test_unknown_names(name):
     for make in (coterie.make, coterie.make_vec, make_game):
-        with pytest.raises(UnknownName, match=r"Unknown environment.*tictactoe-v0"):
+        with pytest.raises(UnknownName, match=r"Unknown game.*tictactoe-v0"):
             make(name)
     with pytest.raises(UnknownName, match="Did you mean 'tictactoe-v0'"):
         make_game("tictacto")

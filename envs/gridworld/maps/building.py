@@ -37,11 +37,11 @@ def following(terrain: int, site: Site) -> None:
 BUILDERS = tuple(terrain.build for terrain in TERRAINS.values() if terrain.build is not None)
 """The cache of compiled code reads from these what ``build`` depends on."""
 
-_chain: Callable[[int, Site], None] = bind(following, {}, "end", inline=True)
+_chain: Callable[[int, Site], None] = bind(following, {}, "end", spliced=True)
 for _one in TERRAINS.values():
     if _one.build is not None:
         _chain = bind(
-            _link, {"NUMBER": _one.number, "builder": _one.build, "following": _chain}, _one.name, inline=True
+            _link, {"NUMBER": _one.number, "builder": _one.build, "following": _chain}, _one.name, spliced=True
         )
 
 

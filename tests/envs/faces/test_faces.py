@@ -16,9 +16,11 @@ from pettingzoo.utils.conversions import aec_to_parallel
 
 import coterie
 from coterie.aliases import RUNNING
-from coterie.envs import make_game
+from coterie.envs import make_game, tictactoe_v0
 from coterie.envs.faces.aec import AECGame
 from coterie.envs.state import to_bytes
+from coterie.envs.stepping.drivers import drivers
+from coterie.envs.stepping.jit import disabled
 from coterie.envs.words import TextGame
 from coterie.errors import ActionError, CoterieError, IllegalAction, InvalidAction, UnknownName, UsageError
 
@@ -298,6 +300,15 @@ def test_text_and_numbers_play_the_same_game():
         words.step(str(cell))
         numbers.step(cell)
     assert words.rewards == numbers.rewards
+
+
+@pytest.mark.skipif(disabled(), reason="nothing is compiled")
+def test_actions_of_all_integer_types_share_one_compilation():
+    for number in (int, np.int32, np.int64, np.uint8):
+        env = tictactoe_v0.raw_env()
+        env.reset(seed=0)
+        env.step(number(4))
+    assert len(drivers(make_game("tictactoe")).turn.signatures) == 1
 
 
 def test_text_with_raise():
