@@ -11,8 +11,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from coterie.agents.baselines import make_baseline  # noqa: E402
-from coterie.agents.core import Decision, Tokens  # noqa: E402
+from coterie.agents.core import Decision, Tokens, Turn  # noqa: E402
+from coterie.agents.seeds import Seed  # noqa: E402
 from coterie.cli import main  # noqa: E402
+from coterie.envs.faces.vec import VecEnv  # noqa: E402
 from coterie.envs.gridworld.rules.shaping import Dense  # noqa: E402
 from coterie.envs.gridworld.state import USE  # noqa: E402
 from coterie.envs.registry import make_game  # noqa: E402
@@ -98,6 +100,35 @@ def test_what_a_potential_pays_is_what_came_to_be_held():
     gained = np.array([episode.dense for episode in batch.episodes])
     assert np.all(gained <= 0.25 * used + 1e-6)  # two may reach for one: then only one of them gets it
     assert gained.sum() >= 0.2 * used.sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_quickest_way_to_a_reward_costs_nothing_and_detours_cost(seed):
+    """The forager searches by itself; it sees the whole map here."""
+    arguments = {
+        "max_steps": 40,
+        "map": {"agents": 1, "objects": {"wall": 12, "generator": 0, "converter": 0}},
+        "observation": {"height": 15, "width": 15},
+    }
+    game = make_game("gridworld", preset="a3_9x9", **arguments)
+    for name in ("forager", "random"):
+        vec, player = VecEnv(game, 8, autoreset_mode="Disabled"), make_baseline(name, game)
+        vec.reset(seed=seed)
+        dense = Dense(game, 8, 0.0, 0.0, 0.9, reach=True)
+        paid, rewards = np.zeros((40, 8)), np.zeros((40, 8))
+        for tick in range(40):
+            turns = [Turn(game, vec.state, w, 0, vec.action_mask[w, 0], 0, Seed(seed * 8 + w, tick)) for w in range(8)]
+            actions = np.array([[decision.action] for decision in player.act(turns)], np.int32)
+            dense.look(vec)
+            _, reward, *_ = vec.step(actions)
+            paid[tick], rewards[tick] = dense.pay(vec, np.zeros(8, bool))[:, 0], reward[:, 0]
+        assert paid.max() < 1e-6
+        walking = np.cumsum(rewards, 0) == 0
+        if name == "forager":
+            assert rewards.sum() > 8
+            assert np.allclose(paid[walking], 0, atol=1e-6)
+        else:
+            assert paid[walking].min() < -0.01
 
 
 def test_signals_that_a_game_has_none_of_are_refused(small):

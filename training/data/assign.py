@@ -53,8 +53,9 @@ def _of_one(
     seats = np.array([v.seat for v in visits], np.int64)
     who = batch.trajectories()
     returns = batch.returns()
-    if config.gamma != 1.0:
-        returns = credits.discounted(batch.rewards(), who, gamma=config.gamma, left=batch.decisions_left())
+    fade = config.gamma * (config.lam if config.credit == "turn" else 1.0)
+    if fade != 1.0:
+        returns = credits.discounted(batch.rewards(), who, gamma=fade, left=batch.decisions_left())
     if config.credit == "state":
         return _by_state(batch, config, returns, seats, role, memory)
     # Only decisions with the same opening, seat and opponents are compared.

@@ -72,9 +72,11 @@ class Games:
     def _dense(self) -> Dense | None:
         """New dense signals for one rollout, if the run wants any."""
         config = self.config.rollout
-        if not config.shaping and not config.novelty:
+        wanted = [name for name in ("shaping", "novelty", "reach") if getattr(config, name)]
+        if not wanted:
             return None
         if self.game.info.name != "gridworld":
-            name = "shaping" if config.shaping else "novelty"
+            name = wanted[0]
             raise UsageError(f"{name} exists in gridworlds only; set it to 0 for {self.game.info.id}.")
-        return Dense(self.game, config.games, config.shaping, config.novelty, self.config.credit.gamma)
+        gamma = self.config.credit.gamma
+        return Dense(self.game, config.games, config.shaping, config.novelty, gamma, reach=config.reach)

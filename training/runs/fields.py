@@ -46,6 +46,15 @@ class Configuration:
 
     set: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        """Reject what cannot work, before anything is loaded.
+
+        Raises:
+            UsageError: names the field, what came and what would do.
+        """
+        check(self)
+        _ = self.game_arguments
+
     @property
     def game_arguments(self) -> dict[str, Any]:
         """``set`` as keyword arguments of the game.

@@ -95,14 +95,6 @@ class NetConfig(Configuration):
     checkpoint_every: Positive = 25
     ppo: PPOConfig = field(default_factory=PPOConfig)
 
-    def __post_init__(self) -> None:
-        """Reject what cannot work.
-
-        Raises:
-            UsageError: names the field, what came and what would do.
-        """
-        check(self)
-
     @classmethod
     def preset(cls, game: str) -> NetConfig:
         """The configuration that ``coterie train GAME --policy net`` starts from."""

@@ -24,7 +24,6 @@ from .fields import (
     Rate,
     Share,
     Weight,
-    check,
 )
 
 __all__ = [
@@ -92,6 +91,8 @@ class RolloutConfig:
             evaluations never count it.
         novelty: gridworlds: reward for each cell that a learner enters for the first time in an episode; evaluations
             never count it.
+        reach: gridworlds: shaping also counts what the best use within a learner's reach would bring, discounted by the
+            ticks until then, so that each step on the way pays.
         explore: choice decoding: learners sample this share of their answers uniformly from the legal ones. Such an
             answer counts in full if it was better than expected, however unlikely it was, and not at all if it was
             worse. `reward` includes these games; evaluations do not explore.
@@ -107,6 +108,7 @@ class RolloutConfig:
     max_plies: Natural = 0
     shaping: Share = 0.0
     novelty: Weight = 0.0
+    reach: Flag = False
     explore: Part = 0.0
     teacher: str = ""
 
@@ -124,7 +126,8 @@ class CreditConfig:
             credit).
         min_visits: state credit: fewest visits for a position to have its own mean.
         lam: state credit: 1 judges a decision by its game's outcome alone; less, also by the outcomes of all games
-            that reached the next position (lambda-returns over the batch's own values).
+            that reached the next position (lambda-returns over the batch's own values). turn credit: what follows
+            counts less by this factor per decision, as if shaping's potential were a value function.
         memory: state credit: share of a position's earlier visits that still counts one update later, so that rare
             positions have a mean too; 0: only the update's own visits count.
         gamma: discount per decision.
@@ -383,12 +386,8 @@ class TrainConfig(Configuration):
     budget: BudgetConfig = field(default_factory=BudgetConfig)
 
     def __post_init__(self) -> None:
-        """Reject what can't work, before anything is loaded.
-
-        Raises:
-            UsageError: names the field, what came and what would do.
-        """
-        check(self)
+        """Reject what can't work together, too."""
+        super().__post_init__()
         games, group = self.rollout.games, self.rollout.num_generations
         if games % group:
             raise UsageError(f"games is {games}; it must be a multiple of num_generations, which is {group}.")
@@ -415,7 +414,6 @@ class TrainConfig(Configuration):
                 f"teacher is {self.rollout.teacher or 'empty'} and imitation_coef {self.loss.imitation_coef:g}: "
                 "learning from a teacher needs both."
             )
-        _ = self.game_arguments
 
     @property
     def free(self) -> tuple[str, ...]:

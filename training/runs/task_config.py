@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .fields import Configuration, Flag, Natural, Number, Positive, Rate, Share, Weight, check, merge
+from .fields import Configuration, Flag, Natural, Number, Positive, Rate, Share, Weight, merge
 from .sections import LossConfig, OptimizerConfig, PolicyConfig
 
 __all__ = [
@@ -148,15 +148,6 @@ class TaskConfig(Configuration):
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     budget: TaskBudgetConfig = field(default_factory=TaskBudgetConfig)
-
-    def __post_init__(self) -> None:
-        """Reject what cannot work.
-
-        Raises:
-            UsageError: names the field, what came and what would do.
-        """
-        check(self)
-        _ = self.game_arguments
 
     @classmethod
     def preset(cls, task: str, defaults: Mapping[str, Any]) -> TaskConfig:

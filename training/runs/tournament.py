@@ -96,22 +96,23 @@ class Tournament:
 
     Attributes:
         players: as ``entrants`` takes them.
-        game: id or name; empty: that of the first run among the players.
-        set: the game's arguments, as on the command line.
-        preset: the game's preset.
-        games: games of a pair, half of them from either seat.
-        opening_plies: random plies that games begin with; None: ``usual_opening``.
-        seed: the same seed gives the same tournament.
-        sample: models sample their actions.
-        past: see ``entrants``.
-        swiss: rounds of a Swiss tournament; 0: everybody meets everybody.
-        out: folder for results.json, leaderboard.html and pictures. A tournament that was stopped goes on there.
+        game: the game to play; needed unless a run folder is among the players.
+        games: games of each pair, half of them from either seat.
+        opening_plies: games start after 0 to this many random plies, and each opening is played from either seat. The
+            default is 0; where both sides are deterministic, it is a quarter of the longest game, at most 8.
+        seed: the same seed gives the same games.
+        sample: sample the models' actions, as in training, instead of taking the likeliest.
+        past: earlier versions of each learner of a run folder that take part too, spaced evenly; by default 3 if one
+            run folder is all, otherwise 0.
+        swiss: play this many rounds, in which players with about as many points meet, instead of all pairs.
+        out: write leaderboard.html, pictures and results.json to this folder. The same command goes on where it was
+            stopped, and plays no match twice.
+        set: the game's own arguments, e.g. size=9; by default those of the first run.
+        preset: short for --set preset=..., in games that have presets.
     """
 
     players: tuple[str, ...]
     game: str = ""
-    set: tuple[str, ...] = ()
-    preset: str = ""
     games: int = 200
     opening_plies: int | None = None
     seed: int = 0
@@ -119,6 +120,8 @@ class Tournament:
     past: int | None = None
     swiss: int = 0
     out: Path | None = None
+    set: tuple[str, ...] = ()
+    preset: str = ""
 
     def play(self) -> dict[str, Any]:
         """Play all matches that ``out`` does not hold yet, and rate the players; progress is shown on a terminal.

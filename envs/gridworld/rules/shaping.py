@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from ...core import Game
 from ..config import GridworldConfig
 from ..config.presets import configured
+from ..state import PAD
+from .reach import prospect
 
 __all__ = ["Dense", "worth_of_means"]
 
@@ -62,9 +64,12 @@ class Dense:
         weight: of the potential; below 1, or else paying at an altar loses more than it earns.
         novelty: paid for the first visit to a cell.
         gamma: the learner's discount.
+        reach: the potential also counts what the best use within reach would bring (``reach.prospect``).
     """
 
-    def __init__(self, game: Game, worlds: int, weight: float, novelty: float, gamma: float) -> None:
+    def __init__(
+        self, game: Game, worlds: int, weight: float, novelty: float, gamma: float, *, reach: bool = False
+    ) -> None:
         config = configured(game.config)
         energy, items = worth_of_means(config)
         self._energy, self._items = np.float32(energy), np.array([items[name] for name in config.items], np.float32)
@@ -72,11 +77,21 @@ class Dense:
         shape = (worlds, game.info.players, config.map.height, config.map.width)
         self.visited: NDArray[np.bool_] = np.zeros(shape, np.bool_)
         self._before: NDArray[np.float32] = np.zeros(shape[:2], np.float32)
+        nodes = 4 * (config.map.height + 2 * PAD) * (config.map.width + 2 * PAD)
+        self._reach = (
+            (np.zeros(len(config.objects)), np.zeros(nodes, np.int32), np.zeros(nodes, np.int32)) if reach else None
+        )
 
     def _potential(self, world: Any) -> NDArray[np.float32]:
         """[N, P] the weighted worth of what each agent holds."""
         held: NDArray[np.float32] = world.agents["energy"] * self._energy + world.items @ self._items
-        return self._weight * held
+        held *= self._weight
+        if self._reach is not None:
+            ahead = np.zeros_like(held)
+            energy, items = float(self._weight * self._energy), self._weight * self._items
+            prospect(world, energy, items, float(self._gamma), *self._reach, ahead)
+            held += ahead
+        return held
 
     def look(self, vec: Worlds) -> None:
         """Store the potentials before a step; the cells where agents stand are not new to them."""

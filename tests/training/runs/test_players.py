@@ -101,7 +101,7 @@ def test_the_page_of_a_game_shows_what_a_run_thinks_and_thought_earlier(run, tmp
     assert (thought["value"], thought["value_of"]) == (0, "minimax")
     played = show["frames"][1]["move"]
     assert played == thought["actions"][0][0]  # it plays its likeliest action
-    assert main(["view", "tictactoe", "--players", str(run), "--no-thoughts", "--html", str(out)]) == 0
+    assert main(["view", "tictactoe", "--players", str(run), "random", "--no-thoughts", "--html", str(out)]) == 0
     assert '"thoughts":' not in re.search(r'id="coterie-show">(.*?)</script>', out.read_text())[1]
 
 
