@@ -16,13 +16,14 @@ the policy that played; ``fictitious_mmd``, ``league_mmd`` and ``psro_mmd`` are 
 ``matrix`` is rock-paper-scissors with a rock that is paid 2 for scissors: its equilibrium is 1/4 rock, 1/2 paper, 1/4
 scissors, and not the uniform choice that an entropy bonus pulls to. In tic-tac-toe the measured players take their
 likeliest move; ``sampled`` is the learner that samples its moves, and ``on_path`` the share of right moves among the
-positions that its likeliest moves can lead to, with any opponent. ``oracle`` exists there alone. Runs that the file of
-results holds are not repeated.
+positions that its likeliest moves can lead to, with any opponent. ``oracle`` exists there alone. In dark hex on 3x3
+cells (classical rules, which let X win for certain) they choose between their two likeliest cells, in proportion to the
+probabilities: their play leads to few of the six million information sets. Runs that the file of results holds are not
+repeated.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +35,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..agents.core import HasPolicy, Turn
 from ..agents.llm.policy import LLMAgent
 from ..agents.search.information_sets import expected_returns, information_tree
+from ..agents.search.phantom_tree import is_phantom
 from ..training.evaluation.exact import exploitability, exploitability_of_mixture, optimal_share, tabulate
 from ..training.loop import Trainer
 from ..training.population.solvers import nash
@@ -51,7 +54,7 @@ from ..training.runs.config import (
 )
 from ..training.runs.presets import PRESETS
 from ..training.schemes.seating import historical
-from .sweep import save_picture, sweep
+from .sweep import Parser, save_picture, sweep
 
 __all__ = ["GAMES", "SCHEMES", "Setting", "draw", "main", "train"]
 
@@ -64,6 +67,7 @@ class Setting:
     """How schemes are compared on a game.
 
     Attributes:
+        game: its name, where that is not the setting's.
         set: what is set of the game.
         updates, games: of a run, and of an update.
         rate: learning rate at the beginning; it falls to a tenth over all updates.
@@ -75,11 +79,12 @@ class Setting:
         loss: the loss of all schemes.
         credit: of all schemes.
         limit: decisions of the game, see ``exploitability``.
-        greedy: measure the players' likeliest moves.
+        likeliest: measure players that choose among so many of their likeliest moves; 0: among all.
         bar: a line in the picture.
         schemes: those that can be compared.
     """
 
+    game: str = ""
     set: tuple[str, ...] = ()
     updates: int = 240
     games: int = 512
@@ -94,7 +99,7 @@ class Setting:
     loss: LossConfig = field(default_factory=lambda: LossConfig(num_iterations=4))
     credit: CreditConfig = field(default_factory=lambda: CreditConfig(credit="state"))
     limit: int = 20_000
-    greedy: bool = False
+    likeliest: int = 0
     bar: float = 0.05
     schemes: tuple[str, ...] = SCHEMES[:-1]
 
@@ -132,13 +137,27 @@ GAMES = {
         settled=0.6,
         loss=replace(PRESETS["tictactoe"].loss, entropy_decay_updates=120),
         credit=CreditConfig(credit="state", lam=0.2, memory=0.9),
-        greedy=True,
+        likeliest=1,
         bar=0.0,
         schemes=("self_play", "fictitious", "league", "psro", "mmd", "oracle"),
     ),
-    "liars_dice": replace(_CARDS, set=("faces=2",)),
+    "dark_hex": replace(
+        _CARDS, updates=50, games=256, rate=1e-3, every=(10, 10, 10, 10), limit=20_000_000, likeliest=2, bar=0.0
+    ),
+    "dark_hex_3x2": replace(
+        _CARDS,
+        game="dark_hex",
+        set=("num_cols=3", "num_rows=2"),
+        updates=60,
+        games=256,
+        rate=1e-3,
+        every=(10, 10, 10, 10),
+        bar=0.0,
+    ),
+    "liars_dice": replace(_CARDS, updates=80, rate=1e-3, every=(20, 20, 20, 20), limit=200_000),
+    "liars_dice_2": replace(_CARDS, game="liars_dice", set=("faces=2",)),
 }
-"""Game -> its setting."""
+"""Game, with what tells it from others -> its setting."""
 
 
 def train(
@@ -161,13 +180,13 @@ def train(
         "fictitious": SchemeConfig("fictitious", snapshot_every=at.every[0], max_past=updates),
         "league": SchemeConfig("league", snapshot_every=at.every[1]),
         # A round is too short to learn tic-tac-toe from the beginning.
-        "psro": SchemeConfig("psro", snapshot_every=at.every[2], fresh=not at.greedy),
+        "psro": SchemeConfig("psro", snapshot_every=at.every[2], fresh=at.likeliest != 1),
         "oracle": SchemeConfig("oracle", snapshot_every=at.every[3]),
     }
     base = "self_play" if name == "mmd" else name.removesuffix("_mmd")
     terms: dict[str, Any] = {} if base == name else {**at.mmd, "entropy_decay_updates": int(at.settled * updates)}
     config = TrainConfig(
-        game=game,
+        game=at.game or game,
         seed=seed,
         set=at.set,
         policy=PolicyConfig(model=model),
@@ -202,9 +221,9 @@ def train(
                 "average": exploitability_of_mixture(trainer.game, late, [1.0] * len(late), at.limit).value,
                 "seconds": round(learning, 1),
             }
-            if at.greedy:
+            if at.likeliest == 1:
                 measured |= _beside(trainer, tables["main"])
-            elif base == "league" and update == updates:
+            elif base == "league" and update == updates and not is_phantom(trainer.game):
                 measured |= _population(trainer, at, tables)
             yield measured
         if update < updates:
@@ -214,6 +233,25 @@ def train(
             decisions += row["decisions_played"]
 
 
+@dataclass(frozen=True)
+class _Player:
+    """An agent that chooses among so many of its likeliest moves, in proportion to their probabilities; 0: all."""
+
+    agent: HasPolicy
+    likeliest: int
+    name: str = "likeliest"
+
+    def policy(self, turns: Sequence[Turn]) -> list[NDArray[np.float64]]:
+        """[A] probabilities for each turn."""
+        rows = self.agent.policy(turns)
+        if not self.likeliest:
+            return rows
+        chances = np.array(rows)
+        rank = np.argsort(np.argsort(-chances, axis=1, kind="stable"), axis=1)
+        kept = np.where(rank < self.likeliest, chances, 0.0)
+        return list(kept / kept.sum(1, keepdims=True))
+
+
 def _measured(
     trainer: Trainer, shares: Mapping[str, float], at: Setting, tables: dict[str, NDArray[np.float64]]
 ) -> float:
@@ -221,8 +259,7 @@ def _measured(
     tables.pop("main", None)
     for name in shares:
         if name not in tables:
-            agent = LLMAgent(trainer.policy, name, greedy=at.greedy)
-            tables[name] = tabulate(trainer.game, agent, at.limit)
+            tables[name] = tabulate(trainer.game, _Player(LLMAgent(trainer.policy, name), at.likeliest), at.limit)
     return exploitability_of_mixture(
         trainer.game, [tables[name] for name in shares], list(shares.values()), at.limit
     ).value
@@ -289,7 +326,7 @@ def draw(rows: Sequence[dict[str, Any]], path: Path, bar: float) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = Parser(prog="python -m coterie.benchmarks.schemes", add_help=False)
     parser.add_argument("game", nargs="?", choices=list(GAMES), default="matrix")
     words = sys.argv[1:] if argv is None else list(argv)
     first = [word for word in words[:1] if not word.startswith("-")]
@@ -307,6 +344,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         updates=at.updates,
         games=at.games,
         group=16,
+        marks={"game": asked.game},
     )
 
 

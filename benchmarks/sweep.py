@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-__all__ = ["save_picture", "sweep"]
+from ..errors import CoterieError
+
+__all__ = ["Parser", "save_picture", "sweep"]
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what it refuses in one sentence, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with code 2."""
+        self.exit(2, f"{self.prog}: {message.rstrip('.')}.\n")
 
 
 def sweep(
@@ -24,6 +34,7 @@ def sweep(
     updates: int,
     games: int,
     group: int,
+    marks: Mapping[str, Any] | None = None,
 ) -> None:
     """Run ``python -m coterie.benchmarks.NAME``.
 
@@ -39,8 +50,9 @@ def sweep(
         updates: by default.
         games: of an update, by default.
         group: what the games of an update must be a multiple of.
+        marks: written into each row, as is the size of a run; a file of results with others is refused.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"python -m coterie.benchmarks.{name}",
         description=about,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -55,22 +67,39 @@ def sweep(
     parser.add_argument("--results", type=Path, default=Path(f"{name}.jsonl"), help="read and added to")
     parser.add_argument("--picture", type=Path, help="write a picture of all results (PNG)")
     asked = parser.parse_args(argv)
-    if asked.games < group or asked.games % group or asked.every < 1:
-        parser.error(f"--games is {asked.games} and --every {asked.every}: a multiple of {group}, and at least 1.")
+    if asked.games < group or asked.games % group:
+        parser.error(f"--games is {asked.games}: it must be a multiple of {group}")
+    for count in ("updates", "every", "threads"):
+        if getattr(asked, count) < 1:
+            parser.error(f"--{count} is {getattr(asked, count)}: it must be at least 1")
+    for path in (asked.results, asked.picture):
+        if path and (path.is_dir() or not path.parent.is_dir()):
+            parser.error(f"{path} cannot be written: name a file in a folder that exists")
+    marks = {**(marks or {}), "run": f"{asked.updates} updates of {asked.games} games"}
+    try:
+        rows = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
+        known = {(row[kind], row["seed"]) for row in rows}
+        others = {name: row[name] for row in rows for name in marks if row.get(name, marks[name]) != marks[name]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        parser.error(f"{asked.results} does not hold results of this benchmark: name another file with --results")
+    if others:
+        told = " and ".join(f"{name}: {value}" for name, value in others.items())
+        parser.error(f"{asked.results} holds other results ({told}): name another file with --results")
     import torch
 
     torch.set_num_threads(asked.threads)
-    rows = [json.loads(line) for line in asked.results.read_text().splitlines()] if asked.results.exists() else []
-    known = {(row[kind], row["seed"]) for row in rows}
     sizes = {"model": asked.model, "updates": asked.updates, "every": asked.every, "games": asked.games}
     for seed in asked.seeds:
         for one in asked.kinds:
             if (one, seed) in known:
                 continue
             run = []
-            for row in train(one, seed, **sizes):
-                run.append(row)
-                print(json.dumps(row), flush=True)
+            try:
+                for row in train(one, seed, **sizes):
+                    run.append({**marks, **row})
+                    print(json.dumps(run[-1]), flush=True)
+            except CoterieError as error:
+                parser.error(str(error))
             with asked.results.open("a") as file:
                 file.writelines(json.dumps(row) + "\n" for row in run)
             rows += run

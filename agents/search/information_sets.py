@@ -49,16 +49,18 @@ def policy_table(tree: InformationTree, agent: HasPolicy, *, batch: int = 4096) 
     Raises:
         UsageError: probabilities that don't sum to 1 over the legal actions, or that depend on hidden information.
     """
-    game, nodes = tree.game, len(tree.movers)
+    game = tree.game
     masks = tree.legal[tree.sets].astype(np.int8)
     movers = tree.movers.tolist()
-    turns = [Turn(game, tree.states, d, movers[d], masks[d], game.key(tree.states, d)) for d in range(nodes)]
-    given = asked(agent, turns, masks == 1, lambda d: f"{tree.name(int(tree.sets[d]))!r} of {game.info.id}", batch)
-    table: NDArray[np.float64] = given[tree.first]
-    peeking = np.flatnonzero(np.abs(given - table[tree.sets]).max(1) > SAME)
+    order = np.argsort(tree.sets, kind="stable")  # models answer equal questions of one batch once
+    turns = [Turn(game, tree.states, d, movers[d], masks[d], game.key(tree.states, d)) for d in order.tolist()]
+    sets = tree.sets[order]
+    given = asked(agent, turns, masks[order] == 1, lambda k: f"{tree.name(int(sets[k]))!r} of {game.info.id}", batch)
+    table: NDArray[np.float64] = given[np.unique(sets, return_index=True)[1]]
+    peeking = np.flatnonzero(np.abs(given - table[sets]).max(1) > SAME)
     if peeking.size:
         raise UsageError(
-            f"The policy uses hidden information: at {tree.name(int(tree.sets[peeking[0]]))!r} of {game.info.id} its "
+            f"The policy uses hidden information: at {tree.name(int(sets[peeking[0]]))!r} of {game.info.id} its "
             f"answers differ where the player can see no difference ({peeking.size} such nodes)."
         )
     return table
@@ -145,19 +147,20 @@ class NashConv(Exploitability):
 def nash_conv(game: Game, policy: HasPolicy | NDArray[np.float64], limit: int = LIMIT) -> NashConv:
     """NashConv of a policy, or of its table [K, A] over ``information_tree(game)``, by exact best responses.
 
-    In phantom tic-tac-toe and dark hex an agent is asked in every information set of ``phantom_tree``, once.
+    In phantom tic-tac-toe and dark hex an agent is asked once in each information set of ``phantom_tree`` to which its
+    own play can lead: few, if it takes its likeliest moves.
 
     Args:
         game: the game.
-        policy: an agent, or its table.
+        policy: an agent, or its table; in phantom tic-tac-toe and dark hex also one by ``PhantomTree.policy``.
         limit: the most decision nodes; in phantom tic-tac-toe and dark hex, the most information sets of a player.
 
     Raises:
         UsageError: as ``information_tree`` and ``policy_table``, or ``phantom_tree``.
     """
-    if is_phantom(game) and not isinstance(policy, np.ndarray):
+    if is_phantom(game) and not (isinstance(policy, np.ndarray) and policy.ndim == 2):
         tries = phantom_tree(game, limit)
-        chances = tries.policy(policy)
+        chances = policy if isinstance(policy, np.ndarray) else tries.policy(policy)
         (first, own, met), (second, others, more) = (tries.best_response(chances, player) for player in (0, 1))
         return NashConv((first + second) / 2, first + second, (first, second), (own, others), met + more)
     tree = information_tree(game, limit)

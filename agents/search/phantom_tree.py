@@ -30,6 +30,7 @@ from ...envs.stepping.jit import kernel
 from ...errors import UsageError
 from ..core import HasPolicy, Turn
 from .rows import asked
+from .solver import game_key
 
 __all__ = ["PhantomTree", "Side", "is_phantom", "phantom_tree"]
 
@@ -49,6 +50,7 @@ class Side(NamedTuple):
         own: [J] uint16 its own cells.
         found: [J] uint16 the opponent's cells that it knows.
         edges: E.
+        decisions: how many nodes the player decides in.
     """
 
     player: Player
@@ -56,6 +58,7 @@ class Side(NamedTuple):
     own: NDArray[np.uint16]
     found: NDArray[np.uint16]
     edges: int
+    decisions: int
 
 
 @dataclass(frozen=True)
@@ -76,32 +79,57 @@ class PhantomTree:
     wins: NDArray[np.bool_]
     sides: tuple[Side, Side]
 
-    def uniform(self) -> list[NDArray[np.float64]]:
-        """[E] by player: the uniform policy."""
-        counts = [self.legal(side, np.flatnonzero(side.first >= 0)).sum(1) for side in self.sides]
-        return [np.repeat(1 / count, count) for count in counts]
-
     def legal(self, side: Side, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """[B, C] the cells that a player may try at nodes."""
         return np.asarray(self.bits[~(side.own[nodes] | side.found[nodes]) & (len(self.bits) - 1)])
 
-    def policy(self, agent: HasPolicy) -> list[NDArray[np.float64]]:
-        """[E] by player: an agent's probabilities. It is asked once in each information set, of which it sees its side.
+    def split(self, table: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[E] by player: the parts of a table."""
+        first = self.sides[0].edges
+        return table[:first], table[first:]
+
+    def policy(self, agent: HasPolicy) -> NDArray[np.float64]:
+        """An agent's table: its probabilities at X's edges, then at O's; 0 where its own play never leads.
+
+        It is asked once in each information set to which its own tries can lead, and sees its side alone.
 
         Raises:
             UsageError: probabilities that don't sum to 1 over the legal actions.
         """
-        tables = []
-        for side in self.sides:
-            decisions, parts = np.flatnonzero(side.first >= 0), []
-            for at in range(0, len(decisions), BATCH):
-                nodes = decisions[at : at + BATCH]
-                legal, rows = self.legal(side, nodes), self.rows(side, nodes)
-                masks, key = legal.astype(np.int8), self.game.key
-                turns = [Turn(self.game, rows, i, side.player, masks[i], key(rows, i)) for i in range(len(nodes))]
-                parts.append(asked(agent, turns, legal, partial(_place, turns), 4096)[legal])
-            tables.append(np.concatenate(parts))
-        return tables
+        table = np.zeros(sum(side.edges for side in self.sides))  # untouched parts take no memory
+        for side, mine in zip(self.sides, self.split(table), strict=True):
+            nodes = np.zeros(1, np.int64)
+            while nodes.size:
+                played = []
+                for at in range(0, len(nodes), BATCH):
+                    some = nodes[at : at + BATCH]
+                    legal, rows = self.legal(side, some), self.rows(side, some)
+                    masks, key = legal.astype(np.int8), self.game.key
+                    turns = [Turn(self.game, rows, i, side.player, masks[i], key(rows, i)) for i in range(len(some))]
+                    edges = _edges(side, some, legal)[legal]
+                    mine[edges] = asked(agent, turns, legal, partial(_place, turns), 4096)[legal]
+                    played.append(edges[mine[edges] > 0])
+                nodes = _after(side, np.concatenate(played))[0]
+        return table
+
+    def mixture(self, tables: Sequence[NDArray[np.float64]], shares: Sequence[float]) -> NDArray[np.float64]:
+        """A table that plays as if each seat drew one of the ``tables`` before the game, by its share.
+
+        Source: Kuhn 1953, Extensive games and the problem of information (theorem 4).
+        """
+        mixed = np.zeros(sum(side.edges for side in self.sides))
+        for k, (side, mine) in enumerate(zip(self.sides, self.split(mixed), strict=True)):
+            parts = [self.split(table)[k] for table in tables]
+            nodes, reach = np.zeros(1, np.int64), np.array([shares]) / sum(shares)  # [n, M]
+            while nodes.size:
+                legal = self.legal(side, nodes)
+                edges = _edges(side, nodes, legal)[legal]
+                weights = np.stack([part[edges] for part in parts], 1) * np.repeat(reach, legal.sum(1), 0)
+                mine[edges] = weights.sum(1) / np.repeat(reach.sum(1), legal.sum(1))
+                on = weights.any(1)
+                nodes, of = _after(side, edges[on])
+                reach = weights[on][of]
+        return mixed
 
     def rows(self, side: Side, nodes: NDArray[np.int64]) -> Boards:
         """Rows in which a player knows what it knows at these nodes; of the opponent there is nothing else in them."""
@@ -125,14 +153,15 @@ class PhantomTree:
         state.facts[:, phantom.FIRST + player], state.facts[:, phantom.SECOND - player] = depth, turns
         return state
 
-    def best_response(self, policy: list[NDArray[np.float64]], player: Player) -> tuple[float, float, int]:
-        """A player against the policy.
+    def best_response(self, table: NDArray[np.float64], player: Player) -> tuple[float, float, int]:
+        """A player against a policy, by its table.
 
         Returns:
             The expected return of a best response, that of the policy itself, and how many of the player's information
             sets can occur.
         """
         me, you, cells = self.sides[player], self.sides[1 - player], self.bits.shape[1]
+        policy = self.split(table)
         rules = Rules(
             np.array([cells, self.abrupt]),
             self.wins[player],
@@ -152,6 +181,18 @@ class PhantomTree:
         met = np.zeros(1, np.int64)
         best, mean = walk(rules, pairs, _pairs(cells * cells), met, 0, count, 0, 0)
         return float(best), float(mean), int(met[0])
+
+
+def _edges(side: Side, nodes: NDArray[np.int64], legal: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """[B, C] the edge of each legal cell."""
+    return np.asarray(side.first[nodes][:, None] + legal.cumsum(1) - 1)
+
+
+def _after(side: Side, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The nodes after some edges in which the player decides, and the place of the edge that leads to each."""
+    nodes = np.stack([2 * edges + 1, 2 * edges + 2], 1).ravel()
+    on = np.flatnonzero(side.first[nodes] >= 0)
+    return nodes[on], on // 2
 
 
 def _place(turns: Sequence[Turn], i: int) -> str:
@@ -277,12 +318,33 @@ def is_phantom(game: Game) -> bool:
     return game.info.num_actions <= MOST and not told
 
 
+_TREES: dict[tuple[Any, ...], PhantomTree] = {}
+
+
 def phantom_tree(game: Game, limit: int) -> PhantomTree:
-    """The trees of tries of both players.
+    """The trees of tries of both players. The last game's are kept.
 
     Raises:
         UsageError: more than ``limit`` nodes in which a player may have to decide.
     """
+    name = game_key(game)
+    if name not in _TREES:
+        made = _tree(game, limit)
+        _TREES.clear()
+        _TREES[name] = made
+    if max(side.decisions for side in _TREES[name].sides) > limit:
+        raise _too_large(game, limit)
+    return _TREES[name]
+
+
+def _too_large(game: Game, limit: int) -> UsageError:
+    return UsageError(
+        f"{game.info.id} has more than {limit:,} information sets, too many to visit them all. Configure a "
+        "smaller game, raise the limit (docs/evaluation/exact.md says what that takes), or measure by matches."
+    )
+
+
+def _tree(game: Game, limit: int) -> PhantomTree:
     cells, sets = game.info.num_actions, np.arange(1 << game.info.num_actions)
     bits = (sets[:, None] >> np.arange(cells) & 1).astype(np.bool_)
     boards = game.new_state(len(sets))
@@ -315,10 +377,7 @@ def _grow(
             alive[::2] &= (f < turns)[::2]  # what was just found was there before the opponent's last turn
         nodes += int(alive.sum())
         if nodes > limit:
-            raise UsageError(
-                f"{game.info.id} has more than {limit:,} information sets, too many to visit them all. Configure a "
-                "smaller game, raise the limit (docs/evaluation/exact.md says what that takes), or measure by matches."
-            )
+            raise _too_large(game, limit)
         free = bits[~(own | found) & (len(bits) - 1)] & alive[:, None]
         count = free.sum(1)
         levels.append((np.where(alive, edges + count.cumsum() - count, -1).astype(np.int32), own, found))
@@ -330,4 +389,4 @@ def _grow(
             for taken, empty in ((own[rows], own[rows] | bit), (found[rows] | bit, found[rows]))
         )
     first, mine, theirs = (np.concatenate(parts) for parts in zip(*levels, strict=True))
-    return Side(player, first, mine, theirs, edges)
+    return Side(player, first, mine, theirs, edges, nodes)

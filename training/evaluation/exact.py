@@ -15,6 +15,7 @@ from ...agents.core import HasPolicy
 from ...agents.search import information_sets
 from ...agents.search.information_sets import Exploitability, nash_conv
 from ...agents.search.information_tree import LIMIT, information_tree
+from ...agents.search.phantom_tree import is_phantom, phantom_tree
 from ...agents.search.solver import END, Decide, Graph, Solution, explore, policy_table, solve
 from ...envs.core import Game
 from ...errors import UsageError
@@ -39,7 +40,7 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64], limit: i
         game: small, two-player, zero-sum; turn-based and without chance, or with hidden information, or simultaneous.
         policy: an agent, or its table: [S, A] over ``explore(game)``; with hidden information, or where all act at
             once, [K, A] over
-            ``agents.search.information_sets.information_tree(game)``.
+            ``agents.search.information_sets.information_tree(game)``, or as ``tabulate`` makes it.
         limit: with hidden information, the most decision nodes, see ``nash_conv``.
 
     Raises:
@@ -56,11 +57,13 @@ def exploitability(game: Game, policy: HasPolicy | NDArray[np.float64], limit: i
 
 
 def tabulate(game: Game, agent: HasPolicy, limit: int = LIMIT) -> NDArray[np.float64]:
-    """An agent's table as ``exploitability`` takes it.
+    """An agent's table as ``exploitability`` takes it; in phantom tic-tac-toe and dark hex that of ``PhantomTree``.
 
     Raises:
         UsageError: as ``exploitability``.
     """
+    if is_phantom(game):
+        return phantom_tree(game, limit).policy(agent)
     if game.info.hidden or game.info.simultaneous:
         return information_sets.policy_table(information_tree(game, limit), agent)
     return policy_table(explore(game), agent)
@@ -74,6 +77,8 @@ def exploitability_of_mixture(
     Raises:
         UsageError: as ``exploitability``.
     """
+    if is_phantom(game) and tables[0].ndim == 1:
+        return nash_conv(game, phantom_tree(game, limit).mixture(tables, shares), limit)
     if game.info.hidden or game.info.simultaneous:
         return nash_conv(game, information_sets.mixture(information_tree(game, limit), tables, shares), limit)
     solution = solve(game)

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 
-__all__ = ["FEWEST", "Interval", "mean_interval", "ratio_interval", "share_interval", "student", "wilson"]
+__all__ = [
+    "FEWEST",
+    "Interval",
+    "independent",
+    "mean_interval",
+    "ratio_interval",
+    "share_interval",
+    "student",
+    "wilson",
+]
 
 Interval: TypeAlias = tuple[float, float]
 """Low, high."""
@@ -67,28 +76,36 @@ def student(freedom: int, confidence: float = 0.95) -> float:
     return sum(term / float(freedom) ** k for k, term in enumerate(terms))
 
 
+def independent(values: NDArray[np.float64], units: NDArray[np.int64]) -> float:
+    """As many independent values would say as much about the mean of ``values`` [n]; at most n.
+
+    Values with the same number in ``units`` [n] are dependent.
+
+    Source: Korn and Graubard 1998, Survey Methodology 24.
+    """
+    unit = np.unique(units, return_inverse=True)[1]
+    count, spread = int(unit.max()) + 1, float(values.var())
+    if count in (1, len(values)) or not spread:
+        return float(count)
+    apart = np.bincount(unit, values - values.mean())
+    variance = count / (count - 1) * float((apart**2).sum()) / len(values) ** 2
+    return min(float(len(values)), spread / variance) if variance else float(len(values))
+
+
 def share_interval(hits: NDArray[np.bool_], units: NDArray[np.int64]) -> Interval:
     """Interval for the share of ``hits`` [n] among games; games with the same number in ``units`` [n] are dependent.
 
     Games from one opening, for example, are not independent of each other. This is Wilson's interval for the number of
     independent games that would vary as much as the units do, never more than n.
-
-    Source: Korn and Graubard 1998, Survey Methodology 24.
     """
-    games, (names, unit) = len(hits), np.unique(units, return_inverse=True)
-    count, share = len(names), float(np.mean(hits))
+    games, count = len(hits), len(np.unique(units))
     if count == games:
         return wilson(int(hits.sum()), games)
+    share = float(np.mean(hits))
     if count == 1:
         return wilson(share, 1)
-    apart = np.bincount(unit, hits - share)
-    variance = count / (count - 1) * float((apart**2).sum()) / games**2
-    if share in (0.0, 1.0):
-        effective = float(count)
-    else:
-        effective = min(float(games), share * (1 - share) / variance) if variance else float(games)
-    effective *= (NormalDist().inv_cdf(0.975) / student(count - 1)) ** 2
-    return wilson(share * effective, effective)
+    as_many = independent(hits.astype(np.float64), units) * (NormalDist().inv_cdf(0.975) / student(count - 1)) ** 2
+    return wilson(share * as_many, as_many)
 
 
 def mean_interval(values: NDArray[np.float64], span: Interval | None = None) -> Interval | None:

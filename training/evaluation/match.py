@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...agents.baselines import an_agent
 from ...agents.core import Agent
-from ...agents.search.information_sets import nash_conv
+from ...agents.search.information_sets import NashConv, nash_conv
 from ...agents.search.information_tree import LIMIT
 from ...agents.search.solver import explore
 from ...agents.seeds import stream
@@ -36,7 +36,7 @@ from .exact import (
     policy_table,
     tabulate,
 )
-from .intervals import Interval, mean_interval, share_interval, wilson
+from .intervals import Interval, independent, mean_interval, share_interval, wilson
 
 __all__ = [
     "Exploitability",
@@ -148,17 +148,8 @@ class MatchResult:
 
     @property
     def effective(self) -> float:
-        """As many independent games would say as much about the mean of ``points``; at most n.
-
-        Source: Korn and Graubard 1998, Survey Methodology 24 (as ``share_interval``).
-        """
-        points, unit = self.points, np.unique(self.units, return_inverse=True)[1]
-        count, spread = int(unit.max()) + 1, float(points.var())
-        if count in (1, self.games) or not spread:
-            return float(count)
-        apart = np.bincount(unit, points - points.mean())
-        variance = count / (count - 1) * float((apart**2).sum()) / self.games**2
-        return min(float(self.games), spread / variance) if variance else float(self.games)
+        """As many independent games would say as much about the mean of ``points``; at most n."""
+        return independent(self.points, self.units)
 
     def _mean_interval(self, values: NDArray[np.float64], span: Interval) -> Interval:
         """95 % interval of the mean of values [n] of the games."""
@@ -354,7 +345,8 @@ def mixture_row(game: Game, agents: Sequence[HasPolicy], shares: Sequence[float]
         worst = exploitability_of_mixture(game, tables, shares)
     except UsageError as error:
         return row | {"why": str(error)}
-    return row | {"exploitability": worst.value, "nash_conv": worst.nash_conv, "positions": len(tables[0])}
+    positions = worst.information_sets if isinstance(worst, NashConv) else len(tables[0])
+    return row | {"exploitability": worst.value, "nash_conv": worst.nash_conv, "positions": positions}
 
 
 def policy_row(game: Game, agent: Any, limit: int = LIMIT) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Fictitious:
     learners: tuple[str, ...]
     snapshot_every: int
     opponents: tuple[str, ...] = ()
+    bounded: ClassVar[bool] = True
 
     def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
         """Past selves of the others; before there are any, the others' current selves."""
@@ -47,7 +49,7 @@ class Fictitious:
         """Keep a past self of each learner every ``snapshot_every`` updates."""
         if done % self.snapshot_every == 0:
             for learner in self.learners:
-                pool.snapshot(learner, done)
+                pool.snapshot(learner, done, bounded=self.bounded)
 
 
 def fictitious(config: SchemeConfig, players: int) -> Fictitious:

@@ -8,29 +8,22 @@ Source: Goodfellow et al. 2014, Generative adversarial nets; with past selves as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...errors import UsageError
-from ..data.records import Episode
 from ..data.rollout import Seating
 from ..population.pool import Pool
 from ..runs.config import SchemeConfig
+from .fictitious import Fictitious
 from .seating import against, drawn, share_out
 
 __all__ = ["Pairs", "pairs"]
 
 
-@dataclass
-class Pairs:
+class Pairs(Fictitious):
     """See ``Scheme``. Learners 2k and 2k + 1 are a pair."""
 
-    players: int
-    learners: tuple[str, ...]
-    snapshot_every: int
-    opponents: tuple[str, ...] = ()
+    bounded = False
 
     def seats(self, update: int, groups: int, pool: Pool, rng: np.random.Generator) -> list[Seating]:
         """Rivals in equal shares; only the one that the games were arranged for learns."""
@@ -42,12 +35,6 @@ class Pairs:
                 players = against(learner if first else name, name if first else learner, 0, self.players).players
                 out.append(Seating(players, own))
         return out
-
-    def update(self, done: int, results: Sequence[Episode], pool: Pool) -> None:
-        """Keep a past self of each learner every ``snapshot_every`` updates."""
-        if done % self.snapshot_every == 0:
-            for name in self.learners:
-                pool.snapshot(name, done, bounded=False)
 
 
 def pairs(config: SchemeConfig, players: int) -> Pairs:

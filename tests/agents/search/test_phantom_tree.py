@@ -12,6 +12,7 @@ from coterie.agents.search.information_sets import information_tree, nash_conv, 
 from coterie.agents.search.phantom_tree import is_phantom, phantom_tree
 from coterie.envs import make_game
 from coterie.errors import UsageError
+from coterie.training.evaluation.exact import exploitability_of_mixture, tabulate
 
 TINY, SMALL = (
     [{"num_cols": c, "num_rows": 2, "gameversion": version, "obstype": told} for version, told in versions]
@@ -27,20 +28,25 @@ class Drawn:
 
     name = "drawn"
 
+    def __init__(self, seed=0, greedy=False):
+        self.seed, self.greedy, self.met = seed, greedy, []
+
     def policy(self, turns):
-        return [chances(turn.game, turn.state, turn.row, turn.player) for turn in turns]
+        self.met += [turn.compact() for turn in turns]
+        made = [chances(turn.game, turn.state, turn.row, turn.player, self.seed) for turn in turns]
+        return [np.eye(len(row))[row.argmax()] for row in made] if self.greedy else made
 
 
-def chances(game, state, i, player):
+def chances(game, state, i, player, seed=0):
     seen = np.zeros(game.info.observation_shape, np.uint8)
     game.kernels.observe(state, i, player, seen)
-    return drawn(seen.tobytes(), game.legal_mask(state, i, player).tobytes())
+    return drawn(seen.tobytes(), game.legal_mask(state, i, player).tobytes(), seed)
 
 
 @cache
-def drawn(seen, mask):
+def drawn(seen, mask, seed):
     """The chances where a player observes ``seen``."""
-    rng, legal = np.random.default_rng(list(seen)), np.frombuffer(mask, np.int8)
+    rng, legal = np.random.default_rng([seed, *seen]), np.frombuffer(mask, np.int8)
     chances = rng.random(len(legal)) * (rng.random(len(legal)) > 1 / 3) * legal
     return chances / chances.sum() if chances.sum() else legal / legal.sum()
 
@@ -55,6 +61,27 @@ def test_the_same_as_over_all_histories(config):
         assert quick.best_responses == pytest.approx(slow.best_responses, abs=1e-9)
         assert quick.returns == pytest.approx(slow.returns, abs=1e-9)
     assert quick.information_sets == slow.information_sets == len(tree)
+
+
+@pytest.mark.parametrize("config", TINY)
+def test_a_mixture_is_measured_as_over_all_histories(config):
+    game = make_game("dark_hex", **config)
+    tree = information_tree(game)
+    agents, shares = [Drawn(1), Drawn(2, greedy=True), RandomAgent(), Drawn(3, greedy=True)], [0.4, 0.3, 0.2, 0.1]
+    quick = exploitability_of_mixture(game, [tabulate(game, agent) for agent in agents], shares)
+    slow = exploitability_of_mixture(game, [policy_table(tree, agent) for agent in agents], shares)
+    assert quick.best_responses == pytest.approx(slow.best_responses, abs=1e-9)
+    assert quick.nash_conv == pytest.approx(slow.nash_conv, abs=1e-9)
+
+
+def test_an_agent_is_asked_once_wherever_its_own_play_leads_and_nowhere_else():
+    game = make_game("dark_hex", num_cols=3, num_rows=2)
+    greedy, mixed = Drawn(1, greedy=True), Drawn(1)
+    for agent in (greedy, mixed):
+        nash_conv(game, agent)
+        assert len(set(agent.met)) == len(agent.met)
+    assert set(greedy.met) < set(mixed.met)
+    assert len(greedy.met) < 40  # from either seat at most 2^k after k of its own tries
 
 
 @pytest.mark.parametrize("version", ["cdh", "adh"])
