@@ -14,11 +14,11 @@ __all__ = [
     "Envs",
     "Eval",
     "Play",
-    "Tournament",
     "Train",
     "TrainTask",
     "View",
     "parse",
+    "tournament_arguments",
     "train_arguments",
     "wanted",
     "with_preset",
@@ -238,19 +238,6 @@ class Tournament:
         players: two or more: random, minimax, mcts:400, uci:PATH, a model, a run folder. A run folder stands for all
             learners that it holds; RUN:player@version is one of them. A run folder alone meets its own earlier
             versions.
-        game: the game to play; needed unless a run folder is among the players.
-        games: games of each pair, half of them from either seat.
-        opening_plies: games start after 0 to this many random plies, and each opening is played from either seat. The
-            default is 0; where both sides are deterministic, it is a quarter of the longest game, at most 8.
-        seed: the same seed gives the same games.
-        sample: sample the models' actions, as in training, instead of taking the likeliest.
-        past: earlier versions of each learner of a run folder that take part too, spaced evenly; by default 3 if one
-            run folder is all, otherwise 0.
-        swiss: play this many rounds, in which players with about as many points meet, instead of all pairs.
-        out: write leaderboard.html, pictures and results.json to this folder. The same command goes on where it was
-            stopped, and plays no match twice.
-        set: the game's own arguments, e.g. size=9; by default those of the first run.
-        preset: short for --set preset=..., in games that have presets.
         json: print the results as one JSON object instead of tables.
 
     Examples:
@@ -259,16 +246,6 @@ class Tournament:
     """
 
     players: Positional[tuple[str, ...]] = ()
-    game: str = ""
-    games: int = 200
-    opening_plies: int | None = None
-    seed: int = 0
-    sample: bool = False
-    past: int | None = None
-    swiss: int = 0
-    out: Path | None = None
-    set: tuple[str, ...] = ()
-    preset: str = ""
     json: bool = False
 
 
@@ -383,3 +360,10 @@ def train_arguments(config: Any, command: str = "train") -> Any:
 
     doc = LEAGUE if command == "league" else (Train.__doc__ or "").format(tasks=", ".join(TASKS))
     return joined(doc, (Train, ()), (config, ("game",)))
+
+
+def tournament_arguments() -> Any:
+    """``Tournament`` with the fields of the tournament that is played."""
+    from ..training.runs.tournament import Tournament as Played
+
+    return joined(Tournament.__doc__ or "", (Tournament, ("json",)), (Played, ("players",)), (Tournament, ("players",)))

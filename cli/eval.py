@@ -10,7 +10,7 @@ from ..envs.arguments import wanted
 from ..envs.registry import make_game, spec
 from ..errors import UsageError
 from . import tournament
-from .arguments import Eval, Tournament, parse
+from .arguments import Eval, parse
 from .play import read_run
 
 if TYPE_CHECKING:
@@ -96,13 +96,15 @@ def run(words: list[str]) -> int:
 
 def _matrix(asked: Eval) -> int:
     """All against all: ``coterie tournament`` with the options that both have."""
-    own = ("game", "opening_plies", "seed", "sample", "set", "preset", "json")
+    from ..training.runs.tournament import Tournament
+
+    own = ("game", "opening_plies", "seed", "sample", "set", "preset")
     usual = Eval(asked.run)
     for name in ("vs", "ticks", "save", "curriculum", "goal"):
         if getattr(asked, name) != getattr(usual, name):
             raise UsageError(f"--{name} has no meaning with --matrix, in which all players play each other; remove it.")
     given = {name: getattr(asked, name) for name in own}
-    return tournament.show(Tournament((asked.run, *asked.others), games=asked.games or 200, **given))
+    return tournament.show(Tournament((asked.run, *asked.others), games=asked.games or 200, **given), asked.json)
 
 
 def _worlds(game: Game, agents: dict[str, Agent], worlds: int, asked: Eval) -> list[dict[str, Any]]:

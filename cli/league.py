@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from . import tournament, train
-from .arguments import Tournament
 
 __all__ = ["run"]
 
@@ -20,4 +19,6 @@ def run(words: list[str]) -> int:
     code, run = train.trained(words, "league")
     if code or run is None:
         return code
+    from ..training.runs.tournament import Tournament
+
     return tournament.show(Tournament((str(run), "random"), past=3, out=run / "leaderboard"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..agents.baselines import is_built_in
-from ..agents.core import Agent
+from ..agents.core import Agent, close
 from ..agents.human.adviser import Adviser, advisers
 from ..agents.human.clock import Clock, read_times
 from ..agents.human.seating import PERSON, company, seated
@@ -126,9 +126,7 @@ def play(asked: Play, player: Callable[[str, Game], Agent]) -> int:
         else:
             play_games(begin, [agent for agent in agents if agent], asked.games, asked.ticks, left, ended)
     finally:
-        for close in {id(agent): getattr(agent, "close", None) for agent in (*agents, adviser)}.values():
-            if close:  # engines run as separate processes
-                close()
+        close((*agents, adviser))  # engines run as separate processes
     return 0
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from .arguments import Tournament, parse
+from .arguments import parse, tournament_arguments
+
+if TYPE_CHECKING:
+    from ..training.runs.tournament import Tournament
 
 __all__ = ["run", "show"]
 
@@ -15,19 +19,21 @@ def run(words: list[str]) -> int:
     Raises:
         CoterieError: no such player or game, or arguments that do not go together.
     """
-    return show(parse(Tournament, "tournament", words))
+    from ..training.runs.tournament import Tournament
+
+    asked = dict(vars(parse(tournament_arguments(), "tournament", words)))
+    as_json = asked.pop("json")
+    return show(Tournament(**asked), as_json)
 
 
-def show(asked: Tournament) -> int:
+def show(asked: Tournament, as_json: bool = False) -> int:
     """Play a tournament and print its results; returns the exit code.
 
     Raises:
         CoterieError: see ``run``.
     """
-    from ..training.runs.tournament import Tournament as Played
-
-    results = Played(**{name: value for name, value in vars(asked).items() if name != "json"}).play()
-    if asked.json:
+    results = asked.play()
+    if as_json:
         print(json.dumps(results))
         return 0
     from ..training.evaluation.leaderboard import in_text

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..agents.core import Agent
+from ..agents.core import Agent, close
 from ..aliases import RUNNING, Player
 from ..envs.arguments import wanted
 from ..envs.core import Game, GameRecord
@@ -120,16 +120,13 @@ def _serve(asked: View, command: str) -> int:
 def _people(asked: View) -> tuple[dict[str, Any], Host]:
     """The page of a game that people play, and who holds the games."""
     from ..agents.human.clock import Clock, read_times
-    from ..agents.human.seating import company
     from ..training.runs.players import make_player
     from ..training.view.rooms import Host
     from .play import read_run
 
     found = _spec(asked.what)
     game = make_game(found.id, **wanted(found.id, asked.set, asked.preset))
-    words = company(asked.players, game, window=False)
-    if len(words) != game.info.players:
-        raise UsageError(f"{found.id} has {game.info.players} players, but --players names {len(words)}.")
+    words = _words(asked, game)
     times = read_times(asked.clock) if asked.clock else None
     if times:
         Clock(times, game, [0])  # refused where all act at once
@@ -140,6 +137,18 @@ def _people(asked: View) -> tuple[dict[str, Any], Host]:
     title = found.name.replace("_", " ").capitalize()
     kind = "live" if game.info.is_world else "play"
     return {"format": 1, "kind": kind, "game": found.id, "title": title, "goal": game.goal}, host
+
+
+def _words(asked: View, game: Game) -> tuple[str, ...]:
+    """One name per seat, as ``coterie play`` fills them."""
+    from ..agents.human.seating import company
+
+    words = company(asked.players, game, window=False)
+    if len(words) != game.info.players:
+        raise UsageError(
+            f"{game.info.id} has {game.info.players} players, but --players names {len(words)}. Name one for each."
+        )
+    return words
 
 
 def shown(asked: View, command: str = "") -> dict[str, Any]:
@@ -195,12 +204,9 @@ def _play(asked: View, command: str) -> dict[str, Any]:
         raise UsageError(f"--ticks is {asked.ticks}; it must be at least 0.")
     found = _spec(asked.what)
     game = make_game(found.id, **wanted(found.id, asked.set, asked.preset))
-    words = asked.players or ("random",)
-    if "human" in words:
+    if "human" in asked.players:
         raise UsageError("A person cannot play into a file. Play with `coterie play --save FILE`, then view FILE.")
-    words = (*words, *words[-1:] * (game.info.players - len(words)))
-    if len(words) != game.info.players:
-        raise UsageError(f"{found.id} has {game.info.players} players, but --players names {len(words)}.")
+    words = _words(asked, game) if asked.players else ("random",) * game.info.players
     agents = Company(game)
     try:
         players = [agents.one(word, seat) for seat, word in enumerate(words)]
@@ -233,9 +239,7 @@ class Company:
 
     def close(self) -> None:
         """End what runs as a process of its own."""
-        for close in {id(agent): getattr(agent, "close", None) for agent in self._made.values()}.values():
-            if close:
-                close()
+        close(self._made.values())
 
 
 def _think(

@@ -44,7 +44,7 @@ def begun(**options: Any) -> Any:
         (lambda: begun(api="parallel").reset(seed=-1), UsageError, "seed must be 0 or more, not -1"),
         (lambda: begun(text=True).reset(seed=1.5), UsageError, "seed must be a whole number, not 1.5"),
         (lambda: coterie.make_vec("tictactoe", 2).reset(seed=-7), UsageError, "seed must be 0 or more, not -7"),
-        (lambda: preset("foo"), UnknownName, "Unknown environment 'foo'"),
+        (lambda: preset("foo"), UnknownName, "Unknown game 'foo'"),
         (lambda: preset("tictacto"), UnknownName, "Did you mean 'tictactoe-v0'?"),
         (lambda: preset(5), UsageError, r"5 \(int\) came"),
     ],

@@ -9,7 +9,7 @@ from ...envs.core import Game
 from ...envs.words import TextGame
 from ...errors import CoterieError, UsageError
 from ..baselines import make_baseline
-from ..core import Agent, Decision, Turn
+from ..core import Agent, Decision, Turn, close
 
 __all__ = ["Adviser", "advisers"]
 
@@ -59,13 +59,15 @@ class Adviser:
                 raise UsageError(f"{refused} Name another player with --hints.")
         return self.agent.act(turns)
 
-    def worth(self, turn: Turn, decision: Decision) -> float | None:
-        """What the position is worth to the player to move, in any unit, or None if the player cannot tell."""
+    def declines(self, turn: Turn, decision: Decision) -> str:
+        """Why a draw that the player to move offers is declined; ``""``: it is accepted."""
         solution: Any = getattr(self.agent, "solution", None)
+        worth = decision.info.get("value", decision.info.get("score"))
         if solution is not None:
-            return float(solution.value(turn.state, turn.row))
-        found = decision.info.get("value", decision.info.get("score"))
-        return float(found) if isinstance(found, int | float) else None
+            worth = solution.value(turn.state, turn.row)
+        elif not isinstance(worth, int | float):
+            return f"{self.name} cannot judge it"
+        return "" if worth >= 0 else f"{self.name} finds you worse off"
 
     def stop(self) -> None:
         """End a search that is running, if the player can."""
@@ -75,6 +77,4 @@ class Adviser:
 
     def close(self) -> None:
         """End the program of a player that runs one."""
-        close = getattr(self.agent, "close", None)
-        if close is not None:
-            close()
+        close([self.agent])

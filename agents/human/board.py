@@ -195,11 +195,10 @@ class BoardGame(Session[Match]):
             self._hint = self._version, found[seat]
             return
         assert self.adviser is not None
-        worth = self.adviser.worth(self.match.turn(seat), found[seat])
-        if worth is not None and worth >= 0:
+        why = self.adviser.declines(self.match.turn(seat), found[seat])
+        if not why:
             self._end(self.match.agree)
             return
-        why = f"{self.adviser.name} cannot judge it" if worth is None else f"{self.adviser.name} finds you worse off"
         self._note, self.offered = f"The draw is declined: {why}.", None
 
     def _turned(self) -> None:

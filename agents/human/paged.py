@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from ...envs.core import Game
-from ...envs.replay.file import write_json
+from ...envs.core import Game, GameRecord
+from ...envs.replay.file import read_games, write_json
 from ...envs.typed import STRICT, Whole
 from ...errors import UsageError
+from ..core import close
 from .adviser import Adviser
 from .session import Session, Shown, Thinker, reason
 
-__all__ = ["Paged", "Request"]
+__all__ = ["Paged", "Request", "opened"]
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,7 @@ class Paged(Session[Shown]):
         """Stop the agents' threads, and the programs of agents that run one."""
         self.thinker.stop()
         self._advice.stop()
-        advising = self.adviser.agent if self.adviser else None
-        for close in {id(agent): getattr(agent, "close", None) for agent in (*self.agents, advising)}.values():
-            if close:
-                close()
+        close((*self.agents, self.adviser and self.adviser.agent))
 
     def saved(self, format: str, words: Sequence[str] = ()) -> str:
         """The game so far as the text of a file.
@@ -113,3 +111,25 @@ class Paged(Session[Shown]):
         if format not in self.game.formats:
             raise UsageError(f"A game of {self.game.info.name} cannot be saved as {format[:20]!r}.")
         return self.game.formats[format](record)
+
+
+def opened(game: Game, name: str, text: str) -> GameRecord:
+    """The last game of a file, to go on with; its moves have all been played to check them.
+
+    Args:
+        game: the game that it must be of, with the same configuration.
+        name: the file's name, for messages.
+        text: what it holds.
+
+    Raises:
+        UsageError: a file of another kind or game, or without a game.
+        NotationError: it holds something that cannot be read or played.
+    """
+    games = read_games(text)
+    if not games:
+        raise UsageError(f"{name[:80]!r} holds no game.")
+    saved = games[-1]
+    if saved.game.info.id != game.info.id or saved.game.config != game.config:
+        other = " with other settings" if saved.game.info.id == game.info.id else ""
+        raise UsageError(f"{name[:80]!r} holds a game of {saved.game.info.id}{other}; this is {game.info.id}.")
+    return saved.record

@@ -185,11 +185,9 @@ class HumanAgent:
             move = "nothing" if decision.action is None else turn.action_to_text(decision.action)
             self._write(f"{self.adviser.name} would play {move}.")
             return
-        worth = self.adviser.worth(turn, decision)
-        if worth is not None and worth >= 0:
+        if not (why := self.adviser.declines(turn, decision)):
             raise Ended(agreed=True)
-        why = "cannot judge it" if worth is None else "finds you worse off"
-        self._write(f"The draw is declined: {self.adviser.name} {why}.")
+        self._write(f"The draw is declined: {why}.")
 
 
 def play_games(

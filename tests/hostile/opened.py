@@ -69,7 +69,7 @@ def main() -> None:
         sample = folder / f"sample{reader.suffix}"
         sample.write_bytes(reader.sample())
         reader.read(sample)  # compiles and imports what it needs, and what other readers need for this
-    for reader in chosen:
+    for reader in {reader.read: reader for reader in chosen}.values():  # not twice the same, for another sample
         alike = [other for other in costly if other.suffix == reader.suffix]
         for k, path in enumerate(sorted((folder / "files").iterdir())):
             if reader in costly and path.name not in common:

@@ -16,8 +16,7 @@ from ...agents.core import Agent
 from ...agents.human.adviser import Adviser, advisers
 from ...agents.human.browser import PageGame
 from ...agents.human.clock import Clock
-from ...agents.human.opened import opened
-from ...agents.human.paged import Request
+from ...agents.human.paged import Request, opened
 from ...agents.human.seating import PERSON, company, seated
 from ...agents.human.table import Match
 from ...agents.human.world_page import PageWorld, live_of
@@ -55,7 +54,6 @@ class Host:
         player: makes a player of a name and a game.
         seed: of the first game.
         hints: who gives hints; ``""``: the best built-in player for the game.
-        start: the start position, as options of ``reset``.
         times: of the clock that games with people are played on; None: no clock.
     """
 
@@ -67,11 +65,10 @@ class Host:
         *,
         seed: int = 0,
         hints: str = "",
-        start: dict[str, Any] | None = None,
         times: Times | None = None,
     ) -> None:
         self.game, self.words, self.seed = game, tuple(words), seed
-        self._player, self._hints, self._start, self._times = player, hints, start, times
+        self._player, self._hints, self._times = player, hints, times
         self._lock = threading.Lock()
 
     def seat(
@@ -100,7 +97,7 @@ class Host:
             clock = Clock(times, self.game, people) if times and people else None
             if going_on:
                 return Match(self.game, names, seed, record=record, clock=clock)
-            return Match(self.game, names, seed + number, start=self._start, clock=clock)
+            return Match(self.game, names, seed + number, clock=clock)
 
         # Built-in players are this game's own: it need not wait until those of other games have thought.
         own = all(word == PERSON or is_built_in(word) for word in (*words, self._hints or PERSON))

@@ -6,10 +6,9 @@ coterie.pages.live = function (element, show) {
   const { make, visible } = coterie;
   const NAMES = { " ": "space", Enter: "return", PageUp: "page up", PageDown: "page down", Escape: "escape" };
   const ARROWS = { up: "↑", down: "↓", left: "←", right: "→" };
-  const REPEAT = 90; // milliseconds between repeats of a key that is held
 
   let now = null, keys = { intentions: {}, controls: {}, told: [] }, guests = [], verbs = [];
-  let asking = false, everything = null, plane = -1, planes = 0, sentAt = 0, leaving = false, held = false;
+  let asking = false, everything = null, plane = -1, planes = 0, leaving = false, held = false;
 
   // -- the page ------------------------------------------------------------------------------------------------------
 
@@ -42,7 +41,7 @@ coterie.pages.live = function (element, show) {
   const seenPart = make("section", { "aria-label": "What it sees" }, make("h2", {}, "What it sees"), choice, told, seen);
   const ruled = make("p", {});
   const table = coterie.table({ take: took, tell: (...parts) => alarm.replaceChildren(...parts), lost: () => { now = null; } });
-  const { send } = table;
+  const { send } = table, tooSoon = coterie.repeats();
   const files = make("div", { class: "buttons", role: "group", "aria-label": "Files" });
   const column = make("aside", { "aria-label": "Game" }, make("div", {}, status, tick), alarm, note, pad, controls,
     make("section", { "aria-label": "Selected" }, make("h2", {}, "Selected"), selected, takes), seenPart,
@@ -116,11 +115,8 @@ coterie.pages.live = function (element, show) {
     pad.hidden = now.own === null || now.over;
     for (const verb of pad.querySelectorAll("[data-verb]")) verb.disabled = !now.able.includes(verb.dataset.verb);
     const hints = now.own === null || now.over ? [] : [["hint", "Hint"]];
-    const shown = JSON.stringify([now.controls, hints]);
-    if (controls.shown !== shown) {
-      controls.shown = shown;
-      controls.replaceChildren(...[...now.controls, ...hints].map(([name, label]) => button({ "-": "Slower", "+": "Faster" }[label] || label, () => control(name), `plain control-${name}`)));
-    }
+    const shown = [...now.controls, ...hints];
+    coterie.fill(controls, shown, () => shown.map(([name, label]) => button({ "-": "Slower", "+": "Faster" }[label] || label, () => control(name), `plain control-${name}`)));
     sees();
     map.later();
   }
@@ -194,6 +190,7 @@ coterie.pages.live = function (element, show) {
   };
 
   function control(name) {
+    if (!now) return;
     if (does[name]) does[name]();
     else send({ do: name });
   }
@@ -221,13 +218,6 @@ coterie.pages.live = function (element, show) {
     if (held) send({ do: "pause" });
     helps.onclose = () => { if (held) send({ do: "pause" }); };
     helps.showModal();
-  }
-
-  // Whether a key that is held repeats too fast.
-  function tooSoon(event) {
-    if (event.repeat && performance.now() - sentAt < REPEAT) return true;
-    sentAt = performance.now();
-    return false;
   }
 
   map.map.addEventListener("focus", () => { leaving = false; });

@@ -65,7 +65,7 @@
     const words = make("pre", { class: "words", tabindex: "0", "aria-label": "Position in words" });
     const ruled = make("p", {});
     const table = coterie.table({ take, tell, lost: () => { picker = new Picker({}); } });
-    const { send } = table;
+    const { send } = table, tooSoon = coterie.repeats();
     const files = make("div", { class: "buttons", role: "group", "aria-label": "Files" });
     const sayForm = make("form", { class: "say" }, typed, make("button", { class: "plain" }, "Play"));
     const talkPart = make("section", { "aria-label": "Messages" }, make("h2", {}, "Messages"), said, message);
@@ -213,7 +213,8 @@
     function renderActions() {
       const buttons = data.cover ? [] : picker.buttons;
       actions.hidden = !buttons.length;
-      actions.replaceChildren(...buttons.map((action) => make("button", { type: "button", class: "plain action", onclick: () => act(action) }, visible(data.labels[action]))));
+      coterie.fill(actions, [data.version, buttons], () => buttons.map((action) =>
+        make("button", { type: "button", class: "plain action", onclick: () => act(action) }, visible(data.labels[action]))));
       const typing = data.words || picker.paths.length > 0;
       sayForm.hidden = Boolean(data.cover) || data.seat == null || !typing;
       typed.setAttribute("aria-label", data.words ? "Your message" : "Type a move");
@@ -222,10 +223,10 @@
     }
 
     function renderControls() {
-      controls.replaceChildren(...data.controls.map(([name, label]) =>
+      coterie.fill(controls, data.controls, () => data.controls.map(([name, label]) =>
         make("button", { type: "button", class: `plain control-${name}`, onclick: () => control(name) }, label)));
-      files.replaceChildren(
-        ...table.files(data.cover ? [] : data.formats));
+      const formats = data.cover ? [] : data.formats;
+      coterie.fill(files, formats, () => table.files(formats));
     }
 
     function renderMoves() {
@@ -297,6 +298,7 @@
       }
     });
     picture.addEventListener("pointermove", (event) => {
+      if (!data) return;
       const point = at(event), cell = cellAt(point);
       if (ghost) {
         shapes.append(ghost.element);
@@ -306,21 +308,22 @@
       if (cell !== hover) { hover = cell; mark(); }
     });
     picture.addEventListener("pointerup", (event) => {
-      const begun = pressed;
-      const cell = cellAt(at(event));
+      if (!data) return;
+      const begun = pressed, cell = cellAt(at(event));
       pressed = null;
       if (begun != null && picker.chosen.at(-1) === begun && cell !== begun) {
         if (cell != null && picker.targets().has(cell)) click(cell);
         else picker.chosen = [];
       }
       if (ghost && data.picture) renderBoard();
-      else if (data) mark();
+      else mark();
     });
     picture.addEventListener("pointercancel", () => { pressed = null; if (ghost) renderBoard(); });
     picture.addEventListener("pointerleave", () => { hover = null; if (data && data.picture) mark(); });
 
     sayForm.addEventListener("submit", (event) => {
       event.preventDefault();
+      if (!data) return;
       const text = typed.value.trim();
       if (data.words) return send({ do: "say", version: data.version, text: typed.value });
       const found = Object.entries(data.labels).filter(([, label]) => label.toLowerCase() === text.toLowerCase());
@@ -372,7 +375,9 @@
       if (event.key === "d") return themes.click();
       if (event.key === " " && event.target.matches("button, summary, a")) return;
       const name = KEYS[event.key];
-      if (data && name && data.controls.some(([known]) => known === name)) { event.preventDefault(); control(name); }
+      if (!data || !data.controls.some(([known]) => known === name)) return;
+      event.preventDefault();
+      if (!tooSoon(event)) control(name);
     });
 
     return { take };

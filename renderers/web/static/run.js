@@ -90,8 +90,8 @@
         run.facts.unread ? make("p", {}, `${visible(run.name)}: ${visible(run.facts.unread)}`) : null,
       ].filter(Boolean)));
       charts();
-      const sections = [lastEvaluations(), ...runs.flatMap((run) => [ratings(run), payoff(run), lineage(run)]), ...runs.map(samples), players(), settings(), ending()];
-      rest.replaceChildren(...sections.filter(Boolean));
+      coterie.fill(rest, runs.map(({ name, last, stamp }) => [name, last, stamp]), () =>
+        [lastEvaluations(), ...runs.flatMap((run) => [ratings(run), payoff(run), lineage(run)]), ...runs.map(samples), players(), settings(), ending()].filter(Boolean));
     }
 
     function section(title, ...children) {
@@ -375,7 +375,7 @@
         make("details", { class: "thinking" }, make("summary", {}, "What it was shown"), make("div", { class: "text" }, coterie.long(asked, 1500))),
         make("div", { class: "text" }, coterie.long(text, 1500)));
       return section(of(run, "Samples"), make("p", { class: "fact" }, `What was said in update ${found.update}, one of ${found.kept} kept.`),
-        found.episodes.map((episode) => fold(`${several ? `${run.name}, ` : ""}${episode.path} ${visible(episode.type)} ${Object.entries(episode.rewards).map(([role, value]) => `${visible(role)} ${short(value)}`).join(", ")}${episode.error ? " failed" : ""}`,
+        found.episodes.map((episode) => fold(`${several ? `${visible(run.name)}, ` : ""}${episode.path} ${visible(episode.type)} ${Object.entries(episode.rewards).map(([role, value]) => `${visible(role)} ${short(value)}`).join(", ")}${episode.error ? " failed" : ""}`,
           episode.error ? make("p", { class: "alarm" }, visible(episode.error)) : null, episode.steps.map(step))));
     }
 

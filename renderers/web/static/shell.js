@@ -43,6 +43,17 @@ coterie.long = function (text, most = 4000) {
   return make("span", {}, shown, " ", more);
 };
 
+// Fills an element unless `what` is as before; a focused child keeps the focus if its class has one successor.
+coterie.fill = function (element, what, children) {
+  const shown = JSON.stringify(what);
+  if (element.shown === shown) return;
+  const name = element.contains(document.activeElement) ? document.activeElement.className : null;
+  element.shown = shown;
+  element.replaceChildren(...children());
+  const heirs = [...element.children].filter((child) => child.className === name);
+  if (heirs.length === 1) heirs[0].focus();
+};
+
 coterie.disc = function (color) {
   const disc = coterie.make("span", { class: "disc", "aria-hidden": "true" });
   disc.style.background = color;
@@ -107,8 +118,8 @@ coterie.start = function (element, show) {
     show,
     k: 0,
     frame: (k = api.k) => show.frames[k],
-    seat: (p) => (p == null ? "" : `${show.seats[p].name}${show.seats[p].player === show.seats[p].name ? "" : ` (${show.seats[p].player})`}`),
-    announce: (words) => { live.textContent = words; },
+    seat: (p) => (p == null ? "" : coterie.visible(`${show.seats[p].name}${show.seats[p].player === show.seats[p].name ? "" : ` (${show.seats[p].player})`}`)),
+    announce: (words) => { live.textContent = coterie.visible(words); },
     seek,
     redraw: () => seek(api.k, true),
     play,
@@ -197,7 +208,7 @@ coterie.start = function (element, show) {
     scrubber.value = k;
     scrubber.setAttribute("aria-valuetext", `${k} of ${last}${frame.move ? `: ${frame.move}` : ""}`);
     counter.textContent = `${k} / ${last}`;
-    status.textContent = frame.status || frame.title || (frame.mover == null ? "Everybody chooses" : `${api.seat(frame.mover)} to move`);
+    status.textContent = coterie.visible(frame.status || frame.title || "") || (frame.mover == null ? "Everybody chooses" : `${api.seat(frame.mover)} to move`);
     words.textContent = coterie.visible(frame.text || "");
     drawSeats(k);
     view.draw(k);

@@ -1,6 +1,17 @@
 // What every page has on which people play: the connection to the server, which holds the game, and files.
 "use strict";
 
+// A function that says whether the key of an event is held and repeats too fast.
+coterie.repeats = function () {
+  const EVERY = 90; // milliseconds
+  let last = 0;
+  return (event) => {
+    if (event.repeat && performance.now() - last < EVERY) return true;
+    last = performance.now();
+    return false;
+  };
+};
+
 // take(message): a game has come; lost(): the connection has; tell(...parts): what a person is told about it.
 // Gives {send(what), file: an element for the page, files(formats): buttons to save and open games}.
 coterie.table = function ({ take, lost, tell }) {

@@ -349,7 +349,7 @@ coterie.worldMap = function (data, { announce, changed, painted }) {
     } else fit();
   }
 
-  const button = (words, title, run) => coterie.make("button", { type: "button", title, "aria-label": title, onclick: run }, words);
+  const button = (words, title, run) => coterie.make("button", { type: "button", title, "aria-label": title, onclick: () => { if (data.ready) run(); } }, words);
   const follows = button("Follow", "Follow the selected agent (c)", () => follow());
   const tools = coterie.make("div", { class: "map-tools", role: "group", "aria-label": "Map" },
     button("+", "Zoom in (page up)", () => zoom(1.25)), button("−", "Zoom out (page down)", () => zoom(0.8)), button("Whole map", "The whole map", fit), follows);

@@ -12,6 +12,7 @@ coterie.worldPointer = function (map, on) {
   }
 
   function pressed(event) {
+    if (event.button !== 0) return;
     map.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, spot(event));
     moved = fingers.size > 1 ? 99 : 0;
@@ -49,5 +50,5 @@ coterie.worldPointer = function (map, on) {
   for (const [kind, run] of [["pointerdown", pressed], ["pointermove", dragged], ["pointerup", released], ["pointercancel", released]]) {
     map.addEventListener(kind, (event) => { if (on.ready()) run(event); });
   }
-  map.addEventListener("wheel", (event) => { event.preventDefault(); if (on.ready()) on.zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, ...spot(event)); }, { passive: false });
+  map.addEventListener("wheel", (event) => { event.preventDefault(); if (on.ready() && event.deltaY) on.zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, ...spot(event)); }, { passive: false });
 };

@@ -16,6 +16,7 @@ import pytest
 
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Agent, Decision, Turn
+from coterie.agents.human.adviser import Adviser
 from coterie.agents.human.board import SPEEDS
 from coterie.agents.human.clock import Clock
 from coterie.agents.human.session import Thinker
@@ -603,10 +604,10 @@ def test_two_people_agree_to_a_draw() -> None:
 @pytest.mark.parametrize(("worth", "status"), [(1.0, "Draw agreed."), (-1.0, "script finds you worse off")])
 def test_an_adviser_judges_offers(worth: float, status: str) -> None:
     class Judge(Script):
-        def worth(self, turn, decision) -> float:
-            return worth
+        def act(self, turns: Sequence[Turn]) -> list[Decision]:
+            return [Decision(0, "0", info={"value": worth})]
 
-    table = Table(TICTACTOE, None, Script(4), adviser=Judge(0))
+    table = Table(TICTACTOE, None, Script(4), adviser=Adviser(["script"], lambda name, game: Judge()))
     table.session._control("offer")
     table.until(lambda: status in table.session.view().status)
     table.session.close()

@@ -12,8 +12,7 @@ import pytest
 from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Agent, Decision, Turn
 from coterie.agents.human.adviser import Adviser, advisers
-from coterie.agents.human.opened import opened
-from coterie.agents.human.paged import Request
+from coterie.agents.human.paged import Request, opened
 from coterie.agents.human.seating import company, seated
 from coterie.agents.human.table import Match
 from coterie.agents.human.world_page import PageWorld, live_of

@@ -200,10 +200,12 @@ def test_whatever_players_say_and_are_called_is_text(page: Callable[..., Any]) -
     state = game.new_state(1)
     record = GameRecord(state, [[text, text] for text in said], (HOSTILE, "x"), (0.0, 0.0), 1)
     tab = page(show(game, record, title=HOSTILE, command=HOSTILE))
+    shown = HOSTILE.replace("\u202e", "‹U+202E›").replace("\u202c", "‹U+202C›")
+    assert f"({shown}) to move" in tab.locator(".status").text_content()
     tab.keyboard.press("End")
+    assert "\u202e" not in tab.evaluate("document.body.innerText")
     assert tab.evaluate("window.hacked") is None
     assert tab.evaluate("document.querySelectorAll('img').length") == 0
-    shown = HOSTILE.replace("\u202e", "‹U+202E›").replace("\u202c", "‹U+202C›")
     texts = tab.locator(".message .text:not(.folded)").all_text_contents()
     assert texts[0] == shown
     assert texts[1] == "ok"

@@ -92,6 +92,22 @@ def test_an_agent_is_selected_by_a_click_and_told_about(opened: Any, world: Any)
     page.wait_for_function(f"{STATE}.slot === null")
 
 
+def test_only_the_left_button_and_upright_wheels_move_the_map(opened: Any, world: Any) -> None:
+    page = begin(opened, world[0])
+    before = page.evaluate(STATE + ".cell"), page.evaluate(STATE + ".left")
+    box = page.locator("canvas.map").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.wheel(30, 0)
+    page.mouse.down(button="right")
+    page.mouse.move(x + 60, y, steps=3)
+    page.wait_for_timeout(100)
+    assert (page.evaluate(STATE + ".cell"), page.evaluate(STATE + ".left")) == before
+    page.mouse.up(button="right")
+    page.mouse.wheel(0, -30)
+    page.wait_for_function(f"c => {STATE}.cell > c", arg=before[0])
+
+
 def test_words_that_are_not_stored_are_said_to_be_so(opened: Any, world: Any) -> None:
     page = begin(opened, world[0])
     page.evaluate("coterie.views.world.select(5)")

@@ -22,6 +22,8 @@ from coterie.training.view.run import RunPage, show
 pytestmark = pytest.mark.timeout(240)
 
 WAIT = 40_000  # milliseconds
+NOW = "coterie.api.state()"
+MAP = {"height": 9, "width": 9, "agents": 3, "objects": {"wall": 4, "generator": 3, "converter": 0, "altar": 1}}
 
 
 @pytest.fixture
@@ -41,12 +43,12 @@ def tab(browser: Any) -> Iterator[Any]:
 def play(served: Any, tab: Any) -> Any:
     """``play(game, *words)``: the tab with a page to play on."""
 
-    def begin(name: str, *words: str, start: dict[str, Any] | None = None, **arguments: Any) -> Any:
+    def begin(name: str, *words: str, **arguments: Any) -> Any:
         game = make_game(name, **arguments)
         title = spec(name).name
         kind = "live" if game.info.is_world else "play"
         data = {"format": 1, "kind": kind, "game": game.info.id, "title": title, "goal": game.goal}
-        tab.goto(served(data, host=Host(game, words, make_player, start=start)))
+        tab.goto(served(data, host=Host(game, words, make_player)))
         tab.wait_for_selector(".status:not(:empty)")
         return tab
 
@@ -116,7 +118,11 @@ def test_resign_flip_and_new_seats(play: Any) -> None:
 
 
 def test_chess_by_dragging_promotion_and_files(play: Any, tmp_path: Path) -> None:
-    tab = play("chess", "human", "human", start={"fen": "8/P6k/8/8/8/8/8/K7 w - - 0 1"})
+    file = tmp_path / "game.pgn"
+    file.write_text('[SetUp "1"]\n[FEN "8/P6k/8/8/8/8/8/K7 w - - 0 1"]\n\n*\n')
+    tab = play("chess", "human", "human")
+    tab.locator("input[type=file]").set_input_files(file)
+    tab.wait_for_selector("svg.board[aria-label*=P6k]")
     tab.mouse.move(*at(tab, 1 / 16, 3 / 16))
     tab.mouse.down()
     tab.mouse.move(*at(tab, 0.3, 0.3), steps=4)
@@ -133,7 +139,6 @@ def test_chess_by_dragging_promotion_and_files(play: Any, tmp_path: Path) -> Non
     moves(tab, 2)
     with tab.expect_download() as saved:
         tab.click("button:has-text('Save .pgn')")
-    file = tmp_path / "game.pgn"
     saved.value.save_as(file)
     assert "Kg7" in file.read_text()
     tab.click(".control-undo")
@@ -174,6 +179,52 @@ def test_a_game_of_words(play: Any) -> None:
     tab.wait_for_selector(".stage + aside .fact:not(:empty), .status.ending")
 
 
+def test_a_key_that_is_held_sends_no_flood(play: Any) -> None:
+    tab = play("chess", "human", "random")
+    tab.evaluate(
+        """() => { for (let k = 0; k < 150; k++)
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "f", repeat: k > 0, bubbles: true })); }"""
+    )
+    tab.click(".control-resign")
+    says(tab, "You lose.")
+    assert tab.locator(".alarm").text_content() == ""
+
+
+def test_a_button_keeps_the_focus_when_the_position_changes(play: Any) -> None:
+    tab = play("chess", "human", "random")
+    drawn = "document.querySelector('svg.board g').innerHTML"
+    tab.focus(".control-flip")
+    for _ in range(2):
+        before = tab.evaluate(drawn)
+        tab.keyboard.press("Enter")
+        tab.wait_for_function(f"before => {drawn} !== before", arg=before)
+    assert tab.evaluate("document.activeElement.className").endswith("control-flip")
+
+
+@pytest.mark.parametrize("kind", ["play", "live"])
+def test_nothing_breaks_before_the_game_has_come(kind: str, served: Any, tab: Any) -> None:
+    tab.route_web_socket("**/play**", lambda socket: None)  # a server that never answers
+    tab.goto(served({"format": 1, "kind": kind, "game": "x-v0", "title": "x", "goal": ""}))
+    tab.mouse.move(300, 300)
+    tab.mouse.move(400, 400)
+    tab.mouse.click(400, 400)
+    for key in ("n", "u", "i", "h", "Escape", "Tab", "p", "c"):
+        tab.keyboard.press(key)
+    for button in tab.locator("main button:visible").all():
+        button.click()
+
+
+def test_a_game_that_has_gone_to_another_tab_is_left_in_peace(play: Any) -> None:
+    tab = play("gridworld", "human", "forager", "forager", map=MAP)
+    tab.evaluate("window.other = new WebSocket(`play?session=${sessionStorage.getItem('coterie-session')}`)")
+    says(tab, "another tab", ".alarm")
+    for button in (".control-new", ".control-hint", ".map-tools button >> nth=0", "[data-verb=wait]"):
+        tab.click(button)
+    tab.mouse.click(300, 300)
+    tab.click(".alarm button")
+    tab.wait_for_function("() => document.querySelector('.alarm').textContent === ''")
+
+
 def row(update: int) -> str:
     told = {"update": update, "elapsed": float(update), "reward": update / 10, "<b>odd</b>": 1.0}
     return json.dumps(told) + "\n"
@@ -194,15 +245,17 @@ def test_a_runs_page_grows_with_the_run(served: Any, tab: Any, tmp_path: Path) -
     assert "coterie train tictactoe" in (tab.locator("pre.command").first.text_content() or "")
     assert tab.locator("b:has-text('odd')").count() == 0
     before = tab.locator(".chart:has-text('reward') path.curve").get_attribute("d")
+    tab.evaluate("document.querySelector('pre.command').mine = true")
     with metrics.open("a") as file:
         file.write("{damaged\n" + "".join(map(row, range(20, 30))))
     says(tab, "30 updates", "header .id")
     says(tab, "1 lines of metrics.jsonl cannot be read", ".alarm")
     assert tab.locator(".chart:has-text('reward') path.curve").get_attribute("d") != before
+    assert tab.evaluate("document.querySelector('pre.command').mine"), "what did not change stays as it was"
     tab.locator("label:has-text('log scale') input").check()
     tab.select_option("select", "minutes")
     tab.fill("input[type=search]", "nothing like it")
-    tab.wait_for_function("!document.querySelector('.chart')")
+    tab.wait_for_function("() => !document.querySelector('.chart')")
     tab.fill("input[type=search]", "rew")
     tab.wait_for_selector(".chart:has-text('reward')")
 
@@ -229,12 +282,8 @@ def test_two_runs_in_a_file_that_loads_nothing(browser: Any, tab: Any, tmp_path:
     assert tab.evaluate("document.documentElement.scrollWidth") <= 380
 
 
-NOW = "coterie.api.state()"
-
-
 def test_a_world_by_keys_and_buttons(play: Any, tmp_path: Path) -> None:
-    map = {"height": 9, "width": 9, "agents": 3, "objects": {"wall": 4, "generator": 3, "converter": 0, "altar": 1}}
-    tab = play("gridworld", "human", "forager", "forager", map=map)
+    tab = play("gridworld", "human", "forager", "forager", map=MAP)
     says(tab, "You play: each key is a tick")
 
     def ticks(number: int) -> None:
