@@ -95,7 +95,7 @@ class UnknownName(UsageError):
     """A name that is not registered.
 
     Args:
-        kind: what was looked up ("environment", "model", "scheme", ...).
+        kind: what was looked up ("game", "model", "scheme", ...).
         name: the unknown name.
         known: the registered names.
     """

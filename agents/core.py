@@ -21,7 +21,7 @@ from ..errors import IllegalAction, UsageError
 from .engines.base import Datum
 from .seeds import Seed
 
-__all__ = ["Agent", "Decision", "HasPolicy", "Tokens", "Turn", "ask", "seeded"]
+__all__ = ["Agent", "Decision", "HasPolicy", "Tokens", "Turn", "ask", "close", "seeded"]
 
 FIRST = Seed(0, 0)
 
@@ -167,3 +167,10 @@ def ask(turns: Sequence[Turn], agents: Sequence[Agent]) -> list[Decision]:
 def seeded(turns: Iterable[Turn], stream: int = 0) -> list[Turn]:
     """The same turns with one seed each, counted from 0: for callers that ask an agent outside a game."""
     return [dataclasses.replace(turn, seed=Seed(stream, k)) for k, turn in enumerate(turns)]
+
+
+def close(agents: Iterable[object]) -> None:
+    """End the programs of agents that run one."""
+    for end in {id(agent): getattr(agent, "close", None) for agent in agents}.values():
+        if end:
+            end()

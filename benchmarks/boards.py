@@ -16,7 +16,7 @@ import numpy as np
 
 from ..envs import make, make_vec
 from . import Measurement, median_rate
-from .envs import GAMES, _documented, _duel
+from .envs import GAMES, _documented, _duel, _peer, _pgx
 
 __all__ = ["measurements"]
 
@@ -35,37 +35,6 @@ def _rollout(id: str, steps: int, games: int = GAMES, **config: Any) -> Callable
     vec = make_vec(id, games, seed=0, **config)
     vec.reset()
     return lambda: vec.random_rollout(steps).steps
-
-
-def _pgx(name: str, steps: int, games: int = GAMES) -> Callable[[], int] | None:
-    """The same with pgx: legal actions sampled from its mask, step with restart, in one compiled loop."""
-    if not (find_spec("pgx") and find_spec("jax")):
-        return None
-    jax, pgx = import_module("jax"), import_module("pgx")
-    auto_reset = import_module("pgx.experimental").auto_reset
-    env = pgx.make(name)
-    init, step = jax.vmap(env.init), jax.vmap(auto_reset(env.step, env.init))
-
-    def one(carry: Any, _: Any) -> tuple[Any, Any]:
-        state, key = carry
-        key, first, second = jax.random.split(key, 3)
-        logits = jax.numpy.log(state.legal_action_mask.astype(jax.numpy.float32))
-        action = jax.random.categorical(first, logits, axis=-1)
-        state = step(state, action, jax.random.split(second, games))
-        return (state, key), state.observation.sum()
-
-    play = jax.jit(lambda state, key: jax.lax.scan(one, (state, key), None, length=steps))
-    state = jax.jit(init)(jax.random.split(jax.random.PRNGKey(0), games))
-
-    def work() -> int:
-        jax.block_until_ready(play(state, jax.random.PRNGKey(1)))
-        return steps * games
-
-    return work
-
-
-def _peer(work: Callable[[], int] | None) -> str:
-    return f"pgx {version('pgx')}" if work else ""
 
 
 # -- connect four ------------------------------------------------------------------------------------------------------

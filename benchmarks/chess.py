@@ -25,8 +25,8 @@ from ..envs.chess.fen import START
 from ..envs.stepping.jit import kernel
 from ..envs.stepping.rng import mix64
 from . import Measurement, starting
-from .boards import WORK, _pgx
-from .envs import GAMES, _documented, _duel
+from .boards import WORK
+from .envs import GAMES, _documented, _duel, _pgx
 
 __all__ = ["measurements"]
 

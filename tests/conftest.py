@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -17,6 +19,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("COTERIE_QUIET", "1")  # commands print the same whether kernels are compiled or loaded
 
 import pytest
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, then those with many tests, so that no worker is left with a long one."""
+    slow: Counter[Path] = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (-slow[item.path], -tests[item.path]))
 
 
 @pytest.fixture(scope="session")

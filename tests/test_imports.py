@@ -50,6 +50,24 @@ def test_a_trainer_is_imported_when_it_is_asked_for(tmp_path: Path) -> None:
     assert "pip install 'coterie[train]'" in done.stdout
 
 
+EACH = """
+import importlib, pathlib, sys
+import coterie.envs.gridworld as room
+top = pathlib.Path(room.__file__).parent
+for path in sorted(top.rglob("*.py")):
+    for name in [name for name in sys.modules if name.startswith(room.__name__)]:
+        del sys.modules[name]
+    name = ".".join((room.__name__, *path.relative_to(top).with_suffix("").parts)).removesuffix(".__init__")
+    print(importlib.import_module(name).__name__)
+"""
+
+
+def test_every_module_of_the_gridworld_may_be_the_first_to_be_imported(tmp_path: Path) -> None:
+    done = python(EACH, tmp_path)
+    assert done.returncode == 0, done.stderr[-1500:]
+    assert len(done.stdout.split()) > 40
+
+
 def test_import_coterie_says_and_changes_nothing(tmp_path: Path) -> None:
     done = python("import os; before = dict(os.environ); import coterie; assert dict(os.environ) == before", tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -352,17 +352,9 @@ class LocalEngine:
         """Give a player its initial weights again, without moments."""
         self._learns().bank.reset(name)
 
-    def breed(
-        self,
-        child: str,
-        parents: Mapping[str, float],
-        *,
-        mutation: float = 0.0,
-        layers: Sequence[str] = (),
-        seed: int = 0,
-    ) -> None:
+    def breed(self, child: str, parents: Mapping[str, float], **how: Any) -> None:
         """Overwrite a player with a mixture of others, see ``LoraBank.breed``; it has no moments then."""
-        self._learns().bank.breed(child, parents, mutation=mutation, layers=layers, seed=seed)
+        self._learns().bank.breed(child, parents, **how)
 
     def save(self, name: str, folder: str | os.PathLike[str]) -> None:
         """Write a player as a peft adapter."""

@@ -14,6 +14,8 @@ from coterie.envs import make_game
 from coterie.envs.connect_four import board
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction, NotationError
 
+from .beside import play_beside
+
 GAME = make_game("connect_four-v0")
 
 
@@ -132,29 +134,7 @@ def test_equal_to_pettingzoo_move_by_move():
     ours = coterie.make("connect_four-v0")
     rng = np.random.default_rng(0)
     for _ in range(60):
-        theirs.reset()
-        ours.reset()
-        while True:
-            over = any(ours.terminations.values())
-            for agent in ours.possible_agents:
-                a, b = ours.observe(agent), theirs.observe(agent)
-                assert a["observation"].dtype == b["observation"].dtype
-                assert np.array_equal(a["observation"], b["observation"])
-                if not over:  # ours has nothing legal in a finished game; theirs still lists columns
-                    assert np.array_equal(a["action_mask"], b["action_mask"])
-                    assert a["action_mask"].dtype == b["action_mask"].dtype
-                assert ours.rewards[agent] == theirs.rewards[agent]
-                assert ours.terminations[agent] == theirs.terminations[agent]
-                assert ours.truncations[agent] == theirs.truncations[agent]
-            assert ours.agent_selection == theirs.agent_selection
-            assert ours.last()[1] == theirs.last()[1]
-            if over:
-                break
-            action = int(rng.choice(np.flatnonzero(ours.last()[0]["action_mask"])))
-            ours.step(action)
-            theirs.step(action)
-    assert ours.action_space("player_0") == theirs.action_space("player_0")
-    assert ours.observation_space("player_0") == theirs.observation_space("player_0")
+        play_beside(ours, theirs, rng)
 
 
 def test_a_full_board_is_a_draw():

@@ -11,6 +11,8 @@ import coterie
 from coterie.envs import make_game, tictactoe_v0
 from coterie.errors import AmbiguousAction, IllegalAction, InvalidAction
 
+from .beside import play_beside
+
 GAME = make_game("tictactoe-v0")
 LINES = ["012", "345", "678", "036", "147", "258", "048", "246"]
 
@@ -87,29 +89,7 @@ def test_equal_to_pettingzoo_move_by_move():
     rng = np.random.default_rng(0)
     names = {"player_0": "player_1", "player_1": "player_2"}
     for _ in range(300):
-        theirs.reset()
-        ours.reset()
-        while True:
-            over = any(ours.terminations.values())
-            for mine, other in names.items():
-                a, b = ours.observe(mine), theirs.observe(other)
-                assert a["observation"].dtype == b["observation"].dtype
-                assert np.array_equal(a["observation"], b["observation"])
-                if not over:  # ours has nothing legal in a finished game; theirs still lists empty cells
-                    assert np.array_equal(a["action_mask"], b["action_mask"])
-                    assert a["action_mask"].dtype == b["action_mask"].dtype
-                assert ours.rewards[mine] == theirs.rewards[other]
-                assert ours.terminations[mine] == theirs.terminations[other]
-                assert ours.truncations[mine] == theirs.truncations[other]
-            assert names[ours.agent_selection] == theirs.agent_selection
-            assert ours.last()[1] == theirs.last()[1]
-            if over:
-                break
-            action = int(rng.choice(np.flatnonzero(ours.last()[0]["action_mask"])))
-            ours.step(action)
-            theirs.step(action)
-    assert ours.action_space("player_0") == theirs.action_space("player_1")
-    assert ours.observation_space("player_0") == theirs.observation_space("player_1")
+        play_beside(ours, theirs, rng, names)
 
 
 def test_texts():

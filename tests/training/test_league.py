@@ -19,18 +19,7 @@ from coterie.training.runs.config import SchemeConfig
 from coterie.training.schemes import make_scheme
 from coterie.training.schemes.pfsp import CURVES, priorities
 
-
-class Shelf:
-    """A bank of names alone."""
-
-    def __init__(self):
-        self.resets = []
-
-    def add(self, name, init_from=None):
-        return 0
-
-    def reset(self, name):
-        self.resets.append(name)
+from .shelf import Shelf
 
 
 def given(payoff, who, **rates):

@@ -16,7 +16,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from coterie.agents.baselines import RandomAgent  # noqa: E402
 from coterie.agents.core import Turn  # noqa: E402
 from coterie.agents.engines.mock import MockEngine  # noqa: E402
 from coterie.agents.llm.policy import LLMAgent  # noqa: E402
@@ -377,25 +376,6 @@ def test_a_scheme_may_let_learners_go_and_the_run_goes_on_without_them(two, tmp_
     assert set(kept["optimizer"]) == set(kept["bank"]["players"])
     assert kept["sound"] == {"main": 4, "main-3": 4}
     assert equal(kept, state(tmp_path / "parts", 5))
-
-
-def test_the_recipe_of_contributing_is_a_scheme_that_runs(two):
-    from pathlib import Path
-
-    page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text().partition("## Add a scheme")[2]
-    scope = {"__name__": __name__}
-    exec(page.partition("```python\n")[2].partition("```")[0], scope)
-    trainer = Trainer(two)
-    trainer.scheme = scope["ladder"](two.scheme, 2)
-    assert trainer.scheme.learners == ("main", "main-2")
-    trainer.pool.add("random", RandomAgent())
-    trainer.pool.add("minimax", RandomAgent())
-    row = trainer.step()
-    assert set(row["players"]) == {"main", "main-2"}
-    drawn = trainer.scheme.seats(0, 40, trainer.pool, np.random.default_rng(0))
-    for p in range(2):
-        for name in ("main", "main-2"):
-            assert sum(s.players[p] == name and s.learners[p] for s in drawn) == 10
 
 
 @pytest.mark.parametrize("scheme", ["pfsp", "league", "psro", "oracle", "pairs", "round_robin", "swiss"])

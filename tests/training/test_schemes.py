@@ -16,15 +16,7 @@ from coterie.training.runs.config import SchemeConfig
 from coterie.training.schemes import SCHEMES, make_scheme
 from coterie.training.schemes.mixed import parse_weights
 
-
-class Shelf:
-    """A bank of names alone."""
-
-    def add(self, name, init_from=None):
-        return 0
-
-    def remove(self, name):
-        pass
+from .shelf import Shelf
 
 
 def people(learners=("main",), past=(), max_past=4):

@@ -19,18 +19,7 @@ from coterie.training.population.pool import Pool
 from coterie.training.runs.config import SchemeConfig
 from coterie.training.schemes import make_scheme
 
-
-class Shelf:
-    """A bank of names alone."""
-
-    def __init__(self):
-        self.resets = []
-
-    def add(self, name, init_from=None):
-        return 0
-
-    def reset(self, name):
-        self.resets.append(name)
+from .shelf import Shelf
 
 
 def begun(name, players=2, **config):

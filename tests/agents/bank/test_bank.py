@@ -16,6 +16,8 @@ transformers = pytest.importorskip("transformers")
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.errors import UnknownName, UsageError  # noqa: E402
 
+from ..llama import llama  # noqa: E402
+
 torch.set_num_threads(1)
 
 PLAYERS = ["ann", "bob", "cat"]
@@ -46,19 +48,7 @@ CONFIGS = {
 
 
 def tiny_llama(seed: int = 0) -> Any:
-    torch.manual_seed(seed)
-    config = transformers.LlamaConfig(
-        vocab_size=60,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=64,
-        initializer_range=0.3,
-        tie_word_embeddings=True,
-    )
-    return transformers.LlamaForCausalLM(config).eval()
+    return llama(60, 32, seed, max_position_embeddings=64, tie_word_embeddings=True)
 
 
 def lora(**fields: Any) -> Any:

@@ -15,6 +15,8 @@ transformers = pytest.importorskip("transformers")
 from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.errors import ModelError, UsageError  # noqa: E402
 
+from ..llama import llama  # noqa: E402
+
 torch.set_num_threads(1)
 
 IDS = torch.randint(0, 30, (2, 5), generator=torch.Generator().manual_seed(1))
@@ -34,16 +36,7 @@ def tiny(kind: str = "llama") -> Any:
     if kind == "gpt2":
         config = transformers.GPT2Config(vocab_size=30, n_embd=16, n_layer=2, n_head=2, n_positions=32)
         return transformers.GPT2LMHeadModel(config).eval()
-    config = transformers.LlamaConfig(
-        vocab_size=30,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        initializer_range=0.3,
-    )
-    return transformers.LlamaForCausalLM(config).eval()
+    return llama(30)
 
 
 def bank_of(model: Any, players: tuple[str, ...] = ("ann", "bob"), **fields: Any) -> LoraBank:

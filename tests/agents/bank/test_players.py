@@ -15,6 +15,8 @@ from coterie.agents.bank.bank import LoraBank  # noqa: E402
 from coterie.agents.bank.optimizer import BankAdamW  # noqa: E402
 from coterie.errors import UnknownName, UsageError  # noqa: E402
 
+from ..llama import llama  # noqa: E402
+
 torch.set_num_threads(1)
 
 PLAYERS = ["ann", "bob", "cat"]
@@ -22,18 +24,7 @@ IDS = torch.randint(0, 30, (6, 5), generator=torch.Generator().manual_seed(1))
 
 
 def make(players: list[str] = PLAYERS, seed: int = 0, **fields: Any) -> LoraBank:
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=30,
-        hidden_size=16,
-        intermediate_size=24,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        initializer_range=0.3,
-        tie_word_embeddings=True,
-    )
-    model = transformers.LlamaForCausalLM(config).eval()
+    model = llama(30, tie_word_embeddings=True)
     return LoraBank(model, peft.LoraConfig(**({"r": 4, "target_modules": "all-linear"} | fields)), players, seed)
 
 

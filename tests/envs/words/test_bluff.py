@@ -12,7 +12,9 @@ from coterie.envs.testing import check_game
 from coterie.errors import UsageError
 
 
-@pytest.mark.parametrize("config", [{"dice": 2, "players": 3, "talk": 20}, {"faces": 3}])
+@pytest.mark.parametrize(
+    "config", [pytest.param({"dice": 2, "players": 3, "talk": 20}, marks=pytest.mark.slow), {"faces": 3}]
+)
 def test_every_configuration_passes(config):
     check_game(make_game("bluff", **config))
 

@@ -121,7 +121,7 @@ def test_answers_leave_the_things_to_which_they_apply():
     "config",
     [
         {"things": 8},
-        {"things": 64, "turns": 20},
+        pytest.param({"things": 64, "turns": 20}, marks=pytest.mark.slow),
         {"things": ["cat", "dog", "apple"], "turns": 9},
         {"answerer": "player"},
         {"answerer": "player", "closed": False, "things": 32},

@@ -17,23 +17,14 @@ from coterie.agents.llm.scoring.forest import Question, pack_questions
 from coterie.agents.llm.scoring.logprobs import Head
 from coterie.errors import UnknownName
 
+from ...llama import llama
+
 transformers = pytest.importorskip("transformers")
 
 
 @pytest.fixture(scope="module")
 def model():
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=24,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=64,
-        initializer_range=0.5,
-    )
-    return transformers.LlamaForCausalLM(config).eval()
+    return llama(24, 32, max_position_embeddings=64, initializer_range=0.5)
 
 
 def next_logits(model, ids):

@@ -19,6 +19,7 @@ from coterie.agents.llm.scoring.generation import _inverse, generate  # noqa: E4
 from coterie.agents.seeds import Seed, uniforms  # noqa: E402
 from coterie.errors import UsageError  # noqa: E402
 
+from ...llama import llama  # noqa: E402
 from .architectures import MODELS, build, logprobs_alone  # noqa: E402
 
 torch.set_num_threads(1)
@@ -39,17 +40,7 @@ RUNS = {
 def bank(request: pytest.FixtureRequest) -> LoraBank:
     torch.manual_seed(0)
     if request.param == "llama":
-        config = transformers.LlamaConfig(
-            vocab_size=40,
-            hidden_size=32,
-            intermediate_size=48,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            initializer_range=0.3,
-            tie_word_embeddings=True,
-        )
-        model = transformers.LlamaForCausalLM(config)
+        model = llama(40, 32, tie_word_embeddings=True)
     elif request.param == "gpt2":
         config = transformers.GPT2Config(
             vocab_size=40, n_embd=32, n_layer=2, n_head=2, n_positions=64, initializer_range=0.3

@@ -24,7 +24,7 @@ GOOD = (
     "config",
     [
         {"judge": "seat"},
-        {"phrases": 8, "rebuttals": 2},
+        pytest.param({"phrases": 8, "rebuttals": 2}, marks=pytest.mark.slow),
         {"rebuttals": 0, "closing": False, "topics": [["Tea?", "tea", "no tea"]]},
     ],
     ids=str,
@@ -194,5 +194,6 @@ def test_there_are_not_too_many_topics():
         coterie.make("debate-v0", topics=[["Tea?", "yes", "no"]] * 10_001)
 
 
+@pytest.mark.slow
 def test_long_debates_fit():
     check_game(make_game("debate", rebuttals=10, length=260))
