@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import re
 import time
@@ -167,10 +168,12 @@ def save_config(config: AnyConfig, path: Path) -> None:
 
 
 def new_folder(config: AnyConfig) -> Path:
-    """``runs/GAME-TIME``, the default folder of a run."""
+    """``runs/GAME-TIME``, the default folder of a run; ``runs/GAME-TIME-2`` and so on if it exists."""
     kind = "-net" if isinstance(config, NetConfig) else ""
     name = config.task if isinstance(config, TaskConfig) else spec(config.game).name
-    return Path("runs") / f"{_file_name(name)}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+    first = Path("runs") / f"{_file_name(name)}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+    others = (first.with_name(f"{first.name}-{number}") for number in itertools.count(2))
+    return next(folder for folder in itertools.chain([first], others) if not folder.exists())
 
 
 def _file_name(name: str) -> str:

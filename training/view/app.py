@@ -127,7 +127,7 @@ def application(
         yield
         sweeping.cancel()
         if rooms is not None:
-            await asyncio.to_thread(rooms.close)
+            await rooms.close()
 
     routes = [
         Route("/", index),

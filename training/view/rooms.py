@@ -170,6 +170,10 @@ class Room:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._awake.wait(), TICK)
 
+    def close(self) -> None:
+        """End the game; a thread that is at work on it finishes first."""
+        self._alone(lambda: self.game.close())
+
     def _alone(self, work: Callable[[], T]) -> T:
         """Do this, in a thread, while no other thread works on the game; the task that waits for it may be gone."""
         with self._working:
@@ -286,11 +290,10 @@ class Rooms:
         for room in [r for r in self._rooms.values() if r.socket is None and now - r.seen > self._patience]:
             self._drop(room)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close all rooms."""
-        for room in list(self._rooms.values()):
-            self._drop(room)
+        await asyncio.gather(*(self._drop(room) for room in list(self._rooms.values())))
 
-    def _drop(self, room: Room) -> None:
+    def _drop(self, room: Room) -> asyncio.Future[None]:
         del self._rooms[room.id]
-        room.game.close()
+        return asyncio.get_running_loop().run_in_executor(None, room.close)

@@ -381,7 +381,7 @@ def test_an_agent_is_taken_over_and_handed_back(desk) -> None:
 
 
 def test_while_time_goes_on_whoever_presses_nothing_waits(desk) -> None:
-    one = desk(world(), people=[2])
+    one = desk(world(max_steps=100_000), people=[2])  # a fast machine plays hundreds of ticks between two keys
     assert (one.session.paused, one.session.own, one.window.slot) == (True, 2, 2)
     one.button("pause")
     one.until(lambda: one.clock > 5)

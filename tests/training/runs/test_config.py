@@ -6,7 +6,7 @@ import pytest
 
 from coterie.envs.registry import list_envs, make_game
 from coterie.errors import UnknownName, UsageError
-from coterie.training.runs.config import OptimizerConfig, from_dict, load_config, preset
+from coterie.training.runs.config import OptimizerConfig, from_dict, load_config, new_folder, preset
 
 
 @pytest.mark.parametrize(
@@ -136,3 +136,15 @@ def test_learners_may_have_learning_rates_of_their_own():
     for bad in ("main", "main=fast", "main=-1", "main=nan", "main=inf"):
         with pytest.raises(UsageError, match="write NAME=NUMBER, above 0"):
             from_dict(data | {"optimizer": {"learning_rates": bad}})
+
+
+def test_runs_that_begin_in_the_same_second_get_a_folder_each(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("time.strftime", lambda form: "20300101-000000")
+    names = []
+    for _ in range(3):
+        folder = new_folder(preset("tictactoe"))
+        folder.mkdir(parents=True)
+        names.append(folder.as_posix())
+    first = "runs/tictactoe-20300101-000000"
+    assert names == [first, f"{first}-2", f"{first}-3"]

@@ -435,6 +435,25 @@ def test_a_strong_opponent_that_was_left_stops_thinking(monkeypatch: pytest.Monk
         assert ended.wait(20)
 
 
+def test_a_game_is_closed_once_no_thread_works_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    working, done, orders = threading.Event(), threading.Event(), []
+    step, close = PageGame.step, PageGame.close
+
+    def slow(game: PageGame) -> bool:
+        working.set()
+        done.wait(20)
+        orders.append("step")
+        return step(game)
+
+    monkeypatch.setattr(PageGame, "step", slow)
+    monkeypatch.setattr(PageGame, "close", lambda game: (orders.append("close"), close(game)))
+    with client(application(show(), HOSTS, host=host())) as browser:
+        with browser.websocket_connect("/play", headers=OWN):
+            assert working.wait(20)
+            threading.Timer(0.5, done.set).start()
+    assert orders[-2:] == ["step", "close"]
+
+
 def test_markup_in_names_stays_text() -> None:
     nasty = "</script><script>alert(1)</script>"
     page = client(application({**show(), "title": nasty}, HOSTS, host=host())).get("/").text
