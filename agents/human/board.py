@@ -86,7 +86,7 @@ class BoardGame(Session[Match]):
         self.flipped = False
         self.seconds = (SHOWN if self.people else 1.0) if seconds is None else seconds
         self._may_see: Player | None = None  # the person at the screen, in games with hidden cards
-        self._now = time.monotonic()
+        self._now: float | None = None  # until when time was counted; None: the game has not been shown yet
         self._spent = [0.0] * self.game.info.players  # seconds that each seat has thought
         self._last_view: View | None = None
         self._view_key: tuple[object, ...] = ()
@@ -205,10 +205,12 @@ class BoardGame(Session[Match]):
         super()._turned()
         self._advice.forget()
         self.offered, self._asked_for, self._note = None, "", ""
+        self._now = time.monotonic()  # what the change took is nobody's time
 
     def _pass_time(self, *, counted: bool = True) -> None:
         """Count the time since the last call as that of the seat to move, whose game ends if none is left."""
-        passed, self._now = time.monotonic() - self._now, time.monotonic()
+        now = time.monotonic()
+        passed, self._now = 0.0 if self._now is None else now - self._now, now
         if self.paused or self._covered or not counted:
             return
         for seat in self.match.seats():

@@ -76,6 +76,12 @@ class PageGame(BoardGame, Paged[Match]):
         elif asked.do in self._controls() or (asked.do == "uncover" and self._covered):
             self._control(asked.do)
 
+    def rest(self) -> None:
+        """As ``Paged.rest``; advice is asked again by the person."""
+        super().rest()
+        if self._asked_for:
+            self._asked_for, self.offered = "", None
+
     def choose(self, action: Action, message: str = "") -> None:
         """Play this action, with talk after a message; not while the screen is covered."""
         if not self._covered:

@@ -368,9 +368,10 @@ def follow(match: Match, agents: Sequence[Agent]) -> Iterator[Moment]:
     nothing = np.zeros(match.game.info.players, np.float32)
     yield Moment(match.state, {}, {}, nothing, match.status)
     while seats := match.seats():
+        turns = match.turns(seats)  # not on the clock: the first ones compile kernels
         try:
             with match.clock.running(seats[0]) if match.clock else nullcontext():
-                decisions = answers(agents, match.turns(seats))
+                decisions = answers(agents, turns)
         except OutOfTime:
             if match.clock is None:
                 raise

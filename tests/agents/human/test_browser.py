@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -14,26 +15,30 @@ from coterie.agents.baselines import make_baseline
 from coterie.agents.core import Agent
 from coterie.agents.human.adviser import Adviser, advisers
 from coterie.agents.human.browser import PageGame, Request
+from coterie.agents.human.clock import Clock
 from coterie.agents.human.table import Match
+from coterie.aliases import TERMINATED
 from coterie.envs import list_envs
+from coterie.envs.core import Times
 from coterie.envs.registry import make_game, spec
 from coterie.errors import UsageError
 
 BOARDS = [id for id in list_envs() if id != "gridworld-v0"]
 
 
-def page(name: str, words: Sequence[str], *, seed: int = 3, hints: str = "", **arguments: Any) -> PageGame:
+def page(
+    name: str, words: Sequence[str], *, seed: int = 3, hints: str = "", lock: Any = None, **arguments: Any
+) -> PageGame:
     game = make_game(name, **arguments)
     agents: list[Agent | None] = [None if word == "human" else make_baseline(word, game) for word in words]
     adviser = Adviser((hints,) if hints else advisers(game))
-    return PageGame(
-        lambda number: Match(game, words, seed + number), agents, spec(game.info.id).draw, adviser=adviser, seconds=0.0
-    )
+    more: dict[str, Any] = {"adviser": adviser, "lock": lock, "seconds": 0.0}
+    return PageGame(lambda number: Match(game, words, seed + number), agents, spec(game.info.id).draw, **more)
 
 
 def settle(game: PageGame) -> dict[str, Any]:
     """The data once nothing happens any more before a person acts."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300  # kernels may be compiled meanwhile
     game.step()
     while not game.idle:
         assert time.monotonic() < end
@@ -111,9 +116,11 @@ def test_a_covered_page_holds_nothing_of_the_cards() -> None:
 
 
 def test_a_shared_page_is_covered_before_the_first_person_moves() -> None:
-    game = page("kuhn_poker", ["random", "human", "human"], players=3)
-    game.step()
-    data = game.data()
+    lock = threading.Lock()  # while it is held, nobody thinks
+    game = page("kuhn_poker", ["random", "human", "human"], lock=lock, players=3)
+    with lock:
+        game.step()
+        data = game.data()
     assert data["seat"] is None
     assert data["cover"] == "No person is to move yet"
     assert not {"picture", "text"} & set(data)
@@ -208,4 +215,47 @@ def test_agents_alone_can_be_watched_paused_and_stepped() -> None:
     assert len(settle(game)["moves"]) == moves + 1
     game.do(Request("undo"))
     assert len(settle(game)["moves"]) == moves
+    game.close()
+
+
+def test_a_clock_counts_only_while_somebody_can_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first game compiles kernels, before it is shown and in its first moves; and a game may have been over long."""
+    now, tictactoe, whole = [0.0], make_game("tictactoe"), Match.play
+
+    def slow(match: Match, decisions: Any) -> Any:
+        now[0] += 50
+        return whole(match, decisions)
+
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr(Match, "play", slow)
+    game = PageGame(
+        lambda number: Match(tictactoe, ["a", "b"], number, clock=Clock(Times(30), tictactoe, [0, 1])),
+        [None, None],
+        spec("tictactoe").draw,
+    )
+    now[0] += 50
+    game.step()
+    game.do(Request("act", game.data()["version"], 4))
+    for _ in range(2):
+        game.step()
+    assert game.data()["clock"] == [30, 30]
+    now[0] += 40
+    game.step()
+    assert game.match.status == TERMINATED
+    now[0] += 50
+    game.do(Request("new"))
+    game.step()
+    assert game.data()["clock"] == [30, 30]
+    game.close()
+
+
+@pytest.mark.parametrize("do", ["hint", "offer"])
+def test_advice_that_was_withdrawn_can_be_asked_for_again(do: str) -> None:
+    game = page("tictactoe", ["human", "random"])
+    settle(game)
+    game.do(Request(do))
+    game.rest()
+    data = settle(game)
+    assert data["offered"] is None
+    assert {"hint", "offer"} <= {name for name, _ in data["controls"]}
     game.close()

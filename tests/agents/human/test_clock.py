@@ -143,6 +143,21 @@ def test_a_person_who_answers_too_late_loses(now: list[float]) -> None:
     assert match.record().clock == Times(60, 5, (62, 65), flagged=0)
 
 
+def test_what_prepares_a_turn_costs_no_time(now: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Match.turns
+
+    def slow(match: Match, seats: list[int]) -> object:
+        now[0] += 100
+        return whole(match, seats)
+
+    monkeypatch.setattr(Match, "turns", slow)
+    match = timed()
+    agents = [HumanAgent(read=lambda prompt: "4", write=lambda text: None), make_baseline("random", TICTACTOE)]
+    for _ in zip(range(2), follow(match, agents), strict=False):
+        pass
+    assert match.clock.left == [65, 60]
+
+
 @pytest.mark.skipif(not hasattr(os, "pipe") or os.name == "nt", reason="without alarms the late line is noticed")
 def test_the_terminal_does_not_wait_for_a_line_after_the_time(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -248,7 +263,7 @@ def test_clocks_that_make_no_sense(words: list[str], part: str, capsys: pytest.C
 
 
 def test_a_game_on_a_clock_is_left_and_continued(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    now: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "game.json"
     monkeypatch.setattr("sys.stdin", io.StringIO("4\nquit\n"))
