@@ -127,13 +127,14 @@ class Room:
     async def serve(self, socket: Any) -> None:
         """Show the game on this socket, until it is closed or another tab takes over."""
         earlier, self.socket = self.socket, socket
-        if earlier is not None:
-            with contextlib.suppress(Exception):
-                await earlier.close(4001, "This game is shown in another tab.")
-        await self._show(first=True)
-        playing = asyncio.create_task(self._play())
+        playing: asyncio.Task[None] | None = None
         limit = Bucket(RATE, BURST)
         try:
+            if earlier is not None:
+                with contextlib.suppress(Exception):
+                    await earlier.close(4001, "This game is shown in another tab.")
+            await self._show(first=True)
+            playing = asyncio.create_task(self._play())
             while True:
                 message = await socket.receive()
                 if message["type"] == "websocket.disconnect":
@@ -146,7 +147,8 @@ class Room:
                 await self._answer(text)
                 self._awake.set()
         finally:
-            playing.cancel()
+            if playing is not None:
+                playing.cancel()
             self.seen = time.monotonic()
             if self.socket is socket:
                 self.socket = None

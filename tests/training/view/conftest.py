@@ -29,7 +29,7 @@ def served():
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        assert told.wait(20)
+        assert told.wait(60)
         running.append((servers[0], thread))
         found = re.search(r"http://\S+", said[0])
         assert found is not None
@@ -38,5 +38,5 @@ def served():
     yield begin
     for server, thread in running:
         server.should_exit = True
-        thread.join(15)
+        thread.join(60)
         assert not thread.is_alive()

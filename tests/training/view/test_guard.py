@@ -15,8 +15,6 @@ from coterie.training.view.app import application
 
 from .client import OWN, client, host, show, until
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "127.0.0.1:81", "", "a b", "x\r\ny"])
 def test_only_its_own_names_are_answered(name: str) -> None:
