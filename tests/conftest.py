@@ -167,7 +167,7 @@ def browser() -> Iterator[Any]:
     if path is None:
         pytest.skip("no Chromium on this machine")
     with playwright.sync_playwright() as running:
-        one = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        one = running.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=120_000)
         yield one
         one.close()
 
