@@ -39,7 +39,8 @@ def begin(opened: Any, path: Path, **more: Any) -> Any:
 
 def seek(page: Any, tick: int) -> None:
     page.evaluate(f"coterie.api.seek({tick})")
-    page.wait_for_timeout(150)  # two frames, and the column at the side
+    drawn = "requestAnimationFrame(() => setTimeout(done, 100))"  # the map, then within 80 ms the column at the side
+    page.evaluate(f"() => new Promise((done) => {drawn})")
 
 
 def click_agent(page: Any, slot: int) -> None:
