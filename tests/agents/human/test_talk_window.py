@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -48,11 +49,11 @@ class Desk:
             self.session.step()
 
     def until(self, what: Callable[[], bool]) -> None:
-        for _ in range(20_000):
-            if what():
-                return self.rest()
+        end = time.monotonic() + 300  # kernels may be compiled meanwhile
+        while not what():
+            assert time.monotonic() < end, "it never came to that"
             self.session.step(wait=0.001)
-        raise AssertionError("it never came to that")
+        self.rest()
 
     def type(self, words: str) -> None:
         for character in words:

@@ -54,7 +54,7 @@ def world(*words: str, agent: Agent | None = None, record: Any = None, **config:
 
 
 def until(page: PageWorld, what: Any) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300  # kernels may be compiled meanwhile
     while not what():
         assert time.monotonic() < end, "it never came to that"
         page.step()
