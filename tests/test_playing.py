@@ -224,6 +224,17 @@ def test_a_game_that_is_left_can_be_gone_on_with(
     assert len(read_games(Path("g.json"))) == 2, "nothing new, nothing written"
 
 
+def test_games_that_are_left_in_the_same_second_get_a_file_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.strftime", lambda form: "20300101-000000")
+    for spot in "45":
+        typed(f"{spot}\nquit\n", monkeypatch)
+        assert main(["play", "tictactoe", "--players", "human", "human"]) == 0
+    first = "tictactoe-20300101-000000"
+    for name, spot in ((f"{first}.json", 4), (f"{first}-2.json", 5)):
+        (saved,) = read_games(Path(name))
+        assert saved.record.actions[0][0] == spot
+
+
 @pytest.mark.parametrize("word", ["uci:{}", "{}", "owner/name", "tiny", "smollm2"])
 def test_a_file_starts_no_program_and_opens_no_path(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever opens a game of a stranger is asked to type who plays, if it is more than a built-in player."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import tempfile
 import time
@@ -74,9 +75,8 @@ class Keeper:
         lost = record.illegal is not None or (record.clock is not None and record.clock.flagged is not None)
         if not lost and record.actions == (self._known.actions if self._known is not None else []):
             return
-        name = f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}{JSON[0]}"
         line = write_json(self.game, record, seed, self.words)
-        paths = [self.path or Path(name)]
+        paths = [self.path or self._new(Path())]
         if record.status == RUNNING and paths[0].suffix.lower() not in JSON:
             paths.append(paths[0].with_suffix(JSON[0]))
         try:
@@ -85,7 +85,7 @@ class Keeper:
                 _append(path, line if suffix in JSON else self.game.formats[suffix](record))
         except UsageError as error:
             print(error)
-            paths = [Path(tempfile.gettempdir()) / name]
+            paths = [self._new(Path(tempfile.gettempdir()))]
             _append(paths[0], line)
         for path in paths:
             if path not in self._told:
@@ -93,6 +93,12 @@ class Keeper:
         self._told.update(paths)
         if record.status == RUNNING:
             print(f"Continue it: coterie play {self.game.info.name} --from {paths[-1]}{self._players}")
+
+    def _new(self, folder: Path) -> Path:
+        """``GAME-TIME.json`` in a folder; ``GAME-TIME-2.json`` and so on if it exists."""
+        stem = f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}"
+        endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+        return next(path for end in endings if not (path := folder / f"{stem}{end}{JSON[0]}").exists())
 
 
 def _append(path: Path, text: str) -> None:
