@@ -294,15 +294,15 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ],
 )
 def test_no_move(game: Game, fake: Callable[[str], str], mode: str, why: str) -> None:
-    agent = make_baseline(f"uci:{fake(mode)}?timeout=1&movetime=10", game)
+    agent = make_baseline(f"uci:{fake(mode)}?timeout=60&movetime=10", game)
     assert isinstance(agent, UCIAgent)
-    pid = agent.pid
-    with pytest.raises(EngineError, match=why):
-        act(agent, turn_at(game))
-    assert gone(pid)
-    assert agent.pid is None
-    with pytest.raises(EngineError, match=why):  # a new process, and the same again
-        act(agent, turn_at(game))
+    for _ in range(2):  # the second time by a new process
+        agent._running().timeout = 1.0 if mode == "hangs" else 60.0  # to start, it may take its time
+        pid = agent.pid
+        with pytest.raises(EngineError, match=why):
+            act(agent, turn_at(game))
+        assert gone(pid)
+        assert agent.pid is None
 
 
 def test_an_engine_that_was_killed(game: Game, fake: Callable[[str], str]) -> None:
@@ -362,7 +362,8 @@ def test_forgetting(game: Game, fake: Callable[[str], str]) -> None:
 
 
 def test_its_children_end_too(game: Game, fake: Callable[[str], str]) -> None:
-    agent = make_baseline(f"uci:{fake('hangs with child')}?timeout=1.5&movetime=10", game)
+    agent = make_baseline(f"uci:{fake('hangs with child')}?timeout=60&movetime=10", game)
+    agent._running().timeout = 3.0  # type: ignore[attr-defined]
     with pytest.raises(EngineError, match="gave no move") as told:
         act(agent, turn_at(game))  # type: ignore[arg-type]
     child = re.search(r"string child (\d+)", str(told.value))

@@ -137,8 +137,8 @@ def moody(a, b):
     ("play", "said", "match"),
     [
         (forever, ["yes"] * 5, "asked more than 5 times without an end"),
-        (silent, ["yes"], "ran for 0.2 seconds after 1 questions"),
-        (stubborn, ["yes"], "ran for 0.2 seconds after 1 questions"),
+        (silent, ["yes"], "ran for 1 seconds after 1 questions"),
+        (stubborn, ["yes"], "ran for 1 seconds after 1 questions"),
         (returning(None), ["yes"], "returned None; it must return 2 numbers"),
         (returning((1, float("nan"))), ["yes"], "returned .*nan.*; it must return 2 numbers"),
         (returning([1]), ["yes"], r"returned \[1\]; it must return 2 numbers"),
@@ -155,7 +155,7 @@ def moody(a, b):
 def test_what_cannot_be_played_is_one_sentence(play, said, match) -> None:
     play.__name__ = "nonsense"
     with pytest.raises(UsageError, match=match) as error:
-        begun(play, *said, max_asks=5, seconds=0.2)
+        begun(play, *said, max_asks=5, seconds=1.0)
     assert "\n" not in str(error.value)
 
 

@@ -212,9 +212,9 @@ def test_a_judge_that_never_answers_costs_its_own_episodes_only():
             await asyncio.Event().wait()
         return {"Solver": 1.0}
 
-    arena = family(solver=SingleTurnEpisode("Solver", choices=lambda a: NUMBERS, rubric=judge), timeout=0.2)
+    arena = family(solver=SingleTurnEpisode("Solver", choices=lambda a: NUMBERS, rubric=judge), timeout=2.0)
     results = arena.play([EpisodeRequest("solve", str(k)) for k in range(12)])
-    assert {r.error for r in results} == {"", "It took longer than 0.2 seconds."}
+    assert {r.error for r in results} == {"", "It took longer than 2 seconds."}
     assert all(bool(r.error) == bool(r.rollout.steps[0].chosen % 2) for r in results)
 
 
@@ -230,7 +230,7 @@ def test_a_parent_that_takes_too_long_takes_its_children_along():
                 raise
             return state
 
-    arena = family(solver=Endless(), timeout=0.1)
+    arena = family(solver=Endless(), timeout=1.0)
     results = arena.play([EpisodeRequest("ask")] * 2)
     assert all(root.error.startswith("It took longer") for root in results)
     assert len(cancelled) == 6
