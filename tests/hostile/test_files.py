@@ -28,7 +28,7 @@ def corpus(tmp_path_factory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("readers", [pytest.param(GAMES, id="games"), pytest.param(RUNS, id="runs")])
 def test_no_reader_fails_in_another_way(corpus, readers) -> None:
-    command = [sys.executable, str(HERE / "opened.py"), str(corpus), "500", "5", *readers]
+    command = [sys.executable, str(HERE / "opened.py"), str(corpus), "500", "30", *readers]
     bounds = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "COTERIE_LIMITS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=bounds, check=False)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
