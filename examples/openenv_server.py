@@ -6,7 +6,6 @@
 import asyncio
 import random
 import re
-import socket
 import threading
 import time
 
@@ -16,14 +15,14 @@ from openenv import GenericEnvClient
 from coterie.training.bridges.openenv import openenv_app
 
 
-def serve(port: int) -> uvicorn.Server:
-    """A server in a thread of its own."""
+def serve() -> tuple[uvicorn.Server, int]:
+    """A server in a thread of its own, and its port, which the system chooses."""
     app = openenv_app("tictactoe", opponent="random")
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     threading.Thread(target=server.run, daemon=True).start()
     while not server.started:
         time.sleep(0.05)
-    return server
+    return server, server.servers[0].sockets[0].getsockname()[1]
 
 
 async def play(url: str, games: int) -> float:
@@ -40,10 +39,7 @@ async def play(url: str, games: int) -> float:
 
 
 def main(games: int = 10) -> float:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = serve(port)
+    server, port = serve()
     mean = asyncio.run(play(f"http://127.0.0.1:{port}", games))
     server.should_exit = True
     print(f"mean reward of random play over {games} games: {mean:+.2f}")
