@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections import Counter
@@ -19,6 +20,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("COTERIE_QUIET", "1")  # commands print the same whether kernels are compiled or loaded
 
 import pytest
+
+with contextlib.suppress(ImportError):
+    from hypothesis import settings
+
+    # An example takes as long as it takes: the first may compile or import, and the machine may be busy.
+    settings.register_profile("patient", settings.get_profile(settings.get_current_profile_name()), deadline=None)
+    settings.load_profile("patient")
 
 
 @pytest.hookimpl(trylast=True)
