@@ -305,10 +305,8 @@ def test_replays_of_other_games_at_the_window(monkeypatch: pytest.MonkeyPatch) -
 
         def run(session: BoardSession, record: Any = record, states: list[Any] = states) -> None:
             session.seconds = 0.0
-            for _ in range(400):
+            while len(session.match.plies) < len(record.actions):
                 session.step(wait=0.001)
-                if len(session.match.plies) == len(record.actions):
-                    break
             session.step()
             states += [ply.actions for ply in session.match.plies]
             session._control("undo")
