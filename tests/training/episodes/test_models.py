@@ -53,7 +53,7 @@ def test_one_learns_beside_another_that_is_frozen(mini) -> None:
         assert [step.role_id for step in result.rollout.steps] == ["A", "B"]
         assert len(result.rollout.steps[1].probabilities) == 3
     same = [r.rollout.steps[1] for r in arena.results if r.rollout.steps[1].prompt == alone.prompt]
-    assert same[0].probabilities == pytest.approx(alone.probabilities, abs=1e-6)
+    assert same[0].probabilities == pytest.approx(alone.probabilities, abs=1e-5)  # a batch of six or of one
     assert {record.role_id for record in arena.build_training_batch(arena.results)} == {"A"}
     assert (row["decisions"], row["failed"]) == (6, 0)
     assert not torch.equal(before, weights(own, "A"))
