@@ -153,7 +153,7 @@ def test_eval_every_0_is_never(small, tmp_path):
 
 
 def test_killed_in_the_middle_of_a_step_then_resumed_is_bit_equal(small, tmp_path):
-    config = change(small, budget={"updates": 40, "eval_every": 100})
+    config = change(small, budget={"updates": 400, "eval_every": 1000})
     save_config(config, tmp_path / "config.yaml")
     code = (
         "import sys; from pathlib import Path; from coterie.training.config import load_config;"
@@ -168,10 +168,10 @@ def test_killed_in_the_middle_of_a_step_then_resumed_is_bit_equal(small, tmp_pat
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    short = change(small, budget={"updates": 12, "eval_every": 100})
+    short = change(small, budget={"updates": 12, "eval_every": 1000})
     outcome = train(short, tmp_path / "killed", resume=True)
-    assert outcome.updates in range(12, 41)
-    train(change(small, budget={"updates": outcome.updates, "eval_every": 100}), tmp_path / "whole")
+    assert outcome.updates >= 12
+    train(change(small, budget={"updates": outcome.updates, "eval_every": 1000}), tmp_path / "whole")
     assert equal(weights(tmp_path / "whole", outcome.updates), weights(tmp_path / "killed", outcome.updates))
     rows = [json.loads(line)["update"] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
     assert rows == list(range(outcome.updates))
