@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ..core import Game, GameRecord
 from .file import write_json
 
-__all__ = ["JSON", "Keeper"]
+__all__ = ["JSON", "Keeper", "dated"]
 
 JSON: Final = (".json", ".jsonl")
 """JSON lines; a file with a single game is also plain JSON."""
@@ -76,7 +76,7 @@ class Keeper:
         if not lost and record.actions == (self._known.actions if self._known is not None else []):
             return
         line = write_json(self.game, record, seed, self.words)
-        paths = [self.path or self._new(Path())]
+        paths = [self.path or dated(Path(), self.game.info.name, JSON[0])]
         if record.status == RUNNING and paths[0].suffix.lower() not in JSON:
             paths.append(paths[0].with_suffix(JSON[0]))
         try:
@@ -85,7 +85,7 @@ class Keeper:
                 _append(path, line if suffix in JSON else self.game.formats[suffix](record))
         except UsageError as error:
             print(error)
-            paths = [self._new(Path(tempfile.gettempdir()))]
+            paths = [dated(Path(tempfile.gettempdir()), self.game.info.name, JSON[0])]
             _append(paths[0], line)
         for path in paths:
             if path not in self._told:
@@ -94,11 +94,12 @@ class Keeper:
         if record.status == RUNNING:
             print(f"Continue it: coterie play {self.game.info.name} --from {paths[-1]}{self._players}")
 
-    def _new(self, folder: Path) -> Path:
-        """``GAME-TIME.json`` in a folder; ``GAME-TIME-2.json`` and so on if it exists."""
-        stem = f"{self.game.info.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-        endings = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
-        return next(path for end in endings if not (path := folder / f"{stem}{end}{JSON[0]}").exists())
+
+def dated(folder: Path, name: str, ending: str = "") -> Path:
+    """A path that nothing has yet: ``NAME-TIME`` in a folder, or ``NAME-TIME-2`` and so on."""
+    stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    return next(path for number in numbers if not (path := folder / f"{stem}{number}{ending}").exists())
 
 
 def _append(path: Path, text: str) -> None:

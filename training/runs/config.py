@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import os
 import re
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import yaml
 
 from ...envs.plain import read_yaml
 from ...envs.registry import spec
+from ...envs.replay.keeping import dated
 from ...errors import UsageError
 from .fields import merge
 from .net_config import NetConfig
@@ -168,12 +167,10 @@ def save_config(config: AnyConfig, path: Path) -> None:
 
 
 def new_folder(config: AnyConfig) -> Path:
-    """``runs/GAME-TIME``, the default folder of a run; ``runs/GAME-TIME-2`` and so on if it exists."""
+    """The default folder of a run: ``runs/GAME-TIME``, or ``runs/GAME-TIME-2`` and so on."""
     kind = "-net" if isinstance(config, NetConfig) else ""
     name = config.task if isinstance(config, TaskConfig) else spec(config.game).name
-    first = Path("runs") / f"{_file_name(name)}{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
-    others = (first.with_name(f"{first.name}-{number}") for number in itertools.count(2))
-    return next(folder for folder in itertools.chain([first], others) if not folder.exists())
+    return dated(Path("runs"), f"{_file_name(name)}{kind}")
 
 
 def _file_name(name: str) -> str:
