@@ -169,7 +169,10 @@ def mini(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Headless Chromium, for a module and no longer: meanwhile its thread can run no event loop of its own."""
+    """Headless Chromium, for a module and no longer: meanwhile its thread can run no event loop of its own.
+
+    ``wait_for_function`` takes a function, ``() => ...``: pages forbid that a string is evaluated a second time.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:

@@ -116,7 +116,7 @@ def test_the_keyboard_does_everything_and_focus_is_visible(page: Callable[..., A
     tab.keyboard.press("+")
     assert tab.locator("footer select").input_value() == "2"
     tab.keyboard.press(" ")
-    tab.wait_for_function("coterie.api.k > 0")  # it may be past 1 before it is looked at
+    tab.wait_for_function("() => coterie.api.k > 0")  # it may be past 1 before it is looked at
     tab.keyboard.press(" ")
     before = tab.evaluate("getComputedStyle(document.body).backgroundColor")
     tab.keyboard.press("d")

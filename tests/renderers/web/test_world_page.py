@@ -33,7 +33,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def begin(opened: Any, path: Path, **more: Any) -> Any:
     page = opened(path, **more)
-    page.wait_for_function(f"{STATE}.ready")
+    page.wait_for_function(f"() => {STATE}.ready")
     return page
 
 
@@ -77,7 +77,7 @@ def test_an_agent_is_selected_by_a_click_and_told_about(opened: Any, world: Any)
     seek(page, tick)
     slot = next(s for s in range(4) if states[tick].agents[0, s]["alive"])
     click_agent(page, slot)
-    page.wait_for_function(f"{STATE}.slot === {slot}")
+    page.wait_for_function(f"() => {STATE}.slot === {slot}")
     panel = page.locator("section[aria-label=Selected]")
     panel.locator("pre", has_text="You (").wait_for()
     words = panel.inner_text()
@@ -90,7 +90,7 @@ def test_an_agent_is_selected_by_a_click_and_told_about(opened: Any, world: Any)
     assert panel.locator(".score").first.inner_text() == f"{earned:.4g}".replace("-", "−")
     assert panel.locator("pre").inner_text().split() == game.describe(states[tick], 0, slot).split()
     page.locator("canvas.map").press("Escape")
-    page.wait_for_function(f"{STATE}.slot === null")
+    page.wait_for_function(f"() => {STATE}.slot === null")
 
 
 def test_only_the_left_button_and_upright_wheels_move_the_map(opened: Any, world: Any) -> None:
@@ -155,7 +155,7 @@ def test_zoom_pan_and_minimap(opened: Any, world: Any) -> None:
     page.mouse.move(area["x"] + 300, area["y"] + 300)
     for _ in range(9):
         page.mouse.wheel(0, -120)
-    page.wait_for_function(f"{STATE}.cell > {whole['cell']} * 2")
+    page.wait_for_function(f"() => {STATE}.cell > {whole['cell']} * 2")
     near = page.evaluate(STATE)
     ahead = [(300 - s["left"]) / s["cell"] for s in (whole, near)]
     assert abs(ahead[0] - ahead[1]) < 1, "the cell under the pointer stays there"
@@ -172,7 +172,7 @@ def test_zoom_pan_and_minimap(opened: Any, world: Any) -> None:
     assert jumped["top"] < moved["top"]
     canvas.focus()
     page.keyboard.press("0")
-    page.wait_for_function(f"{STATE}.cell === {whole['cell']}")
+    page.wait_for_function(f"() => {STATE}.cell === {whole['cell']}")
 
 
 def test_two_fingers_zoom_on_a_phone(opened: Any, world: Any) -> None:

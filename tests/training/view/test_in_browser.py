@@ -278,7 +278,7 @@ def test_two_runs_in_a_file_that_loads_nothing(browser: Any, tab: Any, tmp_path:
     assert tab.locator("tr.differs th").first.text_content() == "seed"
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     tab.set_viewport_size({"width": 380, "height": 760})
-    tab.wait_for_function("innerWidth === 380")
+    tab.wait_for_function("() => innerWidth === 380")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 380
 
 
