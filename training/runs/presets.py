@@ -119,12 +119,12 @@ _LEDUC = dataclasses.replace(
 # Many agents in one world with rewards along the way: copies of one map are compared, seat by seat and tick by tick. A
 # prompt costs more than a tick, so there are few games and many steps.
 _WORLDS = TrainConfig(
-    set=("preset=a3_9x9",),
+    set=("preset=a3_9x9", "observation.line=steps"),
     policy=PolicyConfig(batch_tokens=4096),  # stays in the cache: learning takes an eighth less time
     rollout=RolloutConfig(games=16, num_generations=8, opening_plies=0, illegal_penalty=0.0, shaping=0.3),
     credit=CreditConfig(credit="turn", scale_rewards="batch", gamma=0.9),
     loss=LossConfig(num_iterations=1, num_mini_batches=8, target_kl=0.1, entropy_coef=0.01, entropy_final=0.01),
-    optimizer=OptimizerConfig(learning_rate=3e-3, warmup_updates=2, decay_updates=200, max_grad_norm=0.2),
+    optimizer=OptimizerConfig(learning_rate=3e-3, warmup_updates=2, decay_updates=100, max_grad_norm=0.2),
     scheme=SchemeConfig(scheme="self_play"),
     budget=BudgetConfig(updates=1000, minutes=20.0, eval_vs="random,forager", eval_every=5, eval_games=32),
 )

@@ -219,7 +219,7 @@ class ObservationRules:
         hidden: features that are not shown: ``"agent.energy"`` (of others), ``"altar.ready"``.
         kinship, last_action, last_reward: whether each gets a plane.
         tokens: number of rows of a token observation.
-        line: what the one-line text shows: all ``"places"``, or the ``"nearest"`` of each type.
+        line: what the one-line text shows: all ``"places"``, the ``"nearest"`` of each type, or the ``"steps"`` to it.
     """
 
     kind: Literal["planes", "tokens"] = "planes"
@@ -231,7 +231,7 @@ class ObservationRules:
     last_action: Flag = False
     last_reward: Flag = False
     tokens: Positive = 200
-    line: Literal["places", "nearest"] = "places"
+    line: Literal["places", "nearest", "steps"] = "places"
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,18 @@ Walls further away are not shown::
     |     the nearest generator that cannot be used now
     the nearest generator that can be used now: one down, one to the left
 
+With ``observation.line="steps"`` it says, in place of where those objects are, how to get there. One group for each
+usable type, in the order of the configuration and always of the same length, stands at the end::
+
+    @2^4> @1^,<250,2,0,0,0,3,- ^@v.<#>A ^240 1,0,0 0 - 07+ 1 28,30 N NF3C..AU0>
+                                                                     |  |  U: use it now, no further action
+                                                                     |  no converter in sight, or no way to it
+                                                                     a generator that can be used now: F, forward, and
+                                                                     three more actions until it is used (9: or more)
+
+The letters are the first action of a quickest way: F forward, B back, ``^v<>`` face that way, U use. It leads through
+cells in sight alone; objects and agents block it. A type of which none can be used now gets the way to one that can't.
+
 No text shows what the planes hide. All add what else the agent knows: its last action, whether that succeeded, its
 last reward and, in worlds with kinship, how related the agents in sight are.
 """
@@ -47,7 +59,9 @@ from ..config import GridworldConfig
 from ..rules.legal import legal
 from ..state import World
 from .answers import DIRECTIONS, action_names, action_to_text, listed, parse_action
+from .planes import TURNED
 from .primer import rules
+from .routes import first_steps
 from .sight import (
     COL,
     ENERGY,
@@ -271,12 +285,14 @@ class _Teller:
         sight = see(state, i, player)
         if not sight.cells:
             return "dead>"
-        told = (self._nearest if self.line == "nearest" else self._places)(sight)
+        told = (self._places if self.line == "places" else self._near)(sight)
         energy, *rest = self._facts(sight.cells[0])
         done = f"{sight.last_action:02d}{'+' if sight.succeeded else '-'}" if sight.last_action >= 0 else "---"
         reward = f"{sight.last_reward:.4g}"
         count = len(self.items)
         told += [energy, ",".join(rest[:count]), *rest[count:], done, reward, self._front(sight)]
+        if self.line == "steps":
+            told.append(self._steps(sight))
         return " ".join(told) + ">"
 
     def _places(self, sight: Sight) -> list[str]:
@@ -292,18 +308,30 @@ class _Teller:
                 agents.append(f"{AGENT_SIGN}{place}{','.join(self._facts(row))}{self._share(row)}")
         return [self.short[unready][kind] + places[kind, unready] for kind, unready in sorted(places)] + agents
 
-    def _nearest(self, sight: Sight) -> list[str]:
-        """The nearest of each type that can be used, the other agents, and what is beside the agent."""
+    def _near(self, sight: Sight) -> list[str]:
+        """The nearest of each usable type (``nearest`` only), the other agents, and what is beside the agent."""
         nearest: dict[tuple[int, bool], str] = {}
         agents: list[str] = []
         for row in sight.cells[1:]:
             if not row[KIND]:
                 facts = "" if agents else f",{','.join(self._facts(row))}"
                 agents.append(f"{AGENT_SIGN}{_way(row)}{facts}{self._share(row)}")
-            elif self.usable[row[KIND] - 1]:
+            elif self.usable[row[KIND] - 1] and self.line == "nearest":
                 nearest.setdefault((row[KIND] - 1, not _ready(row)), _way(row))
         told = [self.short[unready][kind] + nearest[kind, unready] for kind, unready in sorted(nearest)]
         return [*told, *reversed(agents), self._around(sight)]
+
+    def _steps(self, sight: Sight) -> str:
+        """The first action of a quickest way to use each usable type, and how many more follow."""
+        targets = {(row[ROW], row[COL]): (row[KIND], _ready(row)) for row in sight.cells[1:]}
+        arrows = [ARROWS[k] for k in np.argsort(TURNED[sight.facing])] if self.rotate else list(ARROWS)
+        found = first_steps(targets, sight.edges, sight.cells[0][FACING], arrows)
+        told = []
+        for kind, signs in enumerate(zip(*self.short, strict=True)):
+            if self.usable[kind]:
+                ready = (kind + 1, True) in found or (kind + 1, False) not in found
+                told.append(signs[not ready] + found.get((kind + 1, ready), ".."))
+        return "".join(told)
 
     def _around(self, sight: Sight) -> str:
         """What is in the four cells beside the agent: an object, an agent, nothing, or the edge of the map."""

@@ -176,6 +176,61 @@ def test_the_line_of_the_nearest_agrees_with_the_planes(seed, observation, kinsh
         assert own == facts
 
 
+STEPS = {"F": 1, "B": 2, "^": 3, "v": 4, "<": 5, ">": 6, "U": 7}
+
+
+def steps_of(game, state, player):
+    """The ways that a line of steps shows: sign -> the first action and how many more, for types with a way."""
+    groups = re.findall("(.)(..)", game.compact(state, 0, player).removesuffix(">").split(" ")[-1])
+    assert [sign.upper() for sign, _ in groups] == ["N", "C", "A"]
+    return {sign: (STEPS[way[0]], int(way[1])) for sign, way in groups if way != ".."}
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6), rotate=st.booleans())
+def test_the_steps_are_the_quickest_under_the_rules(seed, rotate):
+    """In a window that shows everything, the first action brings a use one tick nearer and no other brings it nearer."""
+    game, state = scrambled(
+        seed,
+        map={"height": 7, "width": 7, "agents": 3, "objects": {"wall": 12, "generator": 2, "converter": 1, "altar": 1}},
+        observation={"line": "steps", "rotate": rotate, "height": 15, "width": 15},
+    )
+    state.objects["busy_until"], state.objects["stock"] = 0, 9
+    state.agents["energy"], state.agents["frozen_until"], state.items[:] = 250, 0, 1
+    told = steps_of(game, state, 0)
+    after = {}
+    for action in STEPS.values():
+        after[action] = type(state)(*(array.copy() for array in state))
+        game.kernels.step(after[action], 0, np.array([action, 0, 0], np.int32), np.zeros(3, np.float32))
+    for kind, sign in enumerate("NCA", start=1):
+        left = {action: steps_of(game, then, 0).get(sign, (0, 99))[1] for action, then in after.items() if action < 7}
+        if sign not in told:
+            assert set(left.values()) == {99}
+            continue
+        first, more = told[sign]
+        assert min(left.values()) >= more - 1
+        if first < 7:
+            assert left[first] == more - 1 or more == left[first] == 9
+        else:
+            used = (after[7].objects != state.objects)[0]
+            assert more == 0 and set(state.objects["type"][0, used]) == {kind}
+
+
+def test_the_steps_go_round_what_is_in_the_way():
+    """A wall and an agent in the way, an altar behind walls, a generator that cannot be used yet."""
+    game, state = drawn("@.n.\n.##.\n..c.\n####\na...", observation={"line": "steps", "height": 9, "width": 9})
+    state.agents["facing"][0, 0], state.objects["busy_until"][0] = 3, np.where(state.objects["type"][0] == 1, 9, 0)
+    assert game.compact(state, 0, 0).endswith(" nF1C^5A..>")
+    state.agents["facing"][0, 0] = 1
+    assert game.compact(state, 0, 0).endswith(" n>2CF4A..>")
+    other, state = drawn("n@@\n.c.", observation={"line": "steps"})
+    assert other.compact(state, 0, 0).endswith(" N<1Cv1A..>")
+    assert other.compact(state, 0, 1).endswith(" N..CB2A..>")
+    turned, state = drawn("n@@\n.c.", observation={"line": "steps", "rotate": True})
+    state.agents["facing"][0] = (2, 1)
+    assert turned.compact(state, 0, 0).endswith(" NU0Cv1A..>")
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6), observation=observations)
 def test_the_picture_shows_what_the_planes_show(seed, observation):
