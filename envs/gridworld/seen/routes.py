@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-__all__ = ["first_steps"]
+__all__ = ["AHEAD", "first_steps"]
 
-_AHEAD = ((-1, 0), (1, 0), (0, -1), (0, 1))
+AHEAD = ((-1, 0), (1, 0), (0, -1), (0, 1))
+"""Row and column of the cell above, below, to the left and to the right."""
 
 Cell = tuple[int, int]
 Kind = tuple[int, bool]
 
 
-def first_steps(things: Mapping[Cell, Kind], edges: Sequence[int], facing: int, arrows: Sequence[str]) -> dict[Kind, str]:
-    """Search the window breadth first over (cell, direction).
+def first_steps(
+    things: Mapping[Cell, Kind], edges: Sequence[int], facing: int, arrows: Sequence[str]
+) -> dict[Kind, str]:
+    """The first action on a quickest way to use each kind of thing: a breadth-first search over (cell, direction).
 
     Args:
         things: whatever fills a cell, by row and column from the agent, which stands at (0, 0).
@@ -33,7 +36,7 @@ def first_steps(things: Mapping[Cell, Kind], edges: Sequence[int], facing: int, 
     seen, queue = {start}, deque([(start, "U", 0)])
     while queue and len(found) < kinds:
         (row, col, turned), first, depth = queue.popleft()
-        down, over = _AHEAD[turned]
+        down, over = AHEAD[turned]
         ahead = things.get((row + down, col + over))
         if ahead is not None:
             found.setdefault(ahead, f"{first}{min(depth, 9)}")

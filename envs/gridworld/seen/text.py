@@ -61,7 +61,7 @@ from ..state import World
 from .answers import DIRECTIONS, action_names, action_to_text, listed, parse_action
 from .planes import TURNED
 from .primer import rules
-from .routes import first_steps
+from .routes import AHEAD, first_steps
 from .sight import (
     COL,
     ENERGY,
@@ -89,7 +89,6 @@ full inventories then stays within 300 tokens of SmolLM2."""
 
 _KIN = {"teams": "your team", "families": "your family", "groups": "your group"}
 _ROWS, _COLUMNS = ({k: chr(start + k) for k in range(-7, 8)} for start in (ord("H"), ord("h")))
-_AHEAD = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 def describe(config: GridworldConfig) -> Callable[[World, int, Player], str]:
@@ -222,7 +221,7 @@ class _Teller:
 
     def _ahead(self, sight: Sight) -> list[int] | None:
         """The row of the cell ahead, ``[]`` if the cell is empty; None if the window does not show it."""
-        row, col = _AHEAD[sight.cells[0][FACING]]
+        row, col = AHEAD[sight.cells[0][FACING]]
         if abs(row) > self.height // 2 or abs(col) > self.width // 2:
             return None
         for seen in sight.cells[1:9]:  # row 0 is the observer; at most eight rows around it follow
@@ -337,7 +336,7 @@ class _Teller:
         """What is in the four cells beside the agent: an object, an agent, nothing, or the edge of the map."""
         beside = {(row[ROW], row[COL]): row for row in sight.cells[1:9]}
         signs = []
-        for way, arrow, edge in zip(_AHEAD, ARROWS, sight.edges, strict=True):
+        for way, arrow, edge in zip(AHEAD, ARROWS, sight.edges, strict=True):
             row = beside.get(way)
             if row is None:
                 signs.append(arrow + (EMPTY_SIGN if edge else EDGE_SIGN))
