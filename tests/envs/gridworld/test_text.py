@@ -335,13 +335,14 @@ def test_turned_windows_say_where_one_looks_on_the_map():
     ],
 )
 @pytest.mark.parametrize("hidden", [False, True])
-def test_hidden_features_are_not_told_and_others_are(feature, fact, values, hidden):
+@pytest.mark.parametrize("line", ["places", "nearest", "steps"])
+def test_hidden_features_are_not_told_and_others_are(feature, fact, values, hidden, line):
     """One fact about another agent, or about what is ahead, changes; the other agent is too far away to touch."""
     told = []
     for value in values:
         game, state = drawn(
             "....@\n.....\nn....\n@....",
-            observation={"hidden": [feature] if hidden else []},
+            observation={"hidden": [feature] if hidden else [], "line": line},
             death={"hp": True},
             actions={"swap": False},
         )
@@ -355,9 +356,9 @@ def test_hidden_features_are_not_told_and_others_are(feature, fact, values, hidd
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6), size=st.sampled_from((3, 5)))
-def test_what_lies_beyond_the_window_changes_nothing(seed, size):
-    game, state = scrambled(seed, observation={"height": size, "width": size, "kinship": True})
+@given(seed=st.integers(0, 10**6), size=st.sampled_from((3, 5)), line=st.sampled_from(("places", "nearest", "steps")))
+def test_what_lies_beyond_the_window_changes_nothing(seed, size, line):
+    game, state = scrambled(seed, observation={"height": size, "width": size, "kinship": True, "line": line})
     for player in range(3):
         before = game.describe(state, 0, player), game.compact(state, 0, player)
         me = state.agents[0, player]
