@@ -1,7 +1,8 @@
-"""Plays N games in lock-step: asks all players whose turn it is at once. Knows no gradients.
+"""Plays N games at once: asks all players whose turn it is together. Knows no gradients.
 
-Each tick: collect the turns of all running games, ask each backend once (agents of one ``LoraPolicy`` share a forward
-pass), step.
+Each tick: collect the turns of the running games, ask each backend once (agents of one ``LoraPolicy`` share a forward
+pass), step. Where players take turns, models are asked only when every game waits for one, so that a learner's games
+from all seats share its passes.
 """
 
 from __future__ import annotations
@@ -194,11 +195,10 @@ def _play(
     running = np.arange(len(episodes))
     words = isinstance(vec, TextVec)
     actions = np.full(vec.action_mask.shape[:-1], None, object) if words else np.zeros_like(vec.sample_actions())
-    plies = 0
-    while running.size and (not max_plies or plies < max_plies):
+    while running.size:
         breathe()
-        turns, seats = turns_of(game, vec, running, streams, plies)
-        plies += 1
+        now = _next(game, vec, running, episodes, agents)
+        turns, seats = turns_of(game, vec, now, streams, [episodes[row].plies for row in now.tolist()])
         deciders = [agents[episodes[t.row].players[t.player]] for t in turns]
         decisions = ask(turns, deciders)
         made += len(decisions)
@@ -216,24 +216,36 @@ def _play(
                     visits.append(Visit(turn.row, p, ply, turn.key, decision.action, before, tokens))
         if dense is not None:
             dense.look(vec)
-        _, rewards, _, _, info = vec.step(actions)
+        _, rewards, _, _, info = vec.step(actions, None if len(now) == len(episodes) else now)
         if dense is not None:
-            besides[running] += dense.pay(vec, none_begun)[running]
+            besides[now] += dense.pay(vec, none_begun)[now]
         wrong = info["illegal"]
         for turn in turns:
             episodes[turn.row].illegal[turn.player] += bool(wrong[turn.row, turn.player] if seats else wrong[turn.row])
-        over = vec.status != RUNNING
-        for row in running.tolist():
+        for row in now.tolist():
             episode = episodes[row]
             episode.plies += 1
             episode.returns = [a + b for a, b in zip(episode.returns, rewards[row].tolist(), strict=True)]
             if keep:
                 episode.actions += actions[row : row + 1].tolist()
-        running = running[~over[running]]
+        cut = np.array([0 < max_plies <= episodes[row].plies for row in running.tolist()], np.bool_)
+        running = running[(vec.status[running] == RUNNING) & ~cut]
     if dense is not None:
         for episode, paid in zip(episodes, besides.tolist(), strict=True):
             episode.dense = paid
+    visits.sort(key=lambda visit: (visit.ply - episodes[visit.episode].opening_plies, visit.episode, visit.seat))
     return Rollout(episodes, visits, made)
+
+
+def _next(
+    game: Game, vec: Any, running: NDArray[np.int64], episodes: Sequence[Episode], agents: Mapping[str, Agent]
+) -> NDArray[np.int64]:
+    """The rows that play now: those whose turn no model decides, or all."""
+    if game.info.simultaneous:
+        return running
+    movers = zip(running.tolist(), vec.player[running].tolist(), strict=True)
+    quick = [row for row, p in movers if not hasattr(agents[episodes[row].players[p]], "backend")]
+    return np.array(quick, np.int64) if quick else running
 
 
 def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
@@ -251,22 +263,24 @@ def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
 
 
 def turns_of(
-    game: Game, vec: Any, running: NDArray[np.int64], streams: list[int], plies: int
+    game: Game, vec: Any, rows: NDArray[np.int64], streams: Sequence[int], plies: Sequence[int]
 ) -> tuple[list[Turn], bool]:
-    """Turns of all running rows, and whether every seat acts (simultaneous games); dead agents have no turn."""
-    state, masks = vec.state, vec.action_mask
-    rows, counter = running.tolist(), plies * game.info.players
+    """Turns of running rows, and whether every seat acts (simultaneous games); dead agents have no turn.
+
+    ``plies``: how many were played in each of these rows; a turn's seed follows from its game's stream and this.
+    """
+    state, masks, seats = vec.state, vec.action_mask, game.info.players
+    each = [(row, seats * played) for row, played in zip(rows.tolist(), plies, strict=True)]
     if game.info.simultaneous:
         able = masks.any(-1)
-        keys = {r: game.key(state, r) for r in rows}
+        keys = {r: game.key(state, r) for r, _ in each}
         return [
             Turn(game, state, r, p, masks[r, p], keys[r], Seed(streams[r], counter + p))
-            for r in rows
+            for r, counter in each
             for p in np.flatnonzero(able[r]).tolist()
         ], True
-    movers = vec.player[running].tolist()
     key = game.kernels.key
     return [
         Turn(game, state, r, p, masks[r], int(key(state, r)), Seed(streams[r], counter + p))
-        for r, p in zip(rows, movers, strict=True)
+        for (r, counter), p in zip(each, vec.player[rows].tolist(), strict=True)
     ], False

@@ -93,7 +93,7 @@ class GameEpisode(Episode):
         owed, returns = np.zeros(game.info.players), np.zeros(game.info.players)
         plies = illegal = 0
         while vec.status[0] == RUNNING and (not self.max_plies or plies < self.max_plies):
-            turns, seated = turns_of(game, vec, np.array([0]), [stream], plies)
+            turns, seated = turns_of(game, vec, np.array([0]), [stream], [plies])
             played = await asyncio.gather(*(self._act(turn, arena) for turn in turns))
             for turn, (action, step) in zip(turns, played, strict=True):
                 actions[(0, turn.player) if seated else 0] = action
