@@ -7,7 +7,6 @@ import hashlib
 import html
 import json
 import math
-import os
 import tempfile
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from ...envs.atomic import write_atomically
 from ...errors import UsageError
 
 __all__ = [
@@ -135,12 +135,9 @@ def write_page(show: Mapping[str, Any], path: Path) -> Path:
     """
     need_writable(path)
     text = page(show)
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
+        write_atomically(path, text)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise _unwritable(path, error) from None
     return path
 

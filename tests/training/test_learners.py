@@ -290,21 +290,29 @@ def test_what_a_player_is_set_back_to_survives_a_stop(two, tmp_path, monkeypatch
     assert equal(state(tmp_path / "whole", 5), state(tmp_path / "parts", 5))
 
 
-@pytest.mark.parametrize(("game", "exact"), [("tictactoe", False), ("kuhn_poker", True)])
-def test_several_learners_from_the_command_line(two, tmp_path, capsys, game, exact):
+@pytest.mark.parametrize(
+    ("game", "exact", "scheme", "opponents"),
+    [
+        ("tictactoe", False, "mixed", ["random=1"]),
+        ("kuhn_poker", True, "mixed", ["random=1"]),
+        ("tictactoe", False, "self_play", []),
+        ("kuhn_poker", True, "fictitious", []),
+    ],
+)
+def test_several_learners_from_the_command_line(two, tmp_path, capsys, game, exact, scheme, opponents):
     """Trained, measured one by one, drawn, and played by name."""
     config = dataclasses.replace(
         change(
-            two, scheme={"scheme": "self_play"}, budget={"updates": 2, "eval_every": 1, "eval_games": 4, "exact": exact}
+            two, scheme={"scheme": "fixed"}, budget={"updates": 2, "eval_every": 1, "eval_games": 4, "exact": exact}
         ),
         game=game,
     )
     save_config(config, tmp_path / "config.yaml")
     run = tmp_path / "run"
-    words = ["train", game, "--config", str(tmp_path / "config.yaml"), "--run", str(run), "--scheme", "mixed"]
-    assert main([*words, "--learners", "3", "--opponents", "random=1"]) == 0
+    words = ["train", game, "--config", str(tmp_path / "config.yaml"), "--run", str(run), "--scheme", scheme, "--learners", "3"]
+    assert main([*words, *(["--opponents", *opponents] if opponents else [])]) == 0
     told = capsys.readouterr().out
-    assert "scheme mixed of 3 learners" in told
+    assert f"scheme {scheme} of 3 learners" in told
     assert "main-3 vs random" in told
     last = rows(run)[-1]
     expected = [(name, other) for name in ("main", "main-2", "main-3") for other in ("random", None)[: 1 + exact]]

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from ...envs.atomic import write_atomically
 from ...envs.plain import told as shown
 from ...envs.reading import FILE, parsed, unzipped
 from ...errors import RunError, UsageError
@@ -83,11 +83,9 @@ def write_transcript(run: Path, update: int, results: Sequence[GenerateResult], 
         return
     lines = [json.dumps({"update": update, **told(result)}) + "\n" for result in results[:most]]
     path = run / "transcripts" / f"{update:06d}.jsonl.gz"
-    partial = path.with_name(path.name + ".partial")
     try:
         path.parent.mkdir(exist_ok=True)
-        partial.write_bytes(gzip.compress("".join(lines).encode("utf-8", "replace"), mtime=0))
-        os.replace(partial, path)
+        write_atomically(path, gzip.compress("".join(lines).encode("utf-8", "replace"), mtime=0))
     except OSError as error:
         raise RunError(f"{path} can't be written: {error.strerror}. Free some space, then --resume.") from None
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ...envs.atomic import write_atomically
 from ...errors import needs
-from ..runs.config import write_text
 
 __all__ = ["in_text", "page", "write_pages"]
 
@@ -347,7 +347,7 @@ def write_pages(results: Results, folder: Path) -> list[Path]:
         OSError: a file can't be written.
     """
     written = [folder / "leaderboard.html"]
-    write_text(written[0], page(results))
+    write_atomically(written[0], page(results))
     drawn = {heading.lower(): figure for heading, _, figure in _figures(results)} | {"payoff": _draw_payoff(results)}
     for name, figure in drawn.items():
         written.append(folder / f"{name}.png")

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...envs.atomic import write_atomically
 from ...envs.reading import parsed, read_text
 from ...envs.registry import is_game
 from ...errors import RunError
 from ..population.pool import PlayerRecord
-from .config import AnyConfig, NetConfig, PolicyConfig, TaskConfig, TrainConfig, to_dict, write_text
+from .config import AnyConfig, NetConfig, PolicyConfig, TaskConfig, TrainConfig, to_dict
 from .curves import title
 from .presets import starting
 
@@ -68,7 +69,7 @@ def command(config: AnyConfig, defaults: Mapping[str, Any] | None = None) -> str
 def write_record(folder: Path, record: PlayerRecord) -> None:
     """Write player.json beside an adapter whose player has a persona or a genome."""
     if record.persona or record.genome:
-        write_text(folder / "player.json", json.dumps(dataclasses.asdict(record), indent=2))
+        write_atomically(folder / "player.json", json.dumps(dataclasses.asdict(record), indent=2))
 
 
 def read_persona(folder: Path) -> str:
@@ -100,9 +101,9 @@ def complete(
     """
     adapter = json.loads((folder / "adapter_config.json").read_text())
     adapter["base_model_name_or_path"] = base_name(loaded.id)
-    write_text(folder / "adapter_config.json", json.dumps(adapter, indent=2, sort_keys=True))
+    write_atomically(folder / "adapter_config.json", json.dumps(adapter, indent=2, sort_keys=True))
     loaded.tokenizer.save_pretrained(str(folder))
-    write_text(folder / "README.md", _card(loaded, config, evaluation, command(config, defaults)))
+    write_atomically(folder / "README.md", _card(loaded, config, evaluation, command(config, defaults)))
 
 
 def _card(

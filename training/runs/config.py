@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from ...envs.atomic import write_atomically
 from ...envs.plain import read_yaml
 from ...envs.registry import spec
 from ...envs.replay.keeping import dated
@@ -55,7 +55,6 @@ __all__ = [
     "read_config",
     "save_config",
     "to_dict",
-    "write_text",
 ]
 
 AnyConfig = TrainConfig | NetConfig | TaskConfig
@@ -149,13 +148,6 @@ def load_config(path: Path) -> TrainConfig:
     return config
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file; replaces an existing one in one step."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text)
-    os.replace(partial, path)
-
-
 def as_yaml(config: AnyConfig) -> str:
     """YAML that ``read_config`` reads back equal."""
     return yaml.safe_dump(to_dict(config), sort_keys=False)
@@ -163,7 +155,7 @@ def as_yaml(config: AnyConfig) -> str:
 
 def save_config(config: AnyConfig, path: Path) -> None:
     """Write ``as_yaml`` to a file."""
-    write_text(path, as_yaml(config))
+    write_atomically(path, as_yaml(config))
 
 
 def new_folder(config: AnyConfig) -> Path:

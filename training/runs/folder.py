@@ -30,9 +30,10 @@ import torch
 from filelock import FileLock, Timeout
 
 from ...agents.sums import check_finite, check_sums, file_sum, write_sums
+from ...envs.atomic import write_atomically
 from ...envs.reading import parsed, read_text
 from ...errors import CoterieError, RunError
-from .config import AnyConfig, from_tagged, read_config, save_config, to_dict, write_text
+from .config import AnyConfig, from_tagged, read_config, save_config, to_dict
 from .environment import environment
 from .metrics import Metrics
 
@@ -64,7 +65,7 @@ class Run:
                 raise run._not_empty()
             run.write_config()
             with run._unwritable_told():
-                write_text(folder / "environment.json", json.dumps(environment(), indent=1) + "\n")
+                write_atomically(folder / "environment.json", json.dumps(environment(), indent=1) + "\n")
         return run
 
     def _used(self) -> bool:
@@ -182,7 +183,7 @@ class Run:
             for stem, data in tensors.items():
                 torch.save(data, partial / f"{stem}.pt")
             whole = {"update": update, "config": to_dict(self.config), "metrics": self._metrics.sum(update), **state}
-            write_text(partial / "state.json", json.dumps(whole, indent=1))
+            write_atomically(partial / "state.json", json.dumps(whole, indent=1))
             write_sums(partial, [path.name for path in partial.iterdir()])
             shutil.rmtree(final, ignore_errors=True)
             os.replace(partial, final)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ...envs.atomic import write_atomically
 from ...envs.reading import lines_of, parsed
 from ...errors import RunError
-from .config import write_text
 
 __all__ = ["Metrics"]
 
@@ -76,7 +76,7 @@ class Metrics:
         rows = [row for row in self.rows() if row["update"] < update]
         self._forget()
         with self._written():
-            write_text(self.path, "".join(json.dumps(row) + "\n" for row in rows))
+            write_atomically(self.path, "".join(json.dumps(row) + "\n" for row in rows))
 
     def _catch_up(self) -> None:
         """Read what was appended since."""

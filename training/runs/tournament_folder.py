@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ...agents.core import Agent
+from ...envs.atomic import write_atomically
 from ...envs.core import Game
 from ...envs.plain import told
 from ...envs.reading import parsed, read_text
 from ...errors import RunError, UsageError, needs
 from ..evaluation.match import policy_row
 from ..evaluation.table import Meeting
-from .config import write_text
 
 __all__ = ["Kept", "kept_in", "read_results"]
 
@@ -58,7 +58,7 @@ class Kept:
         if self.path is not None:
             meetings = [dataclasses.asdict(m) for m in self.meetings]
             more = {"identities": self.identities, "policies": self.policies, "meetings": meetings}
-            write_text(self.path, json.dumps({**self.settings, **results, **more}, indent=1))
+            write_atomically(self.path, json.dumps({**self.settings, **results, **more}, indent=1))
 
     def read(self) -> None:
         """Take what an earlier process has played of this tournament.

@@ -61,7 +61,7 @@ def test_worlds():
 @pytest.mark.parametrize(
     ("decode", "name", "config", "count"),
     [
-        ("choice", "tictactoe", {}, 20),
+        ("choice", "tictactoe", {}, 1000),
         ("constrained", "highest_number", {"max_number": 12}, 40),
         ("free", "tictactoe", {}, 16),
     ],

@@ -1,8 +1,9 @@
-"""Lock-step rollouts: who is asked, what is recorded."""
+"""Rollouts: who is asked, what is recorded."""
 
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,14 @@ class Scripted:
         record = Tokens((1,), (2,), (0.0,), "choice", ((2,),), 0, lora="main")
         actions = [t.legal_actions[self.which] if self.which is not None else None for t in turns]
         return [Decision(a, str(a), record) for a in actions]
+
+
+class Model(Scripted):
+    """One of a backend's players, as language models are."""
+
+    def __init__(self, which):
+        super().__init__(which)
+        self.player, self.backend = "main", SimpleNamespace(act=lambda turns, players, **how: self.act(turns))
 
 
 GAME = make_game("tictactoe")
@@ -58,6 +67,18 @@ def test_all_games_that_wait_are_asked_in_one_call():
     play([FIRST] * 5, agents, group_size=2)
     assert agents["first"].batches == [10, 10, 10]
     assert agents["last"].batches == [10, 10]
+
+
+def test_a_model_is_asked_when_every_game_waits_for_it():
+    """Its games from both seats share passes; the records are those of games that go ply by ply, in that order."""
+    agents = {"model": Model(0), "last": Scripted(-1)}
+    seatings = [Seating(("model", "last"), (True, False)), Seating(("last", "model"), (False, True))]
+    visits = [
+        [(v.episode, v.ply, v.seat, v.action) for v in play(seatings, played).visits]
+        for played in (agents, {**agents, "model": Scripted(0)})
+    ]
+    assert agents["model"].batches == [2, 2, 1]
+    assert visits[0] == visits[1] == [(0, 0, 0, 0), (1, 1, 1, 0), (0, 2, 0, 1), (1, 3, 1, 1), (0, 4, 0, 2)]
 
 
 def test_a_teacher_is_asked_about_the_decisions_of_learners_alone():
