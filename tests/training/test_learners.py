@@ -309,7 +309,18 @@ def test_several_learners_from_the_command_line(two, tmp_path, capsys, game, exa
     )
     save_config(config, tmp_path / "config.yaml")
     run = tmp_path / "run"
-    words = ["train", game, "--config", str(tmp_path / "config.yaml"), "--run", str(run), "--scheme", scheme, "--learners", "3"]
+    words = [
+        "train",
+        game,
+        "--config",
+        str(tmp_path / "config.yaml"),
+        "--run",
+        str(run),
+        "--scheme",
+        scheme,
+        "--learners",
+        "3",
+    ]
     assert main([*words, *(["--opponents", *opponents] if opponents else [])]) == 0
     told = capsys.readouterr().out
     assert f"scheme {scheme} of 3 learners" in told

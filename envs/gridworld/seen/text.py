@@ -38,8 +38,9 @@ usable type, in the order of the configuration and always of the same length, st
     @2^4> @1^,<250,2,0,0,0,3,- ^@v.<#>A ^240 1,0,0 0 - 07+ 1 28,30 N NF3C..AU0>
                                                                      |  |  U: use it now, no further action
                                                                      |  no converter in sight, or no way to it
-                                                                     a generator that can be used now: F, forward, and
-                                                                     three more actions until it is used (9: or more)
+                                                                     a generator that can be used with what the agent
+                                                                     holds: F, forward, and three more actions until it
+                                                                     is used (9: or more)
 
 The letters are the first action of a quickest way: F forward, B back, ``^v<>`` face that way, U use. It leads through
 cells in sight alone; objects and agents block it. A type of which none can be used now gets the way to one that can't.
@@ -51,6 +52,7 @@ last reward and, in worlds with kinship, how related the agents in sight are.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import ge
 
 import numpy as np
 
@@ -60,7 +62,7 @@ from ..rules.legal import legal
 from ..state import World
 from .answers import DIRECTIONS, action_names, action_to_text, listed, parse_action
 from .planes import TURNED
-from .primer import rules
+from .primer import ends, rules
 from .routes import AHEAD, first_steps
 from .sight import (
     COL,
@@ -118,6 +120,15 @@ class _Teller:
         self.items = config.items
         self.types = [name.replace("_", " ") for name in config.objects]
         self.usable = [kind.usable for kind in config.objects.values()]
+        # Energy, then items, that a use takes at least.
+        self.takes = [
+            [
+                config.actions.costs.get("use", 0)
+                + ends(config, (f"objects.{name}.energy_cost", "objects.*.energy_cost"), kind.energy_cost)[0],
+                *(kind.inputs.get(item, 0) for item in config.items),
+            ]
+            for name, kind in config.objects.items()
+        ]
         self.signs = make_signs(config)
         self.height, self.width = config.observation.height, config.observation.width
         self.rotate, self.line = config.observation.rotate, config.observation.line
@@ -322,13 +333,16 @@ class _Teller:
 
     def _steps(self, sight: Sight) -> str:
         """The first action of a quickest way to use each usable type, and how many more follow."""
-        targets = {(row[ROW], row[COL]): (row[KIND], _ready(row)) for row in sight.cells[1:]}
+        own, *others = sight.cells
+        held = [own[ENERGY], *own[ITEMS:]]
+        pays = [False, *(all(map(ge, held, taken)) for taken in self.takes)]
+        targets = {(row[ROW], row[COL]): (row[KIND], _ready(row) and pays[row[KIND]]) for row in others}
         arrows = [ARROWS[k] for k in np.argsort(TURNED[sight.facing])] if self.rotate else list(ARROWS)
-        found = first_steps(targets, sight.edges, sight.cells[0][FACING], arrows)
+        found = first_steps(targets, sight.edges, own[FACING], arrows)
         told = []
         for kind, signs in enumerate(zip(*self.short, strict=True)):
             if self.usable[kind]:
-                ready = (kind + 1, True) in found or (kind + 1, False) not in found
+                ready = (kind + 1, True) in found or ((kind + 1, False) not in found and pays[kind + 1])
                 told.append(signs[not ready] + found.get((kind + 1, ready), ".."))
         return "".join(told)
 

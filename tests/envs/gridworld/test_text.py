@@ -217,19 +217,40 @@ def test_the_steps_are_the_quickest_under_the_rules(seed, rotate):
             assert set(state.objects["type"][0, used]) == {kind}
 
 
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_what_an_agent_can_pay_for_is_shown_as_ready(seed):
+    """The sign is a capital where the rules let the agent use what is ahead of it (nobody's inventory is full)."""
+    game, state = scrambled(seed, observation={"line": "steps"}, actions={"costs": {"use": 20}})
+    state.items[:], state.agents["frozen_until"] = np.minimum(state.items, 3), 0
+    mask = np.zeros(game.info.num_actions, np.int8)
+    for player in range(game.info.players):
+        if game.compact(state, 0, player) != "dead>":
+            game.kernels.legal(state, 0, player, mask)
+            groups = re.findall("(.)(..)", game.compact(state, 0, player).removesuffix(">").split(" ")[-1])
+            assert bool(mask[STEPS["U"]]) == any(sign.isupper() and way == "U0" for sign, way in groups)
+
+
+def test_a_cost_that_is_drawn_counts_at_its_least():
+    game, state = drawn("a@", observation={"line": "steps"}, randomize={"objects.altar.energy_cost": [40, 90]})
+    for energy, sign in ((39, "a"), (40, "A")):
+        state.agents["energy"] = energy
+        assert game.compact(state, 0, 0).endswith(f" N..c..{sign}<1>")
+
+
 def test_the_steps_go_round_what_is_in_the_way():
     """A wall and an agent in the way, an altar behind walls, a generator that cannot be used yet."""
     game, state = drawn("@.n.\n.##.\n..c.\n####\na...", observation={"line": "steps", "height": 9, "width": 9})
     state.agents["facing"][0, 0], state.objects["busy_until"][0] = 3, np.where(state.objects["type"][0] == 1, 9, 0)
-    assert game.compact(state, 0, 0).endswith(" nF1C^5A..>")
-    state.agents["facing"][0, 0] = 1
-    assert game.compact(state, 0, 0).endswith(" n>2CF4A..>")
+    assert game.compact(state, 0, 0).endswith(" nF1c^5A..>")
+    state.agents["facing"][0, 0], state.items[:], state.agents["energy"] = 1, 1, 99
+    assert game.compact(state, 0, 0).endswith(" n>2CF4a..>")
     other, state = drawn("n@@\n.c.", observation={"line": "steps"})
-    assert other.compact(state, 0, 0).endswith(" N<1Cv1A..>")
-    assert other.compact(state, 0, 1).endswith(" N..CB2A..>")
+    assert other.compact(state, 0, 0).endswith(" N<1cv1A..>")
+    assert other.compact(state, 0, 1).endswith(" N..cB2A..>")
     turned, state = drawn("n@@\n.c.", observation={"line": "steps", "rotate": True})
     state.agents["facing"][0] = (2, 1)
-    assert turned.compact(state, 0, 0).endswith(" NU0Cv1A..>")
+    assert turned.compact(state, 0, 0).endswith(" NU0cv1A..>")
 
 
 @settings(max_examples=60, deadline=None)
