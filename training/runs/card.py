@@ -99,9 +99,13 @@ def complete(
     Raises:
         OSError: a file can't be written.
     """
+    from ...agents.sums import write_sums  # torch
+
     adapter = json.loads((folder / "adapter_config.json").read_text())
-    adapter["base_model_name_or_path"] = base_name(loaded.id)
-    write_atomically(folder / "adapter_config.json", json.dumps(adapter, indent=2, sort_keys=True))
+    if adapter["base_model_name_or_path"] != base_name(loaded.id):
+        adapter["base_model_name_or_path"] = base_name(loaded.id)
+        write_atomically(folder / "adapter_config.json", json.dumps(adapter, indent=2, sort_keys=True))
+        write_sums(folder, ("adapter_config.json", "adapter_model.safetensors"))
     loaded.tokenizer.save_pretrained(str(folder))
     write_atomically(folder / "README.md", _card(loaded, config, evaluation, command(config, defaults)))
 

@@ -14,28 +14,34 @@ peft = pytest.importorskip("peft")
 
 from coterie.agents.llm.models import load_model  # noqa: E402
 from coterie.cli import train_task  # noqa: E402
+from coterie.envs.registry import make_game  # noqa: E402
 from coterie.training.episodes.tasks import task_defaults  # noqa: E402
 from coterie.training.loop import train  # noqa: E402
 from coterie.training.runs import command as cli  # noqa: E402
 from coterie.training.runs.card import base_name, command  # noqa: E402
 from coterie.training.runs.config import TaskConfig, from_dict, preset  # noqa: E402
+from coterie.training.runs.players import make_player  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def adapter(tmp_path_factory):
-    """What a run of the built-in model of one update has left."""
+def trained(folder, model):
+    """The player that a run of one update leaves."""
     config = from_dict(
         {
             "threads": 1,
-            "policy": {"model": "tiny", "lora_r": 4},
+            "policy": {"model": model, "lora_r": 4},
             "rollout": {"games": 16, "num_generations": 4},
             "budget": {"updates": 1, "eval_every": 1, "eval_games": 10, "goal": "", "eval_vs": "random"},
         },
         preset("tictactoe"),
     )
-    folder = tmp_path_factory.mktemp("runs") / "one"
     train(config, folder, watcher=None)
     return folder / "players" / "main" / "v000001"
+
+
+@pytest.fixture(scope="module")
+def adapter(tmp_path_factory):
+    """What a run of the built-in model has left."""
+    return trained(tmp_path_factory.mktemp("runs") / "one", "tiny")
 
 
 def test_nothing_of_this_machine_is_in_it(adapter):
@@ -78,6 +84,13 @@ def test_the_tokenizer_beside_it_is_the_base_s(adapter):
 
     text = "x.o/.x./..o x>"
     assert AutoTokenizer.from_pretrained(adapter)(text).input_ids == load_model("tiny").tokenizer(text).input_ids
+
+
+def test_a_player_loads_whose_base_was_found_under_another_name(tmp_path):
+    (tmp_path / "latest").symlink_to(load_model("tiny").model.name_or_path)
+    saved = trained(tmp_path / "run", str(tmp_path / "latest"))
+    assert "latest" not in (saved / "adapter_config.json").read_text()
+    assert make_player(str(tmp_path / "run"), make_game("tictactoe")).name == "run:main"
 
 
 def test_names_of_bases(tmp_path):
