@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from ..envs.atomic import write_atomically
 from ..envs.reading import read_bytes
 from ..errors import ModelError
 
@@ -27,10 +28,8 @@ def file_sum(path: Path) -> str:
 
 
 def write_sums(folder: Path, names: Iterable[str]) -> None:
-    """Write the digests of some files of a folder to ``SHA256SUMS``, in one atomic replacement."""
-    part = folder / f"{NAME}.part"
-    part.write_text("".join(f"{file_sum(folder / name)}  {name}\n" for name in sorted(names)))
-    part.replace(folder / NAME)
+    """Write the digests of some files of a folder to ``SHA256SUMS``."""
+    write_atomically(folder / NAME, "".join(f"{file_sum(folder / name)}  {name}\n" for name in sorted(names)))
 
 
 def check_sums(folder: Path) -> tuple[str, ...]:

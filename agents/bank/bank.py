@@ -284,8 +284,10 @@ class LoraBank:
 
         Raises:
             UnknownName: no such player.
-            UsageError: no parents, a weight or mutation out of bounds, or layers that match none.
+            UsageError: no parents, a weight or mutation out of bounds, or layers that match none or are one string.
         """
+        if isinstance(layers, str):
+            raise UsageError(f"layers is a sequence of parts of names, not a string: write [{layers!r}].")
         total = sum(parents.values())
         if not parents or not all(0 < weight < math.inf for weight in parents.values()) or not 0 <= mutation < math.inf:
             raise UsageError(

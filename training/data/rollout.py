@@ -1,8 +1,8 @@
 """Plays N games at once: asks all players whose turn it is together. Knows no gradients.
 
 Each tick: collect the turns of the running games, ask each backend once (agents of one ``LoraPolicy`` share a forward
-pass), step. Where players take turns, models are asked only when every game waits for one, so that a learner's games
-from all seats share its passes.
+pass), step. Where players take turns, language models are asked only when every game waits for one, so that a
+learner's games from all seats share its passes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...envs.words.vec import TextVec, vec_of
 from ...errors import UsageError
 from .records import Episode, Rollout, Visit
 
-__all__ = ["Seating", "ask", "names_in", "opening_states", "rollout", "seated", "turns_of"]
+__all__ = ["Seating", "names_in", "opening_states", "rollout", "seated", "turns_of"]
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _play(
     actions = np.full(vec.action_mask.shape[:-1], None, object) if words else np.zeros_like(vec.sample_actions())
     while running.size:
         breathe()
-        now = _next(game, vec, running, episodes, agents)
+        now = _due(game, vec, running, episodes, agents)
         turns, seats = turns_of(game, vec, now, streams, [episodes[row].plies for row in now.tolist()])
         deciders = [agents[episodes[t.row].players[t.player]] for t in turns]
         decisions = ask(turns, deciders)
@@ -228,24 +228,26 @@ def _play(
             episode.returns = [a + b for a, b in zip(episode.returns, rewards[row].tolist(), strict=True)]
             if keep:
                 episode.actions += actions[row : row + 1].tolist()
-        cut = np.array([0 < max_plies <= episodes[row].plies for row in running.tolist()], np.bool_)
-        running = running[(vec.status[running] == RUNNING) & ~cut]
+        played = np.array([episodes[row].plies for row in now.tolist()])
+        over = (vec.status[now] != RUNNING) | (0 < max_plies <= played)
+        running = np.setdiff1d(running, now[over])
     if dense is not None:
         for episode, paid in zip(episodes, besides.tolist(), strict=True):
             episode.dense = paid
+    # As if all games had gone ply by ply: mini-batches and running means follow this order.
     visits.sort(key=lambda visit: (visit.ply - episodes[visit.episode].opening_plies, visit.episode, visit.seat))
     return Rollout(episodes, visits, made)
 
 
-def _next(
+def _due(
     game: Game, vec: Any, running: NDArray[np.int64], episodes: Sequence[Episode], agents: Mapping[str, Agent]
 ) -> NDArray[np.int64]:
-    """The rows that play now: those whose turn no model decides, or all."""
+    """The rows that play now: those whose turn no language model decides, or all."""
     if game.info.simultaneous:
         return running
     movers = zip(running.tolist(), vec.player[running].tolist(), strict=True)
-    quick = [row for row, p in movers if not hasattr(agents[episodes[row].players[p]], "backend")]
-    return np.array(quick, np.int64) if quick else running
+    scripted = [row for row, p in movers if not hasattr(agents[episodes[row].players[p]], "backend")]
+    return np.array(scripted, np.int64) if scripted else running
 
 
 def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
@@ -265,9 +267,14 @@ def _teach(teacher: Agent, learning: Sequence[tuple[Turn, Decision]]) -> None:
 def turns_of(
     game: Game, vec: Any, rows: NDArray[np.int64], streams: Sequence[int], plies: Sequence[int]
 ) -> tuple[list[Turn], bool]:
-    """Turns of running rows, and whether every seat acts (simultaneous games); dead agents have no turn.
+    """The turns of some running games, and whether every seat acts (simultaneous games); dead agents have no turn.
 
-    ``plies``: how many were played in each of these rows; a turn's seed follows from its game's stream and this.
+    Args:
+        game: the game.
+        vec: N games.
+        rows: [K] numbers of running games.
+        streams: N streams of random numbers, one per game.
+        plies: K numbers of plies played; a turn's seed follows from its game's stream and this.
     """
     state, masks, seats = vec.state, vec.action_mask, game.info.players
     each = [(row, seats * played) for row, played in zip(rows.tolist(), plies, strict=True)]

@@ -92,6 +92,7 @@ def test_mutations_are_of_the_size_asked_for_and_follow_the_seed(bank):
         ({"a": 0.0}, {}, "needs parents with weights above 0"),
         ({"a": 1.0}, {"mutation": -1.0}, "a mutation of at least 0"),
         ({"a": 1.0}, {"layers": ("no_such",)}, "No layer's name contains 'no_such'"),
+        ({"a": 1.0}, {"layers": "q_proj"}, r"write \['q_proj'\]"),
     ],
 )
 def test_what_cannot_be_bred(bank, parents, options, complaint):

@@ -72,13 +72,24 @@ def test_all_games_that_wait_are_asked_in_one_call():
 def test_a_model_is_asked_when_every_game_waits_for_it():
     """Its games from both seats share passes; the records are those of games that go ply by ply, in that order."""
     agents = {"model": Model(0), "last": Scripted(-1)}
-    seatings = [Seating(("model", "last"), (True, False)), Seating(("last", "model"), (False, True))]
+    seatings = [Seating(("last", "model"), (False, True)), Seating(("model", "last"), (True, False))]
     visits = [
         [(v.episode, v.ply, v.seat, v.action) for v in play(seatings, played).visits]
         for played in (agents, {**agents, "model": Scripted(0)})
     ]
     assert agents["model"].batches == [2, 2, 1]
-    assert visits[0] == visits[1] == [(0, 0, 0, 0), (1, 1, 1, 0), (0, 2, 0, 1), (1, 3, 1, 1), (0, 4, 0, 2)]
+    assert visits[0] == visits[1] == [(1, 0, 0, 0), (0, 1, 1, 0), (1, 2, 0, 1), (0, 3, 1, 1), (1, 4, 0, 2)]
+
+
+@pytest.mark.parametrize("max_plies", [0, 1, 2, 3])
+def test_a_limit_of_plies_holds_for_each_game_however_models_are_asked(max_plies):
+    seatings = [Seating(("model", "last"), (True, False)), Seating(("last", "model"), (False, True))] * 2
+    found = [
+        play(seatings, {"model": agent, "last": Scripted(-1)}, max_plies=max_plies) for agent in (Model(0), Scripted(0))
+    ]
+    assert [e.plies for e in found[0].episodes] == [max_plies or 5] * 4
+    assert found[0].episodes == found[1].episodes
+    assert [(v.episode, v.ply) for v in found[0].visits] == [(v.episode, v.ply) for v in found[1].visits]
 
 
 def test_a_teacher_is_asked_about_the_decisions_of_learners_alone():
