@@ -121,14 +121,14 @@ def _circle(x: float, y: float, radius: float) -> Points:
     )[:-1]
 
 
-def _foot(width: float, top: float = 78.0) -> Points:
+def _foot(width: float) -> Points:
     """The plate that a piece stands on, ``width`` from the middle to its edge."""
     edge = _MIDDLE + width
     return _mirrored(
         _path(
-            (_MIDDLE, top),
-            (edge - 5, top),
-            (edge, top, edge, top + 5),
+            (_MIDDLE, 78),
+            (edge - 5, 78),
+            (edge, 78, edge, 83),
             (edge, 84),
             (edge, 88, edge - 3, 88),
             (_MIDDLE, 88),

@@ -238,7 +238,7 @@ def _no_display(why: str) -> str:
 _shared: list[Screen | None] = []  # None: no window can be opened here
 
 
-def show_frame(frame: Frame, title: str, seconds: float = 0.0, background: Color = PALETTE.background) -> bool:
+def show_frame(frame: Frame, title: str, seconds: float = 0.0) -> bool:
     """Show a frame in a window, handle its events and wait; for environments with ``render_mode="human"``.
 
     The first call opens the window. It keeps the size that its user gives it, and the frame is scaled to fit. If the
@@ -248,7 +248,6 @@ def show_frame(frame: Frame, title: str, seconds: float = 0.0, background: Color
         frame: [H, W, 3] uint8.
         title: the window's title.
         seconds: how long to wait after showing the frame; it does not wait if the display is invisible.
-        background: the colour around the frame.
 
     Returns:
         False where no window can be opened (no pygame, no display); show the frame in another way.
@@ -271,7 +270,7 @@ def show_frame(frame: Frame, title: str, seconds: float = 0.0, background: Color
     picture = screen.as_surface(frame)
     if fitted != (w, h):
         picture = pygame.transform.smoothscale(picture, fitted)
-    screen.surface.fill(background)
+    screen.surface.fill(PALETTE.background)
     screen.surface.blit(picture, ((width - fitted[0]) // 2, (height - fitted[1]) // 2))
     screen.flip()
     until = pygame.time.get_ticks() + round(1000 * seconds)

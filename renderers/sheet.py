@@ -72,10 +72,10 @@ class Sheet(Brush):
             self.spots.append(Spot(spot[0], self.x, self.y, self.width, high, value=spot[1]))
         self.y += high
 
-    def paragraph(self, words: str, color: Color = PALETTE.text, height: int = WORDS) -> None:
+    def paragraph(self, words: str, height: int = WORDS) -> None:
         """Text in as many lines as it needs."""
         for line in filter(None, self.wrapped(words, height, self.width)):
-            self.line(line, color, height)
+            self.line(line, PALETTE.text, height)
 
     def bar(self, part: float, color: Color, height: int = 8) -> None:
         """A bar filled to ``part`` (0..1)."""

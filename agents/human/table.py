@@ -393,13 +393,13 @@ def answers(agents: Sequence[Agent | None], turns: Mapping[Player, Turn]) -> dic
     return dict(zip(turns, ask(list(turns.values()), asked), strict=True))
 
 
-def watch(game: Game, agents: Sequence[Agent], seed: int, penalty: float = -1.0) -> Iterator[Moment]:
+def watch(game: Game, agents: Sequence[Agent], seed: int) -> Iterator[Moment]:
     """Play one game and yield every moment, starting with the start position; ``agents`` sit in seats 0..P-1.
 
     Raises:
         UsageError: the number of agents is not the number of players.
     """
-    yield from follow(Match(game, [agent.name for agent in agents], seed, penalty), agents)
+    yield from follow(Match(game, [agent.name for agent in agents], seed), agents)
 
 
 def _comment(decisions: Mapping[Player, Decision]) -> str:

@@ -26,14 +26,14 @@ def rules(config: GridworldConfig) -> str:
     return " ".join(part for part in parts if part) + f" Actions: {names}."
 
 
-def ends(config: GridworldConfig, names: tuple[str, ...], usual: float) -> tuple[float, float]:
-    """A number's range; of several, the last in ``randomize``, as its sample replaces the others."""
-    return [(usual, usual), *(both for name, both in config.randomize.items() if name in names)][-1]
+def range_of(config: GridworldConfig, names: tuple[str, ...], default: float) -> tuple[float, float]:
+    """A number's lowest and highest value, under one of its names in ``randomize`` (the last one's sample stays)."""
+    return [(default, default), *(bounds for name, bounds in config.randomize.items() if name in names)][-1]
 
 
 def _drawn(config: GridworldConfig, names: tuple[str, ...], usual: float) -> str:
     """A number, or its range."""
-    low, high = ends(config, names, usual)
+    low, high = range_of(config, names, usual)
     return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
 
 

@@ -44,6 +44,8 @@ usable type, in the order of the configuration and always of the same length, st
 
 The letters are the first action of a quickest way: F forward, B back, ``^v<>`` face that way, U use. It leads through
 cells in sight alone; objects and agents block it. A type of which none can be used now gets the way to one that can't.
+In this ending a capital letter says that the agent can also pay for the use, in energy (the least, where it is drawn)
+and items; elsewhere it says only that the object can be used.
 
 No text shows what the planes hide. All add what else the agent knows: its last action, whether that succeeded, its
 last reward and, in worlds with kinship, how related the agents in sight are.
@@ -62,7 +64,7 @@ from ..rules.legal import legal
 from ..state import World
 from .answers import DIRECTIONS, action_names, action_to_text, listed, parse_action
 from .planes import TURNED
-from .primer import ends, rules
+from .primer import range_of, rules
 from .routes import AHEAD, first_steps
 from .sight import (
     COL,
@@ -120,11 +122,11 @@ class _Teller:
         self.items = config.items
         self.types = [name.replace("_", " ") for name in config.objects]
         self.usable = [kind.usable for kind in config.objects.values()]
-        # Energy, then items, that a use takes at least.
-        self.takes = [
+        # For each type: energy, then items, that a use takes at least.
+        self.prices = [
             [
                 config.actions.costs.get("use", 0)
-                + ends(config, (f"objects.{name}.energy_cost", "objects.*.energy_cost"), kind.energy_cost)[0],
+                + range_of(config, (f"objects.{name}.energy_cost", "objects.*.energy_cost"), kind.energy_cost)[0],
                 *(kind.inputs.get(item, 0) for item in config.items),
             ]
             for name, kind in config.objects.items()
@@ -335,7 +337,7 @@ class _Teller:
         """The first action of a quickest way to use each usable type, and how many more follow."""
         own, *others = sight.cells
         held = [own[ENERGY], *own[ITEMS:]]
-        pays = [False, *(all(map(ge, held, taken)) for taken in self.takes)]
+        pays = [False, *(all(map(ge, held, price)) for price in self.prices)]
         targets = {(row[ROW], row[COL]): (row[KIND], _ready(row) and pays[row[KIND]]) for row in others}
         arrows = [ARROWS[k] for k in np.argsort(TURNED[sight.facing])] if self.rotate else list(ARROWS)
         found = first_steps(targets, sight.edges, own[FACING], arrows)
