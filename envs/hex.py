@@ -14,6 +14,8 @@ mirror image (c1 to a3), where it is worth to O what it was worth to X; the seat
 A union-find forest with path halving holds the connected stones; the four edges are nodes too. Tests check that a full
 board has exactly one winner, and that the game ends with the stone that connects.
 
+The file is longer than most: like every game of one file, it holds rules, observations, texts and notation.
+
 Left out: resigning, draws by agreement (there are none), boards with sides of different lengths.
 """
 

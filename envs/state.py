@@ -7,6 +7,8 @@ game's rows plus the bookkeeping that every face keeps with them.
 Rows hold the configuration, and kernels do not check bounds. If rows with the same layout can have configurations that
 need other array sizes elsewhere (observations), their NamedTuple has a method ``configured() -> arrays`` [N, ...]: rows
 that differ in these arrays are refused like rows with another layout.
+
+The file is longer than most: whatever comes from outside, as rows or as bytes, is checked against the layouts above.
 """
 
 from __future__ import annotations

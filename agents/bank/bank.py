@@ -17,12 +17,11 @@ Gradients are separate rows, and only players in a backward pass since the last 
 other idle players cost only storage.
 
 Left out: merging into the base (its weights never change, which ``base_hash`` proves), dropout, ranks that differ
-between players or layers.
+between players or layers. The file is longer than most: it is one class, around its tensors.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import math
 import os
@@ -32,13 +31,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 
 from ...errors import UnknownName, UsageError
 from .breeding import mixture, mutated
 from .files import check_config, read_adapter, scaling, target_layers, write_adapter
 from .gradients import Gradients, split
-from .routing import AdaptedLayer, Route, RoutedCheckpoint, RoutingState
+from .routing import AdaptedLayer, Route, RoutingState, hooked, take_off
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -98,7 +96,7 @@ class LoraBank:
         self._births = self.loads = 0
         self._state = RoutingState()
         # Hooks refer to the adapters, so a garbage-collected bank must remove its hooks from a model that lives on.
-        self._unhook = weakref.finalize(self, _take_off, model, list(self._hook()), self._state)
+        self._unhook = weakref.finalize(self, take_off, model, hooked(model, self.layers, self._state), self._state)
         self._unhook.atexit = False
         for name in players:
             self.add(name)
@@ -170,13 +168,6 @@ class LoraBank:
     def detach(self) -> None:
         """Remove the hooks from the base model; the bank then can't route any more. Garbage collection does it too."""
         self._unhook()
-
-    def _hook(self) -> Iterator[Any]:
-        for layer in self.layers:
-            yield layer.module.register_forward_hook(functools.partial(_add_adapter, self._state, layer))
-        for module in self.model.modules():
-            if hasattr(module, "gradient_checkpointing"):
-                yield module.register_forward_pre_hook(functools.partial(_bind_checkpoint, self._state))
 
     # -- players ------------------------------------------------------------------------------------------------------
 
@@ -414,32 +405,6 @@ class LoraBank:
         if name not in self.players:
             self.add(name)
         self._set(name, row[0])
-
-
-def _add_adapter(
-    state: RoutingState, layer: AdaptedLayer, module: nn.Module, args: tuple[torch.Tensor, ...], output: torch.Tensor
-) -> torch.Tensor:
-    """Forward hook of an adapted layer."""
-    route = state.route
-    return output if route is None else route.apply(layer, args[0], output)
-
-
-def _take_off(model: nn.Module, handles: list[Any], state: RoutingState) -> None:
-    for handle in handles:
-        handle.remove()
-    for module in model.modules():
-        inner = getattr(module, "_gradient_checkpointing_func", None)
-        if isinstance(inner, RoutedCheckpoint) and inner.state is state:
-            setattr(module, "_gradient_checkpointing_func", inner.inner)  # noqa: B010 - Module types hide attributes
-
-
-def _bind_checkpoint(state: RoutingState, module: Any, args: Any) -> None:
-    """Forward pre-hook of a layer that may be checkpointed: bind its recomputation to the route."""
-    inner = getattr(module, "_gradient_checkpointing_func", None)
-    if module.gradient_checkpointing and inner is not None and state.route is not None:
-        if isinstance(inner, RoutedCheckpoint) and inner.serves(state):
-            return
-        module._gradient_checkpointing_func = RoutedCheckpoint(state, inner)
 
 
 def _derived_seed(seed: int, name: str) -> int:

@@ -28,7 +28,7 @@ from torch import nn
 from ...errors import UsageError
 from .gradients import Gradients
 
-__all__ = ["AdaptedLayer", "Route", "RoutedCheckpoint", "RoutingState"]
+__all__ = ["AdaptedLayer", "Route", "RoutedCheckpoint", "RoutingState", "hooked", "take_off"]
 
 Blocks: TypeAlias = "Sequence[tuple[int, int, int]] | None"
 """(player, first row, last row + 1) of each adapted block, with players numbered 0..S-1; None: S blocks of equal
@@ -315,3 +315,42 @@ class RoutedCheckpoint:
 def _under(state: RoutingState, route: Route | None, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     with state.enter(route):
         return function(*args, **kwargs)
+
+
+def hooked(model: nn.Module, layers: Sequence[AdaptedLayer], state: RoutingState) -> list[Any]:
+    """Hook adapters into a model: its layers' outputs follow the route of ``state``, and so do recomputed passes.
+
+    Returns:
+        The handles of the hooks, for ``take_off``.
+    """
+    add = [layer.module.register_forward_hook(functools.partial(_add_adapter, state, layer)) for layer in layers]
+    checkpointed = [module for module in model.modules() if hasattr(module, "gradient_checkpointing")]
+    bind = [m.register_forward_pre_hook(functools.partial(_bind_checkpoint, state)) for m in checkpointed]
+    return [*add, *bind]
+
+
+def _add_adapter(
+    state: RoutingState, layer: AdaptedLayer, module: nn.Module, args: tuple[torch.Tensor, ...], output: torch.Tensor
+) -> torch.Tensor:
+    """Forward hook of an adapted layer."""
+    route = state.route
+    return output if route is None else route.apply(layer, args[0], output)
+
+
+def take_off(model: nn.Module, handles: list[Any], state: RoutingState) -> None:
+    """Remove the hooks again."""
+    for handle in handles:
+        handle.remove()
+    for module in model.modules():
+        inner = getattr(module, "_gradient_checkpointing_func", None)
+        if isinstance(inner, RoutedCheckpoint) and inner.state is state:
+            setattr(module, "_gradient_checkpointing_func", inner.inner)  # noqa: B010 - Module types hide attributes
+
+
+def _bind_checkpoint(state: RoutingState, module: Any, args: Any) -> None:
+    """Forward pre-hook of a layer that may be checkpointed: bind its recomputation to the route."""
+    inner = getattr(module, "_gradient_checkpointing_func", None)
+    if module.gradient_checkpointing and inner is not None and state.route is not None:
+        if isinstance(inner, RoutedCheckpoint) and inner.serves(state):
+            return
+        module._gradient_checkpointing_func = RoutedCheckpoint(state, inner)

@@ -1,4 +1,4 @@
-"""Turns a game's rewards into the advantage of each decision: pure functions on flat arrays.
+"""Turns a game's rewards into the advantage of each decision: functions on flat arrays, pure but for ``RoleBaseline``.
 
 Letters: D decisions of one batch, in any order unless a function says otherwise. Every credit function returns a
 ``Credit``: ``advantages`` [D] float64 and ``keep`` [D] bool. A decision whose group has no variance gives no direction
@@ -313,12 +313,13 @@ def discounted(
     ``left`` [D] is the number of later turns of the trajectory: within a turn nothing is discounted. None: every
     decision is a turn.
     """
+    left = None if left is None else _columns(left=left, trajectories=trajectories)[0]
     value, ids = _columns(rewards=rewards, trajectories=trajectories)
     ids = _dense(ids)
     out, later = np.empty(value.size), np.zeros(_count(ids))
-    turns, before = None if left is None else np.asarray(left), np.zeros(_count(ids))
+    before = np.zeros(_count(ids))
     for d in range(value.size - 1, -1, -1):
-        steps = 1.0 if turns is None else turns[d] - before[ids[d]]
+        steps = 1.0 if left is None else left[d] - before[ids[d]]
         later[ids[d]] = out[d] = value[d] + gamma**steps * later[ids[d]]
         before[ids[d]] += steps
     return out

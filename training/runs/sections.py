@@ -2,7 +2,8 @@
 
 Names are GRPOConfig's where it has them (``learning_rate``, ``beta``, ``epsilon``, ``num_iterations``,
 ``num_generations``, ``loss_type``, ...); docs/losses.md lists the differences. ``presets.py`` has the values that each
-game starts from; ``config.py`` reads and writes files.
+game starts from; ``config.py`` reads and writes files. The file is longer than most: every flag of ``coterie train``
+is found here.
 """
 
 from __future__ import annotations

@@ -206,6 +206,7 @@ def test_gae_is_the_sum_of_the_paper(ticks: int, seed: int, gamma: float, lam: f
         (lambda: credit.gae([1.0, 2.0], [0.0, 0.0], [False, True]), r"values \[2\]"),
         (lambda: credit.grpo([[1, 2]], [0, 0]), r"shape \[1, 2\]"),
         (lambda: credit.by_state([1], [1], [0], min_visits=0), "at least one visit"),
+        (lambda: credit.discounted([1.0, 2.0], [0, 0], left=[0]), "Lengths differ: left 1, trajectories 2"),
         (lambda: credit.RoleBaseline(1.0), "decay is 1.0"),
     ],
 )
