@@ -69,14 +69,12 @@ def trained(words: list[str], command: str = "train") -> tuple[int, Path | None]
         folder, base = Path(given.run) if given.run else None, _start(policy, named, command)
         asked = _parsed(words, base, named, command)
         if isinstance(base, TrainConfig) and (asked.rollout.curriculum or is_large(asked.policy.model)):
-            base = _start(policy, named, command, asked.rollout.curriculum, asked.policy.model)  # their own presets
+            usual = _start(policy, named, command, asked.rollout.curriculum)  # their own presets
+            base = _start(policy, named, command, asked.rollout.curriculum, asked.policy.model)
             asked = _parsed(words, base, named, command)
-            if is_large(asked.policy.model) and not asked.print_config:
-                print(
-                    f"{asked.policy.model} is large, so this run uses games {asked.rollout.games}, learning_rate "
-                    f"{asked.optimizer.learning_rate:g}, eval_games {asked.budget.eval_games}, minutes "
-                    f"{asked.budget.minutes:g}; set flags to change them."
-                )
+            sized = _sized(usual, base, asked)
+            if sized and not asked.print_config:
+                print(f"{asked.policy.model} is large, so this run uses {sized}; set flags to change them.")
     chosen = {name: getattr(asked, name) for name in _fields(base)}
     if asked.preset:
         # A game's own settings belong to the preset that they begin with.
@@ -104,6 +102,20 @@ def _run(config: AnyConfig, folder: Path, resume: bool, report_to: str) -> int:
         outcome = train_llm(config, folder, resume=resume, watcher=watcher)
     print(outcome.message)
     return {"collapse": 1, "interrupted": 130}.get(outcome.reason, 0)
+
+
+def _sized(usual: AnyConfig, large: AnyConfig, asked: Any) -> str:
+    """What differs between two presets, where the flags left it as the second says."""
+    found = []
+    for section, name in (
+        ("rollout", "games"),
+        ("optimizer", "learning_rate"),
+        ("budget", "eval_games"),
+        ("budget", "minutes"),
+    ):
+        before, now, chosen = (getattr(getattr(config, section), name) for config in (usual, large, asked))
+        found += [f"{name} {now:g}"] if before != now == chosen else []
+    return ", ".join(found)
 
 
 def _start(policy: str | None, game: str, command: str, curriculum: str = "", model: str = "") -> AnyConfig:

@@ -435,6 +435,17 @@ def test_train_reads_a_file_and_flags_win(tmp_path: Path, capsys: pytest.Capture
     assert "doesn't name a game" in refused(["train", "--config", "c.yaml"], capsys)
 
 
+def test_what_a_large_model_changes_is_said_and_what_flags_set_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "large.gguf"
+    with model.open("wb") as file:
+        file.truncate(60_000_000)  # judged by its size; loading it fails
+    assert main(["train", "tictactoe", "--model", str(model), "--games", "32", "--minutes", "5"]) == 2
+    (said,) = capsys.readouterr().out.splitlines()
+    assert said == f"{model} is large, so this run uses learning_rate 0.0003, eval_games 100; set flags to change them."
+
+
 def test_a_trained_player_plays_and_is_measured(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["eval", str(run), "--vs", "random", "--games", "20", "--json"]) == 0
@@ -642,7 +653,11 @@ def test_a_misspelt_word_gets_a_suggestion(
         (["train", "tictactoe", "more"], "more: there is no such argument."),
         (["eval"], "RUN is missing."),
         (["bench"], "WHAT is missing."),
-        (["train", "kuhn_poker", "--scheme", "fixed"], "minimax is one of --opponents (random, minimax): name others."),
+        (["train", "kuhn_poker", "--scheme", "fixed"], "can't use 'self', which changes as the learner does"),
+        (
+            ["train", "kuhn_poker", "--scheme", "mixed", "--opponents", "random=1,minimax=1"],
+            "minimax is one of --opponents (random, minimax): name others.",
+        ),
         (["tournament"], "name the game"),
         (["tournament", "random", "minimax"], "coterie tournament random minimax --game tictactoe"),
         (["tournament", "tictactoe", "random", "minimax"], "coterie tournament random minimax --game tictactoe"),

@@ -134,6 +134,15 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} points at {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_are_named_exist(page: Path) -> None:
+    for name in re.findall(r"`((?:\w+/)+\w+\.py)`", page.read_text()):
+        if name.endswith("/name.py"):  # of a game to be added
+            continue
+        places = (ROOT, page.parent, ROOT / "tests" / "agents")
+        assert any((place / name).exists() for place in places), f"{page.name} names {name}"
+
+
 def test_the_tree_is_true() -> None:
     (tree,) = (text for _, text in blocks(README, "") if "envs/" in text)
     named = {line.split()[0] for line in tree.splitlines()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -415,6 +416,7 @@ def test_an_update_that_the_budget_cuts_leaves_nothing(small, tmp_path, monkeypa
     monkeypatch.setattr(Trainer, "step", counted)
     outcome = train(config, tmp_path / "cut", watcher=None)
     assert (outcome.reason, outcome.updates) == ("budget", 2)
+    assert outcome.message == "The budget is used up after 2 updates. No evaluation was due meanwhile."
     assert made[0] == 3, "the third update was begun"
     assert train(config, tmp_path / "cut", resume=True, watcher=None).updates == 4
     assert equal(weights(tmp_path / "cut", 4), weights(tmp_path / "whole", 4))
@@ -438,6 +440,16 @@ def test_foreseeing_an_update_changes_nothing(small):
         other.step()
     assert equal(one.policy.bank.state_dict(), other.policy.bank.state_dict())
     assert equal(one.policy.local.optimizer.state_dict(), other.policy.local.optimizer.state_dict())
+
+
+def test_the_time_of_an_update_of_a_large_model_is_said_first(small, tmp_path, capsys, monkeypatch):
+    from coterie.training.runs import course
+
+    monkeypatch.setattr(course, "LARGE", 0)
+    train(change(small, budget={"updates": 1}), tmp_path / "run")
+    said = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"an update takes at most about \d+ s", said[1])
+    assert said[3].startswith("update 1 ")
 
 
 def test_a_line_an_update_by_default_and_none_on_request(small, tmp_path, capsys):

@@ -132,6 +132,7 @@ def run_updates(
     """
     budget = course.budget
     before = run.elapsed()
+    evaluated = 0
     rows: list[dict[str, Any]] = []
     with StopFlag() as stop:
         while course.updates < budget.updates:
@@ -157,6 +158,7 @@ def run_updates(
                 looked = course.look()
                 if looked is not None:
                     row["eval"] = rows = looked
+                    evaluated = course.updates
             if start:
                 row["before"] = start
             spent = time.monotonic() - started
@@ -176,5 +178,10 @@ def run_updates(
             if over:
                 break
     course.save()
-    short = "" if course.updates else " One takes longer than `minutes` allows: set fewer games, or more minutes."
-    return "budget", f"The budget is used up after {course.updates} updates.{short}", rows
+    more = "" if course.updates else " One takes longer than `minutes` allows: set fewer games, or more minutes."
+    if course.updates and budget.eval_every and evaluated != course.updates:
+        more = (
+            f" The last evaluation was after update {evaluated}." if evaluated else " No evaluation was due meanwhile."
+        )
+    count = f"{course.updates} update{'s' * (course.updates != 1)}"
+    return "budget", f"The budget is used up after {count}.{more}", rows

@@ -19,6 +19,11 @@ from .sections import (
 
 __all__ = ["PRESETS", "is_large", "preset"]
 
+# Opponents that every game has.
+_OPEN = SchemeConfig(opponents="random=1,self=1")
+
+_SELF_PLAY = dataclasses.replace(_OPEN, scheme="self_play")
+
 # Long games: positions hardly ever repeat, so games with the same opening are compared with each other.
 _LONG = TrainConfig(
     rollout=RolloutConfig(games=32, num_generations=8, opening_plies=6),
@@ -34,7 +39,7 @@ _MIXED = TrainConfig(
     credit=CreditConfig(credit="rae"),
     loss=LossConfig(num_iterations=1, entropy_coef=0.05, entropy_final=0.01, entropy_decay_updates=200),
     optimizer=OptimizerConfig(decay_updates=300),
-    scheme=SchemeConfig(scheme="self_play"),
+    scheme=_SELF_PLAY,
     budget=BudgetConfig(updates=300, eval_every=20),
 )
 
@@ -47,7 +52,7 @@ _WORDS = TrainConfig(
     credit=CreditConfig(credit="rae"),
     loss=LossConfig(num_iterations=1, target_kl=0.3, entropy_coef=0.1, entropy_final=0.1),
     optimizer=OptimizerConfig(learning_rate=1e-3),
-    scheme=SchemeConfig(opponents="random=1,self=1"),
+    scheme=_OPEN,
     budget=BudgetConfig(updates=60, eval_every=20, eval_games=100),
 )
 
@@ -125,7 +130,7 @@ _WORLDS = TrainConfig(
     credit=CreditConfig(credit="turn", scale_rewards="batch", gamma=0.9),
     loss=LossConfig(num_iterations=1, num_mini_batches=8, target_kl=0.1, entropy_coef=0.01, entropy_final=0.01),
     optimizer=OptimizerConfig(learning_rate=1.5e-3, warmup_updates=10, decay_updates=100, max_grad_norm=0.2),
-    scheme=SchemeConfig(scheme="self_play"),
+    scheme=_SELF_PLAY,
     budget=BudgetConfig(updates=1000, minutes=20.0, eval_vs="random,forager", eval_every=5, eval_games=32),
 )
 
@@ -137,11 +142,11 @@ _DEALS = TrainConfig(
     credit=CreditConfig(credit="rae"),
     loss=LossConfig(num_iterations=1, target_kl=0.1, entropy_coef=0.05, entropy_final=0.003, entropy_decay_updates=60),
     optimizer=OptimizerConfig(learning_rate=4e-4),
-    scheme=SchemeConfig(scheme="self_play"),
+    scheme=_SELF_PLAY,
     budget=BudgetConfig(updates=300, eval_every=100, eval_games=100),
 )
 
-_ANY = TrainConfig(scheme=SchemeConfig(opponents="random=1,self=1"))
+_ANY = TrainConfig(scheme=_OPEN)
 
 PRESETS: dict[str, TrainConfig] = {
     "tictactoe": TrainConfig(

@@ -335,8 +335,8 @@ class BudgetConfig:
     Attributes:
         updates: stop after this many learner updates.
         minutes: stop after this many minutes of wall-clock time, counted anew after a resume; 0: no limit.
-        eval_every: updates between two evaluations (greedy, from every seat), besides that after the last one; 0:
-            never.
+        eval_every: updates between two evaluations (greedy, from every seat), besides that after the last one where
+            ``updates`` ends the run; 0: never.
         eval_games: games against each evaluation opponent.
         eval_vs: opponents to evaluate against, separated by commas.
         exact: evaluations also compute the exact exploitability of the policy that training samples (small games).

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from coterie.envs.registry import list_envs, make_game
@@ -62,7 +64,9 @@ def test_every_game_that_is_shipped_can_be_trained_as_its_preset_says():
         config = preset(name)
         game = make_game(name, **config.game_arguments)
         assert config.rollout.games % config.rollout.num_generations == 0
-        for opponent in (*make_scheme(config.scheme, game.info.players).opponents, *config.budget.eval_vs.split(",")):
+        mixed = dataclasses.replace(config.scheme, scheme="mixed")  # as `coterie train GAME --scheme mixed` has it
+        opponents = {o for scheme in (config.scheme, mixed) for o in make_scheme(scheme, game.info.players).opponents}
+        for opponent in (*opponents, *config.budget.eval_vs.split(",")):
             assert make_player(opponent, game).name
         for curriculum in game.curricula:
             own = preset(name, curriculum)
